@@ -1,0 +1,191 @@
+"""Findings: what the stages of a pipeline leave for one another, each under a typed key.
+
+A stage declares the keys it needs and gives; the pipeline is checked by them before anything is paid for. The keys of
+the research pipeline are here; a stranger's are `plugin.key`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from leadline.records import Evidence, Hit, Record, Report, Section, Source, Text
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Key(Generic[T]):
+    """The typed name of a finding.
+
+    `type` is what stands under it: a record, or for a key that `grows` the record of each item. What a stage writes to
+    a key that grows is a tuple, added to what is there; an item whose `id` is there already is dropped. With `file`
+    the finding is saved under that name in the run's folder, as JSON, whenever it changes.
+    """
+
+    name: str
+    type: type[Any]
+    grows: bool = False
+    file: str = ""
+
+
+class Findings(Protocol):
+    """What a stage sees: exactly the keys it declared. Reading or writing another one raises `PluginError`."""
+
+    def __getitem__(self, key: Key[T], /) -> T:
+        """Return the finding; a key that grows and has nothing yet is the empty tuple."""
+        ...
+
+    def get(self, key: Key[T], /) -> T | None:
+        """Return the finding, or None: for keys the stage wants but does not need."""
+        ...
+
+    def __setitem__(self, key: Key[T], value: T, /) -> None:
+        """Write a finding; it is merged when the stage is through."""
+        ...
+
+    def end_loop(self, reason: str, /) -> None:
+        """End the loop this stage stands in, once the round is through."""
+        ...
+
+
+# --- the research pipeline's -----------------------------------------------------------------------------------------
+
+Coverage = Literal["covered", "partial", "missing"]
+Priority = Literal["high", "medium", "low"]
+VerdictKind = Literal["supported", "partial", "contradicted", "unsupported"]
+
+
+class Question(Record):
+    """What is asked, in its language (BCP 47, `en`, `zh`), with what was assumed or answered about it."""
+
+    text: Text
+    language: str = ""
+    needs_clarification: bool = False
+    reasons: tuple[str, ...] = ()
+    """Why it needs clarifying, rule by rule."""
+    questions: tuple[Text, ...] = ()
+    """What was, or would be, asked back."""
+    assumptions: tuple[Text, ...] = ()
+    answers: tuple[Text, ...] = ()
+
+
+class PlannedSection(Record):
+    """A section as planned: its goal, and the key questions it answers."""
+
+    id: str
+    title: Text
+    goal: Text = ""
+    questions: tuple[Text, ...] = ()
+    domain: str = ""
+
+
+class Plan(Record):
+    """The outline of a report; sections in the order of the report."""
+
+    title: Text
+    sections: tuple[PlannedSection, ...]
+    domains: tuple[str, ...] = ()
+
+
+class SearchTask(Record):
+    """One search query and what it is for; `section` is the id of the planned section it serves."""
+
+    id: str
+    query: Text
+    goal: Text = ""
+    priority: Priority = "medium"
+    section: str = ""
+    round: int = 1
+
+
+class Found(Record):
+    """What one search task brought, best first, or why it failed."""
+
+    id: str
+    """The id of its task."""
+    task: SearchTask
+    hits: tuple[Hit, ...] = ()
+    failure: Text = ""
+
+
+class Unread(Record):
+    """A page that could not be read."""
+
+    id: str
+    url: str
+    reason: Text
+
+
+class Digest(Record):
+    """Progressive synthesis over all rounds so far; coverage by section id."""
+
+    synthesis: Text = ""
+    section_coverage: dict[str, Coverage] = {}
+    knowledge_gaps: tuple[Text, ...] = ()
+    cross_links: tuple[Text, ...] = ()
+
+
+class SectionReview(Record):
+    """How well one section is covered, and how deep (0 to 1)."""
+
+    id: str
+    coverage: Coverage
+    depth: float = 0.0
+
+
+class Review(Record):
+    """Whether the research suffices, and where the next round should dig."""
+
+    sections: tuple[SectionReview, ...] = ()
+    is_sufficient: bool = False
+    priority_gaps: tuple[Text, ...] = ()
+
+
+class Verdict(Record):
+    """Whether a cited passage bears the claim it is cited for."""
+
+    id: str
+    section_id: str
+    evidence_id: str
+    claim: Text
+    verdict: VerdictKind
+    reason: Text = ""
+    confidence: float = 1.0
+
+
+class Verification(Record):
+    """The checks of a report, `verify.json`; `claims` counts the verdicts by kind."""
+
+    report_passed: bool
+    paragraphs_jsonl_cite_ids_passed: bool
+    paragraph_end_citation_passed: bool
+    paragraph_without_citation_count: int
+    claims: dict[VerdictKind, int] = {}
+    passed: bool
+    unknown_ids: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+
+class Audit(Record):
+    """The decision over a run; `decides` is whether it sets the exit code."""
+
+    accepted: bool
+    reasons: tuple[Text, ...] = ()
+    decides: bool = False
+
+
+QUESTION: Key[Question] = Key("question", Question, file="clarify.json")
+"""There from the start, as asked; `clarify` refines it."""
+PLAN: Key[Plan] = Key("plan", Plan, file="plan.json")
+TASKS: Key[tuple[SearchTask, ...]] = Key("tasks", SearchTask, grows=True)
+FOUND: Key[tuple[Found, ...]] = Key("found", Found, grows=True, file="search_results.json")
+SOURCES: Key[tuple[Source, ...]] = Key("sources", Source, grows=True)
+UNREAD: Key[tuple[Unread, ...]] = Key("unread", Unread, grows=True)
+EVIDENCE: Key[tuple[Evidence, ...]] = Key("evidence", Evidence, grows=True)
+DIGEST: Key[Digest] = Key("digest", Digest)
+REVIEW: Key[Review] = Key("review", Review)
+SECTIONS: Key[tuple[Section, ...]] = Key("sections", Section, grows=True)
+REPORT: Key[Report] = Key("report", Report)
+VERIFICATION: Key[Verification] = Key("verification", Verification, file="verify.json")
+AUDIT: Key[Audit] = Key("audit", Audit)

@@ -1,0 +1,347 @@
+"""The records: frozen models, JSON both ways, that cross the borders between the core and the plugins.
+
+References between records are ids, so that a report can be checked: every cited id exists, and
+`source.document.text[start:end]` of an evidence's span is its quote. What joins a record later has a default, and
+no default ever changes, so that old journals stay readable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
+
+from leadline.errors import Category
+
+Json = Mapping[str, JsonValue]
+Text = Annotated[str, "prose"]
+"""What a redacting middleware may change; ids, names and URLs are plain `str`."""
+Labels = frozenset[str]
+"""Sensitivity; inherited by whatever is made from the labelled thing."""
+Confidence = Literal["high", "medium", "low"]
+Tier = Literal[1, 2, 3]
+"""Of a source: 1 primary and official, 2 reputable secondary, 3 other."""
+
+
+class Record(BaseModel):
+    """The base of all records: frozen; bytes travel as base64; unknown fields of newer versions are let pass."""
+
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64", extra="ignore")
+
+
+# --- what a call costs, who asks, what happens -----------------------------------------------------------------
+
+
+class Usage(Record):
+    """What one call used. `cost` is USD as billed; None where the provider does not say."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: Decimal | None = None
+
+
+class Failure(Record):
+    """A call that failed for good, as the journal keeps it."""
+
+    kind: str
+    """Of the call: `search`, `chat`, …"""
+    provider: str
+    category: Category
+    type: str
+    """Class name of the provider's error."""
+    message: Text
+    attempts: int = 1
+
+    @property
+    def text(self) -> str:
+        """One line for people."""
+        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        return f"{self.kind} by {self.provider}: {self.message}{tries}"
+
+
+class Principal(Record):
+    """On whose behalf; only the id is ever written down."""
+
+    id: str
+    credential: SecretStr | None = Field(None, exclude=True, repr=False)
+
+
+class Answer(Record):
+    """What a person answered to a question of the run."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Json = {}
+
+
+class Event(Record):
+    """One thing that happened; `data` by kind is described in `leadline.events`."""
+
+    seq: int
+    time: datetime
+    run_id: str
+    kind: str
+    data: Json = {}
+    trace_id: str = ""
+    span_id: str = ""
+    parent_id: str | None = None
+    v: int = 1
+
+
+# --- search and pages ----------------------------------------------------------------------------------------------
+
+
+class SearchRequest(Record):
+    """What an engine needs and no more: it is the cache key."""
+
+    query: Text
+    limit: int = 10
+    language: str = ""
+    cursor: str | None = None
+
+
+class Hit(Record):
+    """One search result. The engine fills what it knows; `engine` and `tier` are set by the core."""
+
+    url: str
+    """To cite; any scheme."""
+    title: Text = ""
+    snippet: Text = ""
+    text: Text | None = None
+    """The full text, where the engine has it; the page is then not fetched."""
+    content_url: str | None = None
+    """To read, where it is not `url`: the PDF behind a DOI."""
+    published: str | None = None
+    """ISO 8601 date, as far as it is known."""
+    score: float | None = None
+    images: tuple[str, ...] = ()
+    citable: bool = True
+    """False: no evidence may rest on it."""
+    labels: Labels = frozenset()
+    csl: Json = {}
+    """CSL-JSON: author, container-title, DOI, …"""
+    engine: str = ""
+    tier: Tier = 3
+
+
+class SearchPage(Record):
+    """Hits, best first; `cursor` is where the next page starts."""
+
+    hits: tuple[Hit, ...] = ()
+    cursor: str | None = None
+
+
+class FetchRequest(Record):
+    """An address to be read."""
+
+    url: str
+
+
+class Blob(Record):
+    """Bytes with a name (of a file, or a URL) and a media type (`text/html; charset=gbk`)."""
+
+    name: str
+    media_type: str
+    data: bytes
+    labels: Labels = frozenset()
+
+
+class Files(Record):
+    """What a formatter makes, the main file first."""
+
+    files: tuple[Blob, ...]
+
+
+class Document(Record):
+    """The text of something read. `pages` are the offsets at which each page begins, in characters."""
+
+    text: Text
+    title: Text = ""
+    language: str = ""
+    pages: tuple[int, ...] = ()
+
+
+# --- evidence and the report -----------------------------------------------------------------------------------------
+
+
+class Source(Record):
+    """A hit once read: cited by `hit.url`, quoted from `document.text`."""
+
+    id: str
+    hit: Hit
+    document: Document
+    engine: str = ""
+    tier: Tier = 3
+    labels: Labels = frozenset()
+    task_id: str = ""
+    """Of the search task that found it first."""
+
+
+class Evidence(Record):
+    """A claim and the quote that bears it; `document.text[span[0]:span[1]] == quote`, word for word."""
+
+    id: str
+    source_id: str
+    quote: Text
+    span: tuple[int, int]
+    """Offsets in characters, end exclusive."""
+    claim: Text
+    confidence: Confidence = "medium"
+    score: float = 0.0
+    """How well it serves its search task, by the measure of whoever extracted it; larger is better."""
+    task_id: str = ""
+
+
+class Section(Record):
+    """A part of the report. `text` is Markdown that cites as `[@evidence-id]` and shows figures as `![](figure:id)`."""
+
+    id: str
+    title: Text
+    evidence_ids: tuple[str, ...] = ()
+    notes: Text = ""
+    """The synthesis that `write` writes from."""
+    text: Text | None = None
+    """Final where given; None is written by the stage `write`."""
+
+
+class Chart(Record):
+    """A chart to be drawn: tidy rows (one observation each), or code in one of the runner's languages."""
+
+    id: str
+    title: Text
+    chart_type: str
+    evidence_ids: tuple[str, ...] = ()
+    rows: tuple[Json, ...] = ()
+    language: str = "data"
+    code: str = ""
+
+
+class Figure(Record):
+    """A drawn chart: a MIME bundle with image/png or image/svg+xml always, text/html where it is interactive."""
+
+    id: str
+    caption: Text
+    alt: Text
+    evidence_ids: tuple[str, ...] = ()
+    media: Mapping[str, bytes]
+
+
+class Report(Record):
+    """The report as data; formatters only render it."""
+
+    title: Text
+    language: str
+    sections: tuple[Section, ...]
+    sources: tuple[Source, ...]
+    evidence: tuple[Evidence, ...]
+    figures: tuple[Figure, ...] = ()
+    metadata: Json = {}
+
+
+# --- models ------------------------------------------------------------------------------------------------------------
+
+
+class Tool(Record):
+    """A tool a model may call; `parameters` is JSON Schema."""
+
+    name: str
+    description: str
+    parameters: Json
+
+
+class ToolCall(Record):
+    """A model's wish to have a tool called."""
+
+    id: str
+    name: str
+    arguments: Json
+
+
+class Message(Record):
+    """One turn of a chat. `opaque` is the vendor's own (reasoning signatures), handed back to it unchanged."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: Text = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    opaque: JsonValue = None
+
+
+class ModelTraits(Record):
+    """What a model can do; corrected, model by model, in the settings."""
+
+    json_schema: bool = False
+    """Without, the core puts the schema into the prompt."""
+    tools: bool = False
+    temperature: bool = True
+    """Without, the core never sends one."""
+    context_tokens: int | None = None
+
+
+class ChatRequest(Record):
+    """One chat request; `effort` is that of reasoning."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[Tool, ...] = ()
+    json_schema: Json | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    effort: Literal["low", "medium", "high"] | None = None
+
+
+class ChatReply(Record):
+    """One chat reply; `model` is the one that answered."""
+
+    message: Message
+    reasoning: Text = ""
+    model: str = ""
+    finish_reason: Literal["stop", "length", "tool_calls", "content_filter"] = "stop"
+
+
+class Code(Record):
+    """Code to run, with the files beside it."""
+
+    language: str
+    text: Text
+    files: tuple[Blob, ...] = ()
+
+
+class Execution(Record):
+    """What running it gave. `seconds` is wall time."""
+
+    stdout: Text = ""
+    stderr: Text = ""
+    value: JsonValue = None
+    exit_code: int = 0
+    seconds: float = 0.0
+    files: tuple[Blob, ...] = ()
+
+
+class EmbedRequest(Record):
+    """Texts to be embedded by one model."""
+
+    model: str
+    texts: tuple[Text, ...]
+
+
+class Embeddings(Record):
+    """One vector a text, in their order."""
+
+    vectors: tuple[tuple[float, ...], ...]
+
+
+class SectionRequest(Record):
+    """What one section is written from. `length` is in words (CJK: characters); 0 leaves it to the writer."""
+
+    section: Section
+    evidence: tuple[Evidence, ...]
+    sources: tuple[Source, ...]
+    outline: tuple[Section, ...] = ()
+    question: Text = ""
+    language: str = ""
+    length: int = 0
