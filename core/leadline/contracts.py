@@ -45,8 +45,8 @@ from leadline.records import (
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
-
     from leadline.settings import Settings
+
     from leadline.tasks import Task
 
 P = ParamSpec("P")
@@ -233,9 +233,7 @@ class SearchStrategy(Protocol):
     `ExceptionGroup`.
     """
 
-    async def search(
-        self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /
-    ) -> SearchPage: ...
+    async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage: ...
 
 
 class Fetcher(Protocol):

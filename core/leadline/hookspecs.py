@@ -192,7 +192,5 @@ class Hooks:
         raise NotImplementedError
 
 
-KINDS: tuple[str, ...] = tuple(
-    name.removeprefix("leadline_") for name in vars(Hooks) if name.startswith("leadline_")
-)
+KINDS: tuple[str, ...] = tuple(name.removeprefix("leadline_") for name in vars(Hooks) if name.startswith("leadline_"))
 """The kinds of plugins, by the names of their hooks without the prefix."""

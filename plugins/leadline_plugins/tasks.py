@@ -10,7 +10,6 @@ from leadline.findings import (
     Plan,
     PlannedSection,
     Question,
-    Review,
     SearchTask,
 )
 from leadline.records import Confidence, Evidence, Record, Section, Source, Text
