@@ -1,0 +1,198 @@
+"""Sentences as spans: what can be quoted whole.
+
+Lines come first: list items, table rows, headings and fenced code stand for themselves, and a line break inside prose
+counts only where the author chose it. Within a paragraph, terminators end a sentence unless an abbreviation, an initial
+or an open bracket says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+
+_DOTTED = re.compile(r"(?:\w\.)+\w")
+Span = tuple[int, int]
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_LINE = re.compile(r"[^\n\r\u2028\u2029]+")
+_OWN_LINE = re.compile(
+    r"\s*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|#{1,6}\s|>|\||\+[-=+]{3,}|\.\. )|.*\S\s\|\s\S.*\|"
+)
+"""A line that starts a block of its own: list item, heading, quotation, table row, directive."""
+_ROW = re.compile(r"\s*\||\s*#{1,6}\s|\s*\+[-=+]{3,}|.*\S\s\|\s\S.*\|")
+"""A line that is a block by itself: table row, heading, rule of a grid table."""
+_FENCE = re.compile(r"\s*(```|~~~)")
+_LETTER = re.compile(r"[^\W_]")
+_WIDEST_WRAP = 120
+"""Lines longer than this, in characters, were not wrapped by an editor: their break is a paragraph's."""
+_LOOSE = 0.75
+"""Of the widest line; hand-wrapped text is ragged up to here."""
+_END = re.compile(r"[。！？；｡…]+[」』）】》”’\"'）\]]*|[.!?]+[\"'”’)\]»*_]*(?=\s)")
+_CJK_END = frozenset("。！？；｡…")
+_OPEN, _CLOSE = "「『（【《“(", "」』）】》”)"
+_LONGEST_BRACKET = 200
+"""Characters; a bracket not closed within them is taken for a stray one."""
+_TITLES = _set(
+    """mr mrs ms dr prof st mt ft vs fig figs nos vol pp eq ch sec cf e.g i.e eg ie al ca bzw z.b d.h u.a nr bspw vgl mme
+    gen gov rep sen col lt sgt capt rev hon pres op ed eds trans approx dept est assn bros viz"""
+)
+"""Abbreviations after which a sentence goes on."""
+_ENDINGS = _set("jr sr inc ltd co corp etc usw jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m")
+"""Abbreviations that may end one: it does where the next word is a usual opener."""
+_OPENERS = _set(
+    """the a an it he she they we i this that these those in on at after before during when while although however but
+    and as for his her its their there by from with if some many most both according since der die das er sie es im le
+    la les il elle el los"""
+)
+
+
+def sentences(text: str) -> list[Span]:
+    """Return the spans of the sentences, in order, without overlap and without surrounding space.
+
+    List items, table rows, headings and blocks of fenced code count as sentences. Linear in the length of the text.
+    """
+    return [span for block in _blocks(text) for span in _split(text, block)]
+
+
+# --- blocks --------------------------------------------------------------------------------------------------------
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Yield start, end and whether the block is prose."""
+    fence: int | None = None
+    group: list[Span] = []
+    for line in _lines(text):
+        marked = line is not None and _FENCE.match(text, *line)
+        if fence is not None:
+            if marked and line:
+                yield fence, line[1], False
+                fence = None
+        elif marked and line:
+            yield from _paragraphs(text, group)
+            group, fence = [], line[0]
+        elif line is None:
+            yield from _paragraphs(text, group)
+            group = []
+        else:
+            group.append(line)
+    yield from _paragraphs(text, group)
+    if fence is not None:
+        yield from _paragraphs(text, [span for span in _lines(text, fence) if span])
+
+
+def _lines(text: str, start: int = 0) -> Iterator[Span | None]:
+    """Yield the lines that hold something; None for a blank one."""
+    end = start
+    for found in _LINE.finditer(text, start):
+        if text.count("\n", end, found.start()) > 1 or not found.group().strip():
+            yield None
+        if found.group().strip():
+            yield found.span()
+        end = found.end()
+
+
+def _paragraphs(text: str, lines: list[Span]) -> Iterator[tuple[int, int, bool]]:
+    """Join wrapped lines, and keep apart those that stand for themselves."""
+    if not lines:
+        return
+    width = max((end - start for start, end in lines if end - start <= _WIDEST_WRAP), default=0)
+    start, last = lines[0][0], lines[0]
+    for line in lines[1:]:
+        if _broken(text, last, line, width):
+            yield start, last[1], not _ROW.match(text, *last)
+            start = line[0]
+        last = line
+    yield start, last[1], not _ROW.match(text, *last)
+
+
+def _broken(text: str, last: Span, line: Span, width: int) -> bool:
+    """Return whether the break between two lines was chosen, not made by wrapping."""
+    if _OWN_LINE.match(text, *line) or _ROW.match(text, *last) or last[1] - last[0] > _WIDEST_WRAP:
+        return True
+    if not (_LETTER.search(text, *line) and _LETTER.search(text, *last)):
+        return True
+    head = text[line[0] : line[1]].split(maxsplit=1)[0]
+    if head[0].islower():
+        return False
+    return last[1] - last[0] + 1 + min(len(head), 20) < _LOOSE * width
+
+
+# --- sentences of a block ----------------------------------------------------------------------------------------
+
+
+def _split(text: str, block: tuple[int, int, bool]) -> Iterator[Span]:
+    start, end, prose = block
+    if prose:
+        closed = _brackets(text, start, end)
+        for found in _END.finditer(text, start, end):
+            if found.end() > start and _ends(text, found, end) and not _inside(closed, found.start()):
+                yield from _trim(text, start, found.end())
+                start = found.end()
+    yield from _trim(text, start, end)
+
+
+def _trim(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the span without surrounding space, unless it holds no letter."""
+    piece = text[start:end]
+    if _LETTER.search(piece):
+        left = len(piece) - len(piece.lstrip())
+        yield start + left, start + len(piece.rstrip())
+
+
+def _ends(text: str, found: re.Match[str], end: int) -> bool:
+    """Return whether a terminator ends its sentence."""
+    if found.group()[0] in _CJK_END:
+        return found.group()[0] != "…" or text[found.end() : found.end() + 1].isspace()
+    rest = text[found.end() : min(end, found.end() + 40)].split(maxsplit=1)
+    if not rest:
+        return True
+    following = rest[0].lstrip("\"'“‘([«*_`")
+    if not following or following[0].islower():
+        return False
+    return found.group()[0] != "." or not _abbreviated(text, found.start(), following)
+
+
+def _abbreviated(text: str, dot: int, following: str) -> bool:
+    """Return whether the dot belongs to an abbreviation or an initial, so that the sentence goes on."""
+    head = text[max(0, dot - 20) : dot].split()
+    word = head[-1].lstrip("(\"'“‘[").casefold() if head else ""
+    if word in _TITLES or (word == "no" and following[0].isdigit()):
+        return True
+    initial = (len(word) == 1 and word.isalpha()) or bool(_DOTTED.fullmatch(word))
+    return (initial or word in _ENDINGS) and following.rstrip(",").casefold() not in _OPENERS
+
+
+def _brackets(text: str, start: int, end: int) -> deque[Span]:
+    """Return the spans of the outermost closed brackets and quotation marks, in order."""
+    found: deque[Span] = deque()
+    stack: list[int] = []
+    for at in _marks(text, start, end):
+        kind = _OPEN.find(text[at])
+        if kind >= 0:
+            stack.append(at)
+        elif stack and _OPEN[_CLOSE.index(text[at])] == text[stack[-1]]:
+            opened = stack.pop()
+            if at - opened <= _LONGEST_BRACKET:
+                while found and found[-1][0] > opened:
+                    found.pop()
+                found.append((opened, at))
+    return found
+
+
+_MARK = re.compile(f"[{re.escape(_OPEN + _CLOSE)}]")
+
+
+def _marks(text: str, start: int, end: int) -> Iterator[int]:
+    return (found.start() for found in _MARK.finditer(text, start, end))
+
+
+def _inside(closed: deque[Span], at: int) -> bool:
+    """Return whether the position is in a closed bracket; drops what lies behind it."""
+    while closed and closed[0][1] < at:
+        closed.popleft()
+    return bool(closed) and closed[0][0] < at

@@ -1,0 +1,126 @@
+"""Index tokens, words and lengths, for scripts with spaces and without.
+
+Scripts without spaces (Han, kana, Hangul) are indexed as characters and pairs of characters: no dictionary to go out of
+date, and whatever stands in the text can be found.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+from leadline_plugins.text.stopwords import CJK_STOPWORDS, STOPWORDS
+
+CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+"""Ranges of the scripts written without spaces, for use in a character class."""
+_PIECE = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W_{CJK}]+)*")
+_UNIT = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:['’.,-][^\W_{CJK}]+)*")
+_KANA = re.compile("[\u3040-\u309fー]+")
+_FIRST_CJK = re.compile(rf"[{CJK}]")
+_STOP = frozenset().union(*STOPWORDS.values())
+
+
+def _accents() -> dict[int, str]:
+    """Map Latin letters with marks to those without, so that São is found as Sao; other scripts need their marks."""
+    table = {ord("ø"): "o", ord("ł"): "l", ord("đ"): "d", ord("ı"): "i"}
+    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
+        base = unicodedata.normalize("NFKD", chr(code))[0]
+        if base.isascii() and base.isalpha():
+            table[code] = base
+    return table
+
+
+_ACCENTS = _accents()
+
+
+def fold(text: str) -> str:
+    """Return the text in one form: NFKC, caseless; half and full width are one."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Return the word without the commonest English endings (plural, -ed, -ing), and Latin letters without marks.
+
+    Light on purpose: what a strong stemmer adds in matches it takes in false ones, names above all.
+    """
+    word = word if word.isascii() else word.translate(_ACCENTS)
+    if not word.isascii() or len(word) < 4 or word.endswith(("ss", "us", "is")):
+        return word
+    for ending, at_least in (("ing", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 5)):
+        if word.endswith(ending) and len(word) >= at_least and not word.endswith("eed"):
+            return _mend(word.removesuffix(ending), ending)
+    return _soft(word)
+
+
+def _mend(base: str, ending: str) -> str:
+    """Undo what an ending did to its word: `stopped`, `moving`, `cities`."""
+    if ending in ("ing", "ed"):
+        if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
+            return base[:-1]
+        if _SHORT.fullmatch(base):
+            return base + "e"
+    return _soft(base)
+
+
+def _soft(word: str) -> str:
+    """Let `city` and `cities`, `movie` and `movies` meet."""
+    return word[:-1] + "i" if word[-1] == "y" and word[-2] not in "aeiou" else word
+
+
+_SHORT = re.compile("[^aeiou][aeiou][^aeiouwxy]")
+
+
+def _pieces(text: str) -> list[str]:
+    return _PIECE.findall(fold(text))
+
+
+def _plain(word: str) -> str:
+    """Return the word without its possessive or elided part: `hoover's`, `l'eau`."""
+    head, mark, tail = word.replace("’", "'").rpartition("'")
+    return word if not mark else head if len(tail) <= 2 else tail if len(head) <= 2 else head + tail
+
+
+def _grams(run: str) -> list[str]:
+    return [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
+
+
+def tokens(text: str) -> list[str]:
+    """Return the index tokens of a text: stems of words, characters and pairs of characters of CJK runs."""
+    found: list[str] = []
+    for piece in _pieces(text):
+        if _FIRST_CJK.match(piece):
+            found += _grams(piece)
+        else:
+            found.append(stem(_plain(piece)))
+    return found
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, caseless; of CJK, the characters."""
+    return _UNIT.findall(fold(text))
+
+
+def content_words(text: str) -> list[str]:
+    """Return the index tokens that carry the topic: no stop words, and of CJK the pairs that are not function words.
+
+    A CJK run of one character stands for itself.
+    """
+    found: list[str] = []
+    for piece in _pieces(text):
+        if _FIRST_CJK.match(piece):
+            found += _content_grams(piece)
+        elif (word := _plain(piece)) not in _STOP and (len(word) > 1 or not word.isascii() or word.isdigit()):
+            found.append(stem(word))
+    return found
+
+
+def _content_grams(run: str) -> list[str]:
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+    return [pair for pair in pairs if pair not in CJK_STOPWORDS and not _KANA.fullmatch(pair)]
+
+
+def length(text: str) -> int:
+    """Return the length as reports are measured: words, and of CJK the characters."""
+    return len(_UNIT.findall(text))
