@@ -1,0 +1,1 @@
+"""The plugins that come with Leadline, registered like a stranger's."""

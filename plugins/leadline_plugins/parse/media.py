@@ -1,0 +1,45 @@
+"""Media types by file name, for whoever reads files rather than replies of a server.
+
+The table of the standard library is used without the system's own files, so that every machine answers the same.
+"""
+
+from __future__ import annotations
+
+from email.message import Message
+from mimetypes import MimeTypes
+from pathlib import PurePosixPath
+
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_DOCUMENTS = {
+    "": "text/plain",  # README, LICENSE, METADATA
+    ".adoc": "text/asciidoc",
+    ".docx": DOCX,
+    ".log": "text/plain",
+    ".markdown": "text/markdown",
+    ".md": "text/markdown",
+    ".org": "text/org",
+    ".rst": "text/x-rst",
+    ".text": "text/plain",
+    ".txt": "text/plain",
+    ".xhtml": "application/xhtml+xml",
+}
+_TYPES = MimeTypes(filenames=())
+
+
+def media_type(name: str) -> str:
+    """Return the media type of a file by its name; `application/octet-stream` where the name does not tell."""
+    known = _DOCUMENTS.get(PurePosixPath(name).suffix.lower())
+    guessed, encoding = _TYPES.guess_type(PurePosixPath(name).name)
+    return known or (guessed if guessed and not encoding else "application/octet-stream")
+
+
+def bare(media_type: str) -> str:
+    """Return the type without its parameters, in lower case."""
+    return media_type.partition(";")[0].strip().lower()
+
+
+def charset(media_type: str) -> str:
+    """Return the charset a media type names, or an empty string."""
+    header = Message()
+    header["Content-Type"] = media_type
+    return header.get_content_charset("")

@@ -1,0 +1,74 @@
+"""The plugin `text`: plain text, Markdown, reStructuredText and their kin.
+
+Markup stays as it is, for it reads well and quotes are taken from it verbatim; only front matter goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.errors import Unsupported
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Document
+from leadline_plugins.parse.clean import clean, decode, document
+from leadline_plugins.parse.media import bare, charset
+
+_OTHERS = {"text/html", "text/css", "text/javascript"}
+_FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ ]*\n(?P<meta>.*?)^\1[ ]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_META_TITLE = re.compile(r"^title\s*[:=]\s*(['\"]?)(?P<title>.+?)\1\s*$", re.MULTILINE | re.IGNORECASE)
+_HASHES = re.compile(r"^#{1,6}[ \t]+(?P<title>.+?)[ \t#]*$")
+_RULE = re.compile(r"^([=\-~^\"'`*+#])\1{2,}$")
+_BLANK = re.compile(r"\n\s*\n")
+_HEAD = 4_000
+"""Characters at the beginning in which a heading is looked for."""
+_TITLE = 150
+"""Characters; a longer line is a paragraph."""
+
+
+class TextParser:
+    """Decodes, cleans, and finds a title."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def accepts(self, media_type: str, /) -> bool:
+        """Accept every kind of text but those of which people see something else than the bytes say."""
+        kind = bare(media_type)
+        return kind.startswith("text/") and kind not in _OTHERS
+
+    async def parse(self, blob: Blob, call: Call, /) -> Document:
+        """Return the text; raises `Unsupported` for bytes that are none."""
+        return await self._context.in_thread(parse, blob)
+
+
+def parse(blob: Blob) -> Document:
+    """Parse, blocking."""
+    text = decode(blob.data, charset(blob.media_type))
+    if "\0" in text:
+        raise Unsupported(f"{blob.name}: is binary, not text")
+    text = clean(text)
+    front = _FRONT_MATTER.match(text)
+    named = _META_TITLE.search(front["meta"]) if front else None
+    body = text[front.end() :].lstrip("\n") if front else text
+    return document(blob, body, named["title"] if named else heading(body))
+
+
+def heading(text: str) -> str:
+    """Return the first heading: after `#`, over or under a rule, or a short first line that stands alone."""
+    lines = [line.strip() for line in text[:_HEAD].split("\n")]
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if marked := _HASHES.match(line):
+            return marked["title"]
+        if line and _RULE.match(below) and not _RULE.match(line) and len(line) <= _TITLE:
+            return line
+    first = _BLANK.split(text[:_HEAD].strip(), 1)[0].strip()
+    return first if "\n" not in first and len(first) <= _TITLE and first != text.strip() else ""
+
+
+@hookimpl
+def leadline_parsers() -> Iterable[Offer[Any, TextParser]]:
+    """Offer the parser."""
+    yield Offer(lambda _, context: TextParser(context), PluginSettings, "Plain text, Markdown, reStructuredText")
