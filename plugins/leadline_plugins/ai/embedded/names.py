@@ -1,0 +1,44 @@
+"""Names in a text: what one document calls another by, and so what leads from one to the next.
+
+By typography alone: capitals in scripts that have them, katakana, and what stands in title marks. Han names carry no
+mark, so Chinese is bridged by titles, brackets and Latin words only.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from leadline_plugins.text import content_words
+from leadline_plugins.text.stopwords import STOPWORDS
+
+_WORD = r"[A-ZÀ-ÖØ-Þ0-9][\w'’&-]*(?:\.(?=[A-Z]))?"
+_JOIN = r"(?:of|the|and|de|la|le|du|des|von|van|der|den|di|da|do|dos|al|el|in|for|on|to|a|y|&)"
+_LATIN = re.compile(rf"{_WORD}\.?(?:[ -](?:{_JOIN} ){{0,2}}{_WORD}\.?)*")
+_MARKED = re.compile(r"[《「『“]([^》」』”]{2,40})[》」』”]|\"([^\"\n]{2,60})\"|([゠-ヿ・ー]{3,})")
+_STOP = STOPWORDS["en"]
+_NO_NAMES = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
+
+
+@lru_cache(maxsize=1 << 14)
+def names(text: str) -> tuple[str, ...]:
+    """Return the names in a text as they stand there, in order, each once."""
+    found = [part for match in _LATIN.finditer(text) for part in _clean(match.group())]
+    found += [next(group for group in match.groups() if group) for match in _MARKED.finditer(text)]
+    return tuple(dict.fromkeys(found))
+
+
+def _clean(run: str) -> list[str]:
+    """Drop words that a sentence merely begins with, and numbers."""
+    parts = run.split()
+    while parts and parts[0].lower() in _STOP:
+        parts = parts[1:]
+    while parts and parts[-1].lower() in _STOP:
+        parts = parts[:-1]
+    name = " ".join(parts).rstrip(".,")
+    return [name] if name and not _NO_NAMES.fullmatch(name) and len(name) > 1 else []
+
+
+def key(name: str) -> tuple[str, ...]:
+    """Return what makes two spellings one name."""
+    return tuple(content_words(name))
