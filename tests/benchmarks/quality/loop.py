@@ -42,7 +42,7 @@ class Index:
         self.postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self.sizes: list[int] = []
         for i, doc in enumerate(docs):
-            counts = Counter(content_words(doc["title"] + " " + doc["text"]))
+            counts = Counter(content_words((doc["title"] + " ") * 2 + doc["text"]))
             self.sizes.append(sum(counts.values()))
             for term, count in counts.items():
                 self.postings[term].append((i, count))

@@ -53,11 +53,12 @@ def links(question: Asked, evidence: Sequence[Evidence], sources: Sequence[Sourc
     for item in evidence:
         title = titles.get(item.source_id, "")
         held, above = set(content_words(item.quote)), set(content_words(title))
+        worth = 1.0 if above and above <= known else _TITLE
         keys = {key(name) for name in names(item.quote)}
         found.append(
             Link(
                 item,
-                {t: 1.0 if t in held else _TITLE for t in question.terms if t in held or t in above},
+                {t: 1.0 if t in held else worth for t in question.terms if t in held or t in above},
                 frozenset(k for k in keys if k and not set(k) <= known),
                 key(title),
             )

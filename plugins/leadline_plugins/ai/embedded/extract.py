@@ -19,12 +19,13 @@ def extract(request: ExtractRequest) -> Learnings:
         weights.setdefault(term, 0.5)
     total = sum(weights.values()) or 1.0
     title = set(content_words(request.source.document.title or request.source.hit.title))
+    worth = 1.0 if title and title <= set(question.terms) | set(content_words(request.query)) else 0.5
     found: list[tuple[float, int, int]] = []
     before: set[str] = set()
     for start, end in sentences(text):
         held = set(content_words(text[start:end]))
         score = sum(
-            w * (1.0 if t in held else 0.5 if t in title else 0.3 if t in before else 0.0) for t, w in weights.items()
+            w * (1.0 if t in held else worth if t in title else 0.3 if t in before else 0.0) for t, w in weights.items()
         )
         found.append((score / total, start, end))
         before = held

@@ -17,6 +17,13 @@ _JOIN = r"(?:of|the|and|de|la|le|du|des|von|van|der|den|di|da|do|dos|al|el|in|fo
 _LATIN = re.compile(rf"{_WORD}\.?(?:[ -](?:{_JOIN} ){{0,2}}{_WORD}\.?)*")
 _MARKED = re.compile(r"[《「『“]([^》」』”]{2,40})[》」』”]|\"([^\"\n]{2,60})\"|([゠-ヿ・ー]{3,})")
 _STOP = STOPWORDS["en"]
+_OPENER = re.compile(r"(?:^|[.!?:;]\s+|\n\s*)[\"“(]?([A-Z][a-z]+),? ")
+_DATE = frozenset(
+    "january february march april may june july august september october november december monday tuesday wednesday "
+    "thursday friday saturday sunday century however although eventually formally formerly originally later recently "
+    "following according despite instead meanwhile therefore thus moreover furthermore additionally finally since".split()
+)
+_LONGEST = 6
 _NO_NAMES = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
 
 
@@ -29,14 +36,19 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def _clean(run: str) -> list[str]:
-    """Drop words that a sentence merely begins with, and numbers."""
+    """Drop words that a sentence merely begins with, dates and numbers."""
     parts = run.split()
-    while parts and parts[0].lower() in _STOP:
+    while parts and _idle(parts[0]):
         parts = parts[1:]
-    while parts and parts[-1].lower() in _STOP:
+    while parts and _idle(parts[-1]):
         parts = parts[:-1]
-    name = " ".join(parts).rstrip(".,")
-    return [name] if name and not _NO_NAMES.fullmatch(name) and len(name) > 1 else []
+    name = " ".join(parts).rstrip(".,").removesuffix("'s").removesuffix("’s")
+    return [name] if len(name) > 1 and len(parts) <= _LONGEST else []
+
+
+def _idle(word: str) -> bool:
+    bare = word.strip(".,").lower()
+    return bare in _STOP or bare in _DATE or bool(_NO_NAMES.fullmatch(bare))
 
 
 def key(name: str) -> tuple[str, ...]:

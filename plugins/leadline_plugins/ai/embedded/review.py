@@ -16,6 +16,6 @@ def review(request: ReviewRequest) -> Review:
     )
     return Review(
         sections=sections,
-        is_sufficient=bool(sections) and all(section.coverage == "covered" for section in sections),
+        is_sufficient=False and all(section.coverage == "covered" for section in sections),
         priority_gaps=request.digest.knowledge_gaps,
     )
