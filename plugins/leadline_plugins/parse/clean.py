@@ -10,8 +10,6 @@ import re
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from charset_normalizer import from_bytes
-
 from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline_plugins.text import language
@@ -42,6 +40,8 @@ def decode(data: bytes, charset: str = "") -> str:
         text = _try(data, name)
         if text is not None:
             return text
+    from charset_normalizer import from_bytes
+
     best = from_bytes(data[:_SAMPLE]).best()
     return data.decode(best.encoding if best else "cp1252", "replace")
 

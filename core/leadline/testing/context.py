@@ -1,0 +1,62 @@
+"""What the house lends a plugin, for tests: the real context over parsers of the test's choice, and a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from leadline.context import HouseContext
+from leadline.contracts import Call, Context, Parser
+from leadline.errors import Unsupported
+from leadline.records import Blob, Document, Usage
+
+
+class FakeCall:
+    """A call without a run; keeps what was emitted and spent."""
+
+    task = "test"
+    key = "test"
+    traceparent = ""
+
+    def __init__(self, seconds: float = 60.0) -> None:
+        self.run: Any = None
+        self.emitted: list[tuple[str, str]] = []
+        self.spent: list[Usage] = []
+        self._seconds = seconds
+
+    def remaining(self) -> float:
+        """Return the seconds it was made with."""
+        return self._seconds
+
+    def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
+        """Keep the piece."""
+        self.emitted.append((kind, delta))
+
+    def spend(self, usage: Usage) -> None:
+        """Keep the usage."""
+        self.spent.append(usage)
+
+
+class _Parsers:
+    """The parsers of a context; made after it, for they are lent it."""
+
+    def __init__(self) -> None:
+        self.parsers: Sequence[Parser] = ()
+
+    def parses(self, media_type: str) -> bool:
+        return any(parser.accepts(media_type) for parser in self.parsers)
+
+    async def parse(self, blob: Blob, call: Call) -> Document:
+        for parser in self.parsers:
+            if parser.accepts(blob.media_type):
+                return await parser.parse(blob, call)
+        raise Unsupported(f"{blob.name}: no parser accepts {blob.media_type}")
+
+
+def fake_context(cache_dir: Path, *parsers: Callable[[Context], Parser], name: str = "test") -> HouseContext:
+    """Return a context whose `parse` asks these parsers, each made with it, in order."""
+    reader = _Parsers()
+    context = HouseContext(name, cache_dir, reader)
+    reader.parsers = [make(context) for make in parsers]
+    return context

@@ -1,0 +1,182 @@
+"""The full-text index: passages in tantivy, and the statistics that ranking needs.
+
+Texts come as the tokens of `leadline_plugins.text`, joined by spaces, so that index and query are cut alike in every
+script. A document is all passages with one `file`; deleting by that field makes every write repeatable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import tantivy
+from tantivy import Occur, Query
+
+from leadline_plugins.text import tokens
+
+_MEMORY = 64_000_000
+"""Bytes a writer may hold before it writes a segment."""
+_LONGEST = 60
+"""Characters of a token; longer ones are data, not words."""
+_NAME = 12
+"""Tokens of a title up to which it is taken for a name that other documents may mention."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A stretch of a document's text; `path` is the file's."""
+
+    path: str
+    title: str
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Match:
+    """A passage with its BM25 score."""
+
+    passage: Passage
+    score: float
+
+
+class Damaged(Exception):
+    """The index cannot be read or written as it is."""
+
+
+@contextmanager
+def _guarded() -> Iterator[None]:
+    """Say `Damaged` for whatever tantivy raises, which is no more than ValueError and, on broken files, a panic."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise Damaged(str(error)) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise Damaged(str(error)) from error
+
+
+def key(path: str) -> str:
+    """Return the id of a file in the index."""
+    return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+
+
+def name_of(title: Sequence[str]) -> str:
+    """Return a title's tokens as one term, by which a mention of it is found; empty where it is too long for a name."""
+    return " ".join(title) if 0 < len(title) <= _NAME else ""
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
+    builder.add_bytes_field("path", stored=True)
+    builder.add_bytes_field("caption", stored=True)
+    builder.add_bytes_field("text", stored=True)
+    builder.add_unsigned_field("number", stored=True)
+    return builder.build()
+
+
+class Writer:
+    """Adds and removes documents; one at a time over all processes."""
+
+    @_guarded()
+    def __init__(self, folder: Path) -> None:
+        self._writer = _open(folder).writer(_MEMORY, num_threads=1)
+
+    @_guarded()
+    def replace(self, path: str, passages: Iterable[Passage]) -> None:
+        """Put these passages in the place of whatever the index holds of the file."""
+        self.remove(path)
+        for passage in passages:
+            self._writer.add_document(_document(passage))
+
+    @_guarded()
+    def remove(self, path: str) -> None:
+        """Take a file out."""
+        self._writer.delete_documents_by_term("file", key(path))
+
+    @_guarded()
+    def commit(self) -> None:
+        """Make it durable and visible."""
+        self._writer.commit()
+
+    @_guarded()
+    def close(self) -> None:
+        """Wait for merges and let go of the lock."""
+        self._writer.wait_merging_threads()
+
+
+def _document(passage: Passage) -> tantivy.Document:
+    title = _terms(passage.title)
+    return tantivy.Document(
+        file=key(passage.path),
+        name=name_of(title) if passage.number == 0 else "",
+        title=" ".join(title),
+        body=" ".join(_terms(passage.text)),
+        path=passage.path.encode("utf-8", "surrogateescape"),
+        caption=passage.title.encode(),
+        text=passage.text.encode(),
+        number=passage.number,
+    )
+
+
+def _terms(text: str) -> list[str]:
+    return [token for token in tokens(text) if len(token) <= _LONGEST]
+
+
+def _open(folder: Path) -> tantivy.Index:
+    folder.mkdir(parents=True, exist_ok=True)
+    return tantivy.Index(_schema(), path=str(folder), reuse=True)
+
+
+class Reader:
+    """A view of the index as it was when the reader was made; safe from any thread."""
+
+    @_guarded()
+    def __init__(self, folder: Path) -> None:
+        self._index = _open(folder)
+        self._index.config_reader("manual")
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def size(self) -> int:
+        """Return the number of passages."""
+        return int(self._searcher.num_docs)
+
+    @_guarded()
+    def frequency(self, term: str) -> int:
+        """Return the number of passages whose text has the term."""
+        return int(self._searcher.doc_freq("body", term))
+
+    def best(self, terms: dict[str, float], title_weight: float, limit: int) -> list[Match]:
+        """Return the best passages for weighted terms, by BM25 over text and title."""
+        schema, should = self._index.schema, Occur.Should
+        parts = [(should, _term(schema, "body", term, weight)) for term, weight in terms.items()]
+        parts += [(should, _term(schema, "title", term, weight * title_weight)) for term, weight in terms.items()]
+        return self._search(Query.boolean_query(parts), limit)
+
+    def named(self, names: Sequence[str], limit: int) -> list[Match]:
+        """Return the first passages of the documents whose title is one of these names."""
+        return self._search(Query.term_set_query(self._index.schema, "name", list(names)), limit)
+
+    @_guarded()
+    def _search(self, query: Query, limit: int) -> list[Match]:
+        hits = self._searcher.search(query, limit, count=False).hits
+        return [Match(_passage(self._searcher.doc(address)), float(score)) for score, address in hits]
+
+
+def _term(schema: tantivy.Schema, field: str, term: str, weight: float) -> Query:
+    return Query.boost_query(Query.term_query(schema, field, term, "freq"), weight)
+
+
+def _passage(document: tantivy.Document) -> Passage:
+    path, title, text = (bytes(document.get_first(field) or b"") for field in ("path", "caption", "text"))
+    number = int(document.get_first("number") or 0)
+    return Passage(path.decode("utf-8", "surrogateescape"), title.decode(), number, text.decode())
