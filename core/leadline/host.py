@@ -1,0 +1,177 @@
+"""The host: which plugins are installed, and their offers, loaded by name and only then.
+
+Listing reads the metadata of the installed distributions and imports nothing. A plugin that cannot be used says why
+when it is asked for; the others go on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Literal
+
+from leadline.errors import PluginError
+from leadline.hookspecs import GROUP
+from leadline.loading import NAME, AnyOffer, Plugin, load_plugin, named, origin
+from leadline.nearest import choose_from
+from leadline.requirements import missing
+
+__all__ = ["Entry", "Host", "Plugin"]
+
+_FAMILY = GROUP.rpartition(".")[0] + ".v"
+Status = Literal["listed", "ready", "incomplete", "broken"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry point, as `leadline plugins` lists it.
+
+    `listed`: not loaded; `ready`; `incomplete`: something must be installed for it; `broken`: `problem` says why.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    status: Status
+    kinds: tuple[str, ...] = ()
+    problem: str = ""
+
+
+class Host:
+    """The installed plugins, by name. Make one with `Host.discover()`."""
+
+    def __init__(self, points: Mapping[str, EntryPoint], refused: Mapping[str, str], entries: Iterable[Entry]) -> None:
+        self._points = points
+        self._refused = refused
+        self._entries = tuple(entries)
+        self._loaded: dict[str, Plugin | PluginError] = {}
+
+    @classmethod
+    def discover(cls, found: Iterable[EntryPoint] | None = None) -> Host:
+        """List the plugins of this environment, or of the given entry points, without importing any."""
+        points = {_identity(point): point for point in (_installed() if found is None else found)}
+        by_name: dict[str, list[EntryPoint]] = defaultdict(list)
+        for point in points.values():
+            by_name[point.name].append(point)
+        usable, refused, entries = {}, {}, []
+        for name, same in sorted(by_name.items()):
+            ours = [point for point in same if point.group == GROUP] or same
+            problem = _problem(ours)
+            status: Status = "broken" if problem else "listed"
+            entries += [Entry(name, *origin(point), status, problem=problem) for point in ours]
+            if problem:
+                refused[name] = problem
+            else:
+                usable[name] = ours[0]
+        return cls(usable, refused, entries)
+
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Names that cannot be used at all, each with the reason."""
+        return self._refused
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Entry points that cannot be used at all: of another API version, named twice, badly named."""
+        return tuple(self._refused.values())
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the installed plugins of this API version."""
+        return tuple(self._points)
+
+    def load(self, name: str) -> Plugin:
+        """Return a plugin, imported the first time. Raises `PluginError`."""
+        if name in self._refused:
+            raise PluginError(self._refused[name])
+        if name not in self._points:
+            raise PluginError(
+                f"no plugin {name!r} is installed: {choose_from(name, self.names())}; see `leadline plugins`"
+            )
+        if name not in self._loaded:
+            self._loaded[name] = self._try(name)
+        loaded = self._loaded[name]
+        if isinstance(loaded, PluginError):
+            raise loaded
+        return loaded
+
+    def offer(self, kind: str, name: str) -> AnyOffer:
+        """Return what a plugin offers of a kind. Raises `PluginError` where it offers none."""
+        plugin = self.load(name)
+        if kind not in plugin.offers:
+            raise PluginError(
+                f"{plugin} is not among the {words(kind)}: it offers {', '.join(map(words, plugin.offers))}; "
+                f"{choose_from(name, self.offering(kind))}"
+            )
+        return plugin.offers[kind]
+
+    def offering(self, kind: str) -> tuple[str, ...]:
+        """Return the names of the plugins with an offer of a kind. Loads them all: for errors and listings."""
+        loaded = {name: self._quietly(name) for name in self._points}
+        return tuple(name for name, plugin in loaded.items() if plugin and kind in plugin.offers)
+
+    def catalog(self, *, load: bool = False) -> tuple[Entry, ...]:
+        """Return all entry points, by name; with `load` each with its kinds and what is wrong with it."""
+        return tuple(self._examined(entry) if load else entry for entry in self._entries)
+
+    def _examined(self, entry: Entry) -> Entry:
+        if entry.status == "broken":
+            return entry
+        about = (entry.name, entry.distribution, entry.version)
+        try:
+            plugin = self.load(entry.name)
+        except PluginError as error:
+            return Entry(*about, "broken", problem=str(error))
+        lacks = "; ".join(filter(None, (lacking(plugin, offer) for offer in plugin.offers.values())))
+        return Entry(*about, "incomplete" if lacks else "ready", tuple(plugin.offers), lacks)
+
+    def _quietly(self, name: str) -> Plugin | None:
+        """Load a plugin on behalf of a listing, where a broken one is only absent."""
+        try:
+            return self.load(name)
+        except PluginError:
+            return None
+
+    def _try(self, name: str) -> Plugin | PluginError:
+        """Load a plugin once: a broken module is not executed again at every question about it."""
+        try:
+            return load_plugin(self._points[name])
+        except PluginError as error:
+            return error
+
+
+def words(kind: str) -> str:
+    """Return a kind in words: `search providers`."""
+    return kind.replace("_", " ").replace("ai ", "AI ")
+
+
+def lacking(plugin: Plugin, offer: AnyOffer) -> str:
+    """Say what must be installed for an offer, with the command; empty where nothing is missing."""
+    specs = missing(offer)
+    return f"{plugin} lacks what it needs: pip install {' '.join(map(repr, specs))}" if specs else ""
+
+
+def _installed() -> Iterable[EntryPoint]:
+    # One listing of all groups: a plugin of another API version stands in a group we do not know by name.
+    found = entry_points()
+    return [point for group in found.groups if group.startswith(_FAMILY) for point in found.select(group=group)]
+
+
+def _identity(point: EntryPoint) -> tuple[object, ...]:
+    """What makes two listings the same plugin: an editable install can be found twice."""
+    return point.group, point.name, point.value, origin(point)
+
+
+def _problem(same: list[EntryPoint]) -> str:
+    """Say why the plugins of one name cannot be used; empty where there is one, and it can."""
+    first, name = same[0], same[0].name
+    who = named(name, *origin(first))
+    if first.group != GROUP:
+        return f"{who} is made for {first.group}, this is {GROUP}: install a version of it for {GROUP}"
+    if not NAME.fullmatch(name):
+        return f"{who} has a name that cannot be used: lower-case letters, digits and _ only, a letter first"
+    if len(same) > 1:
+        both = " and ".join(" ".join(origin(point)).strip() or point.value for point in same)
+        return f"plugin {name!r} is offered twice, by {both}: uninstall one of them"
+    return ""

@@ -1,0 +1,139 @@
+"""The settings of a run: read from every source, the chosen plugins' sections joined to the core's.
+
+`load_settings` reads in two steps, because the models of the plugins' sections come from plugins that the settings
+themselves name: first the core's settings, with the sections as they are written, then the section of each plugin
+that is chosen.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, create_model
+
+from leadline.errors import ConfigError
+from leadline.hookspecs import PluginSettings
+from leadline.host import Host, Plugin
+from leadline.loading import AnyOffer
+from leadline.secrecy import answer_options, secrets_of
+from leadline.settings_errors import problems
+from leadline.settings_layers import Layer, leaves, origin_of
+from leadline.settings_model import Limits, Settings
+from leadline.settings_pipelines import Loop, PipelineSettings, resolve, stage_names
+from leadline.settings_plugins import Sections
+from leadline.settings_section import Section
+from leadline.settings_select import Selector
+from leadline.settings_sources import Sources
+from leadline.settings_toml import commented_toml
+
+__all__ = [
+    "Limits",
+    "Loaded",
+    "Loop",
+    "PipelineSettings",
+    "Settings",
+    "answer_options",
+    "commented_toml",
+    "compose",
+    "load_settings",
+    "resolve",
+    "stage_names",
+]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The settings, and how they came about.
+
+    `origins` by dotted key; `chosen` names by selection (`search.engines`); `choices` are sentences for the start of a
+    run; `plugins` by name, as far as they work; `dropped` why the others do not; `secrets` for the scrubber.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    plugins: Mapping[str, Plugin]
+    chosen: Mapping[str, tuple[str, ...]]
+    choices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def offer(self, kind: str, name: str) -> AnyOffer:
+        """Return what a chosen plugin offers of a kind."""
+        return self.plugins[name].offers[kind]
+
+
+def load_settings(
+    host: Host,
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    sets: Sequence[str] = (),
+    stored: Mapping[str, Any] | None = None,
+    file: Path | None = None,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    user_file: Path | None = None,
+    complete: bool = True,
+) -> Loaded:
+    """Return the settings: arguments before `--set`, environment, `.env`, project file, user file, defaults.
+
+    `stored` are those of an earlier run (`Settings.public()`), which then stand in place of all but arguments and
+    secrets. With `complete` false, as for `config show`, what cannot work is told in `problems` and not raised.
+    Raises `ConfigError`.
+    """
+    sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
+    layers = sources.layers(arguments or {}, sets, stored)
+    core = _core(layers)
+    sections = Sections(core.plugins, layers, sources.variables(), sources.file_name)
+    chosen = Selector(host, sections).choose(core)
+    if chosen.problems and complete:
+        raise ConfigError("\n".join(chosen.problems))
+    settings = _joined(core, chosen.settings)
+    values = settings.model_dump()
+    return Loaded(
+        settings,
+        {".".join(path): origin_of(layers, path) for path, _ in leaves(values)},
+        chosen.plugins,
+        chosen.names,
+        tuple(chosen.choices),
+        tuple(chosen.notices),
+        chosen.dropped,
+        tuple(dict.fromkeys(filter(None, secrets_of(values)))),
+        tuple(chosen.problems),
+    )
+
+
+def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
+    """Return the model of all settings, with exactly these plugins' sections."""
+    with warnings.catch_warnings():
+        # A plugin may be called `json` or `copy`, as pydantic's own methods are, which nobody calls on this model.
+        warnings.filterwarnings("ignore", message="Field name", category=UserWarning)
+        plugins = create_model(
+            "Plugins",
+            __base__=Section,
+            **{name: (model, Field(description=f"Of the plugin {name}.")) for name, model in models.items()},  # type: ignore[call-overload]
+        )
+    return create_model("Settings", __base__=Settings, plugins=(plugins, Field(description="By plugin.")))
+
+
+def _core(layers: Sequence[Layer]) -> Settings:
+    from leadline.settings_merge import read_layers  # 70 ms of CPU
+
+    try:
+        return read_layers(layers)
+    except ValidationError as error:
+        told = [*problems(error, Settings, [layer.values for layer in layers], partial(origin_of, layers))]
+    # Outside of `except`: the validation error holds what stands in the files, and must not be chained.
+    raise ConfigError("\n".join(told))
+
+
+def _joined(core: Settings, sections: Mapping[str, PluginSettings]) -> Settings:
+    model = compose({name: type(section) for name, section in sections.items()})
+    return model.model_validate({**dict(core), "plugins": dict(sections)})

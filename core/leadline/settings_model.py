@@ -1,0 +1,180 @@
+"""The settings of the core: every section, field and default. A plugin's own sections join them under `plugins`.
+
+The one-line descriptions are what `leadline config init` writes beside each key.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from leadline.secrecy import public
+from leadline.settings_pipelines import BUILT_IN, PipelineSettings
+from leadline.settings_section import Section
+
+Names = tuple[str, ...]
+"""Names of plugins, in order; in text, commas between them. `auto` stands for what is installed and works."""
+Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+_VAGUE = ("it", "this", "that", "they", "them", "something", "anything", "what", "how")
+_SHORT = ("ai", "ml", "dl", "llm", "nlp", "cv", "ag", "ar", "vr", "mr", "web", "app", "db", "os", "api")
+
+
+class Runs(Section):
+    """Where runs are kept."""
+
+    folder: Path = Field(Path("runs"), description="Each run gets a folder of its own in here.")
+
+
+class AI(Section):
+    """Who answers the typed tasks."""
+
+    providers: Names = Field(("auto",), description="The fallback chain, in this order.")
+    roles: dict[Literal["thinking", "task"], str] = Field(
+        {}, description='Model by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
+    )
+    tasks: dict[str, str] = Field({}, description='Model by task: { write = "PROVIDER:MODEL" }.')
+    embedder: str = Field("", description="Texts to vectors; none by default.")
+
+
+class Search(Section):
+    """How the web, or a folder, is searched."""
+
+    engines: Names = Field(("auto",), description="The search engines, in this order.")
+    strategy: str = Field("batch", description="How several engines serve one query.")
+    batch_size: Count = Field(5, description="Queries side by side.")
+    max_concurrent: Count = Field(10, description="Engine requests at once, over the run; 1 is serial work.")
+    results_per_query: Count = Field(10, description="Results of one query.")
+    timeout: Seconds = Field(30, description="Seconds one request may take.")
+    straggler: Annotated[float, Field(ge=0)] = Field(
+        2, description="Seconds that slow engines are waited for after the first good answer."
+    )
+
+
+class Read(Section):
+    """How what was found is read."""
+
+    fetchers: Names = Field(("local",), description="Address to bytes: the first that accepts it.")
+    parsers: Names = Field(("text", "html", "pdf", "word"), description="Bytes to text: the first that accepts them.")
+
+
+class Research(Section):
+    """How far the research goes."""
+
+    first_queries: Count = Field(8, description="Queries of the first round.")
+    followup_queries: Count = Field(5, description="Queries of each later round.")
+    max_queries: Count = Field(20, description="Queries of a run, all in all.")
+    pages_per_query: Count = Field(3, description="Pages read for each query.")
+    synthesizer: str = Field("extractive", description="Writes the sections.")
+
+
+class Clarify(Section):
+    """When a question is asked back."""
+
+    mode: Literal["ask", "assume", "off"] = Field("assume", description="ask, assume (and say what), off.")
+    rules: Literal["relaxed", "literal"] = Field("relaxed", description="relaxed, literal.")
+    timeout: Seconds = Field(300, description="Seconds an answer is waited for.")
+    min_length: Amount = Field(20, description="Characters below which a question is unclear; a CJK one counts 3.")
+    vague_terms: tuple[str, ...] = Field(_VAGUE, description="Words that say nothing by themselves.")
+    short_terms: tuple[str, ...] = Field(_SHORT, description="Terms that alone are no question.")
+
+
+class ReportSettings(Section):
+    """What the report looks like."""
+
+    formats: Names = Field(("markdown", "json"), description="The formats, all of them written.")
+    references: bool = Field(True, description="Whether the lists of sources stand below the report.")
+    resource_file: bool = Field(False, description="Whether the lists of sources are written as a file of their own.")
+    length: Amount = Field(0, description="Words (Chinese, Japanese: characters) at most; 0 leaves it free.")
+    title: str = Field("", description="The title; by default the question's.")
+
+
+class Verify(Section):
+    """What is done about claims their quotes do not bear."""
+
+    unsupported: Literal["flag", "recite", "weaken", "drop"] = Field("flag", description="flag, recite, weaken, drop.")
+    require_support: bool = Field(False, description="Whether verification fails by an unsupported claim.")
+
+
+class Audit(Section):
+    """The decision about the report."""
+
+    decides: bool = Field(False, description="Whether the audit's decision is the exit code.")
+
+
+class Charts(Section):
+    """How charts are drawn."""
+
+    runner: str = Field("", description="Draws the charts; none by default.")
+
+
+class CodeSettings(Section):
+    """Where code is run."""
+
+    sandbox: str = Field("", description="Runs code; none by default.")
+
+
+class Budget(Section):
+    """What a run may use; when one is spent the run ends with what it has."""
+
+    model_calls: Amount = Field(60, description="Calls of models.")
+    tokens: Amount = Field(400_000, description="Tokens, prompts and replies.")
+    money: Annotated[float, Field(ge=0)] = Field(2.0, description="US dollars.")
+    seconds: Seconds = Field(900, description="Seconds of wall time.")
+    reserve: Share = Field(0.15, description="The share kept for the stages that finish the report.")
+
+
+class Retry(Section):
+    """How failures that may pass are tried again."""
+
+    attempts: Count = Field(3, description="Attempts at one call, the first included.")
+    base: Annotated[float, Field(ge=0)] = Field(2.0, description="Seconds before the second attempt.")
+    factor: Annotated[float, Field(ge=1)] = Field(2.0, description="How much longer each further wait is.")
+    maximum: Annotated[float, Field(ge=0)] = Field(30.0, description="Seconds a wait takes at most.")
+    run_attempts: Amount = Field(2, description="Times a run that failed is taken up again by itself.")
+
+
+class Limits(Section):
+    """The limits of one plugin, in place of those it came with."""
+
+    at_once: Count | None = Field(None, description="Calls at once, over the process.")
+    interval: Annotated[float, Field(ge=0)] | None = Field(None, description="Seconds between two starts.")
+    timeout: Seconds | None = Field(None, description="Seconds one call may take.")
+
+
+class Settings(Section):
+    """All settings. `plugins` has exactly the sections of the chosen plugins, each typed by its plugin."""
+
+    pipeline: str = Field("research", description="The default of `leadline research`.")
+    language: str = Field("auto", description="Of the report, as BCP 47 (en, zh-TW); auto is the question's.")
+    middleware: Names = Field((), description="Between journal and provider, the outermost first.")
+    observers: Names = Field(("jsonl",), description="Watchers of every run.")
+    prompts: dict[str, str] = Field({}, description='Templates by task, a path or the text: { plan = "plan.md" }.')
+    limits: dict[str, Limits] = Field({}, description="Limits by plugin: { local = { at_once = 2, timeout = 5 } }.")
+    runs: Runs = Runs()
+    ai: AI = AI()
+    search: Search = Search()
+    read: Read = Read()
+    research: Research = Research()
+    clarify: Clarify = Clarify()
+    report: ReportSettings = ReportSettings()
+    verify: Verify = Verify()
+    audit: Audit = Audit()
+    charts: Charts = Charts()
+    code: CodeSettings = CodeSettings()
+    budget: Budget = Budget()
+    retry: Retry = Retry()
+    pipelines: dict[str, PipelineSettings] = Field(BUILT_IN, description="The pipelines, by name.")
+    plugins: Any = Field({}, description="The plugins' own settings, by name.")
+
+    def public(self) -> dict[str, Any]:
+        """Return all settings as JSON data, secrets left out: what a run keeps and shows."""
+        return public(self)
+
+    def plugin(self, name: str) -> Any:
+        """Return the settings of a chosen plugin."""
+        return getattr(self.plugins, name)

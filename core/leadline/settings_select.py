@@ -1,0 +1,191 @@
+"""Which plugins the settings choose, and which of them can work here.
+
+Alternatives (providers, engines, fetchers, parsers) and observers that cannot work drop out with a notice, and the
+others go on; whatever is wanted for itself (a strategy, a stage, a format, a middleware) is an error at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+
+from leadline.errors import ConfigError, PluginError
+from leadline.hookspecs import PluginSettings
+from leadline.host import Host, Plugin, lacking
+from leadline.loading import NAME, AnyOffer
+from leadline.nearest import choose_from
+from leadline.settings_model import Settings
+from leadline.settings_pipelines import resolve, stage_names
+from leadline.settings_plugins import Sections, Unset
+
+AUTO_PROVIDERS = ("embedded",)
+AUTO_ENGINES = ("local",)
+AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES}
+"""What `auto` stands for, in this order, as far as it is installed and works."""
+_KINDS = {
+    "ai.providers": "ai_providers",
+    "ai.embedder": "embedders",
+    "search.engines": "search_providers",
+    "search.strategy": "search_strategies",
+    "read.fetchers": "fetchers",
+    "read.parsers": "parsers",
+    "research.synthesizer": "synthesizers",
+    "charts.runner": "chart_runners",
+    "code.sandbox": "sandboxes",
+    "report.formats": "report_formatters",
+    "middleware": "middleware",
+    "observers": "observers",
+}
+_MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "observers"}
+_NO_MODEL = "no language model is set up; every sentence will be a quote"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The plugins that one key names, of one kind."""
+
+    key: str
+    kind: str
+    names: tuple[str, ...]
+
+    @property
+    def may_drop(self) -> bool:
+        """Whether the others do without one that cannot work."""
+        return self.key in _MAY_DROP
+
+
+@dataclass
+class Chosen:
+    """What was chosen: `names` by key, plugins and settings by name; who dropped out, and what cannot stand."""
+
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    plugins: dict[str, Plugin] = field(default_factory=dict)
+    settings: dict[str, PluginSettings] = field(default_factory=dict)
+    dropped: dict[str, str] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    choices: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def selections(core: Settings, pipeline: str = "") -> Iterator[Selection]:
+    """Yield what the settings select, for the pipeline they name or another one."""
+    stages = stage_names(resolve(core.pipelines, pipeline or core.pipeline))
+    yield Selection("pipeline", "stages", tuple(dict.fromkeys(stages)))
+    for key, kind in _KINDS.items():
+        value: str | tuple[str, ...] = reduce(getattr, key.split("."), core)  # type: ignore[assignment]
+        names = value if isinstance(value, tuple) else (value,) if value else ()
+        yield Selection(key, kind, tuple(dict.fromkeys(names)))
+    for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
+        for name, model in models.items():
+            yield Selection(f"{key}.{name}", "ai_providers", (model.partition(":")[0],))
+
+
+class Selector:
+    """Goes through the selections, loading and checking each plugin they name."""
+
+    def __init__(self, host: Host, sections: Sections) -> None:
+        self._host = host
+        self._sections = sections
+        self._chosen = Chosen()
+
+    def choose(self, core: Settings) -> Chosen:
+        """Return what the settings choose; whatever is wrong stands in `problems`."""
+        self._chosen.problems += self._sections.misnamed(self._host, core.limits)
+        for selection in selections(core):
+            self._select(selection)
+        return self._chosen
+
+    def _select(self, selection: Selection) -> None:
+        kept, lost = [], {}
+        names, automatic = self._expanded(selection)
+        for name in names:
+            try:
+                reason = self._admit(selection, name)
+            except ConfigError as error:
+                self._problem(f"{selection.key}: {error}{self._sections.place(selection.key)}")
+                lost[name] = ""
+                continue
+            if not reason:
+                kept.append(name)
+            else:
+                lost[name] = reason
+        self._report(selection, tuple(kept), lost, automatic)
+
+    def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the names with `auto` spelt out, and which of them it brought."""
+        if "auto" not in selection.names or selection.key not in AUTO:
+            return selection.names, frozenset()
+        found = tuple(name for name in AUTO[selection.key] if name in self._host.names())
+        brought = frozenset(found) - set(selection.names)
+        names = (other for name in selection.names for other in (found if name == "auto" else (name,)))
+        return tuple(dict.fromkeys(names)), brought
+
+    def _report(
+        self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
+    ) -> None:
+        """Write down what came of a selection."""
+        key, chosen = selection.key, self._chosen
+        chosen.names[key] = kept
+        reasons = {name: reason for name, reason in lost.items() if reason}
+        if not selection.may_drop:
+            for reason in reasons.values():
+                self._problem(f"{key}: {reason}")
+            return
+        for name, reason in reasons.items():
+            if name not in chosen.dropped and name not in automatic and kept:
+                chosen.notices.append(f"{key}: {name} is left out: {reason}")
+            chosen.dropped.setdefault(name, reason)
+        if selection.names and not kept and len(reasons) == len(lost):
+            listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons.items())
+            self._problem(f"{key}: none of the chosen plugins can work here{listed or self._none_of(selection)}")
+        if selection.names and (automatic or key == "ai.providers") and kept:
+            because = _NO_MODEL if kept == ("embedded",) else "chosen by auto"
+            chosen.choices.append(f"{key}: {', '.join(kept)} ({because})")
+
+    def _none_of(self, selection: Selection) -> str:
+        return (
+            f": auto looks for {', '.join(AUTO.get(selection.key, ()))}, and none is installed; see `leadline plugins`"
+        )
+
+    def _problem(self, text: str) -> None:
+        if text not in self._chosen.problems:
+            self._chosen.problems.append(text)
+
+    def _admit(self, selection: Selection, name: str) -> str:
+        """Take a plugin in, or say why it cannot work. Raises `ConfigError` for what no setup would cure."""
+        base = self._base(selection, name)
+        try:
+            plugin = self._host.load(base)
+        except PluginError as error:
+            return str(error)
+        offer = self._host.offer(selection.kind, base)
+        reason = lacking(plugin, offer) or self._configured(plugin, offer, name)
+        if not reason:
+            self._chosen.plugins[name] = plugin
+        return reason
+
+    def _base(self, selection: Selection, name: str) -> str:
+        """Return the installed plugin behind a name: itself, or what its section says to `use`."""
+        base = self._sections.base(name)
+        if base not in self._host.names():
+            if base in self._host.refused:
+                raise ConfigError(self._host.refused[base])
+            instances = (other for other in self._sections.instances() if NAME.fullmatch(other))
+            choices = {*self._host.offering(selection.kind), *instances}
+            raise ConfigError(f"no plugin {base!r} is installed: {choose_from(base, choices)}; see `leadline plugins`")
+        return base
+
+    def _configured(self, plugin: Plugin, offer: AnyOffer, name: str) -> str:
+        """Read the plugin's section, or say what it lacks."""
+        try:
+            settings = self._chosen.settings.get(name) or self._sections.read(name, plugin)
+        except Unset as unset:
+            return str(unset)
+        try:
+            reason = offer.ready(settings)
+        except Exception as error:  # noqa: BLE001 - told, without its text, which may repeat a secret
+            reason = f"{plugin} raised {type(error).__name__} as it was asked whether it is ready"
+        if not reason:
+            self._chosen.settings[name] = settings
+        return reason or ""
