@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel
+
 from leadline.errors import ConfigError, UsageError
 from leadline.settings_pipelines import BUILT_IN
-from leadline.settings_types import KeyPath, Raw
+from leadline.settings_types import KeyPath, Raw, read_text
 
 PREFIX = "LEADLINE_"
 FILE_VARIABLE = "LEADLINE_SETTINGS"
@@ -33,6 +35,14 @@ class Layer:
             raise self._clash(path, origin)
         place[path[-1]] = value
         self.origins[path] = origin
+
+    def read(self, model: type[BaseModel]) -> dict[str, Any]:
+        """Return the values, their text read as far as the model tells what it is."""
+        values: dict[str, Any] = read_text(self.values, model, (), self._refuse)
+        return values
+
+    def _refuse(self, path: KeyPath, why: str) -> ConfigError:
+        return ConfigError(f"{'.'.join(path)}: {why} ({self.origin(path)})")
 
     def _clash(self, path: KeyPath, origin: str) -> ConfigError:
         others = [there for other, there in self.origins.items() if other[: len(path)] == path]

@@ -38,7 +38,7 @@ class AI(Section):
         {}, description='Model by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
     )
     tasks: dict[str, str] = Field({}, description='Model by task: { write = "PROVIDER:MODEL" }.')
-    embedder: str = Field("", description="Texts to vectors; none by default.")
+    embedder: str = Field("", description="Texts to vectors, NAME or NAME:MODEL; none by default.")
 
 
 class Search(Section):
@@ -177,4 +177,4 @@ class Settings(Section):
 
     def plugin(self, name: str) -> Any:
         """Return the settings of a chosen plugin."""
-        return getattr(self.plugins, name)
+        return dict(self.plugins)[name]

@@ -24,13 +24,18 @@ class Unset(ConfigError):
     """A required setting is empty: the plugin cannot work, and nothing is wrong with it."""
 
 
+class Misset(ConfigError):
+    """Something in a plugin's section is wrong."""
+
+
 class Sections:
     """All plugin sections as they are written, and the conventional variables that fill what they leave out."""
 
     def __init__(
         self, values: Any, layers: list[Layer], variables: Sequence[tuple[str, Mapping[str, str | None]]], file: str
     ) -> None:
-        self._values = values if isinstance(values, Mapping) else {}
+        self._malformed = not isinstance(values, Mapping)
+        self._values = {} if self._malformed else values
         self._layers = layers
         self._variables = variables
         self._file = file
@@ -51,6 +56,8 @@ class Sections:
 
     def misnamed(self, host: Host, limits: Iterable[str]) -> Iterator[str]:
         """Yield what is wrong with the names of sections, those of `[limits]` too."""
+        if self._malformed:
+            yield f"plugins: is a section, not a value: [plugins.NAME] for each plugin{self.place('plugins')}"
         known = {*host.names(), *self.instances()}
         for name in self._values:
             if name not in known and name not in host.refused:
@@ -89,7 +96,7 @@ class Sections:
             unset = [key for key, field in model.model_fields.items() if field.is_required() and _empty(settings, key)]
         # Outside of `except`: the validation error holds the values, secrets among them, and must not be chained.
         if wrong:
-            raise ConfigError("\n".join(told))
+            raise Misset("\n".join(told))
         if unset:
             raise Unset(self._how_to_set(name, unset[0], plugin))
         return settings
@@ -105,7 +112,7 @@ class Sections:
         return origin_of(self._layers, path)
 
     def _refuse(self, path: KeyPath, why: str) -> ConfigError:
-        return ConfigError(f"{'.'.join(path)}: {why} ({self._origin(path)})")
+        return Misset(f"{'.'.join(path)}: {why} ({self._origin(path)})")
 
     def _conventional(self, name: str, plugin: Plugin, given: Mapping[str, Any]) -> dict[str, str]:
         """Return what the conventional variables say of fields that no source sets; the origins are noted.
@@ -120,7 +127,8 @@ class Sections:
                 if key not in given and key not in found and (value := variables.get(variable)):
                     found[key] = value
                     noted.put(("plugins", name, key), value, f"{label} {variable}")
-        self._layers.append(noted)
+        if found:
+            self._layers.append(noted)
         return found
 
     def _how_to_set(self, name: str, key: str, plugin: Plugin) -> str:

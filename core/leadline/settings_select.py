@@ -17,7 +17,7 @@ from leadline.loading import NAME, AnyOffer
 from leadline.nearest import choose_from
 from leadline.settings_model import Settings
 from leadline.settings_pipelines import resolve, stage_names
-from leadline.settings_plugins import Sections, Unset
+from leadline.settings_plugins import Misset, Sections, Unset
 
 AUTO_PROVIDERS = ("embedded",)
 AUTO_ENGINES = ("local",)
@@ -68,17 +68,20 @@ class Chosen:
     problems: list[str] = field(default_factory=list)
 
 
-def selections(core: Settings, pipeline: str = "") -> Iterator[Selection]:
-    """Yield what the settings select, for the pipeline they name or another one."""
-    stages = stage_names(resolve(core.pipelines, pipeline or core.pipeline))
-    yield Selection("pipeline", "stages", tuple(dict.fromkeys(stages)))
+def selections(core: Settings) -> Iterator[Selection]:
+    """Yield what the settings select, but for the stages."""
     for key, kind in _KINDS.items():
         value: str | tuple[str, ...] = reduce(getattr, key.split("."), core)  # type: ignore[assignment]
-        names = value if isinstance(value, tuple) else (value,) if value else ()
+        names = value if isinstance(value, tuple) else (_provider(value),) if value else ()
         yield Selection(key, kind, tuple(dict.fromkeys(names)))
     for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
         for name, model in models.items():
-            yield Selection(f"{key}.{name}", "ai_providers", (model.partition(":")[0],))
+            yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),))
+
+
+def _provider(model: str) -> str:
+    """Return the plugin of a model named as PROVIDER:MODEL."""
+    return model.partition(":")[0]
 
 
 class Selector:
@@ -88,25 +91,48 @@ class Selector:
         self._host = host
         self._sections = sections
         self._chosen = Chosen()
+        self._emptied: dict[tuple[tuple[str, str], ...], list[str]] = {}
 
     def choose(self, core: Settings) -> Chosen:
         """Return what the settings choose; whatever is wrong stands in `problems`."""
         self._chosen.problems += self._sections.misnamed(self._host, core.limits)
+        self._select(Selection("pipeline", "stages", self._stages(core)))
         for selection in selections(core):
             self._select(selection)
+        for reasons, keys in self._emptied.items():
+            listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
+            self._problem(f"{', '.join(keys)}: none of the chosen plugins can work here{listed}")
         return self._chosen
 
+    def _stages(self, core: Settings) -> tuple[str, ...]:
+        """Return the stages of the pipeline; every other one is looked through as well, for typos."""
+        stages: tuple[str, ...] = ()
+        for name in dict.fromkeys((core.pipeline, *core.pipelines)):
+            try:
+                steps = resolve(core.pipelines, name)
+            except ConfigError as error:
+                key = str(error).partition(":")[0]
+                self._problem(f"{error}{self._sections.place(key)}")
+                continue
+            if name == core.pipeline:
+                stages = stage_names(steps)
+        return tuple(dict.fromkeys(stages))
+
     def _select(self, selection: Selection) -> None:
-        kept, lost = [], {}
+        kept: list[str] = []
+        lost: dict[str, str | None] = {}
+        reason: str | None
         names, automatic = self._expanded(selection)
         for name in names:
             try:
                 reason = self._admit(selection, name)
+            except Misset as error:
+                self._problem(str(error))
+                reason = None
             except ConfigError as error:
                 self._problem(f"{selection.key}: {error}{self._sections.place(selection.key)}")
-                lost[name] = ""
-                continue
-            if not reason:
+                reason = None
+            if reason == "":
                 kept.append(name)
             else:
                 lost[name] = reason
@@ -122,7 +148,7 @@ class Selector:
         return tuple(dict.fromkeys(names)), brought
 
     def _report(
-        self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
+        self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str | None], automatic: frozenset[str]
     ) -> None:
         """Write down what came of a selection."""
         key, chosen = selection.key, self._chosen
@@ -137,16 +163,14 @@ class Selector:
                 chosen.notices.append(f"{key}: {name} is left out: {reason}")
             chosen.dropped.setdefault(name, reason)
         if selection.names and not kept and len(reasons) == len(lost):
-            listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons.items())
-            self._problem(f"{key}: none of the chosen plugins can work here{listed or self._none_of(selection)}")
+            self._emptied.setdefault(tuple(reasons.items()) or self._none_of(selection), []).append(key)
         if selection.names and (automatic or key == "ai.providers") and kept:
             because = _NO_MODEL if kept == ("embedded",) else "chosen by auto"
             chosen.choices.append(f"{key}: {', '.join(kept)} ({because})")
 
-    def _none_of(self, selection: Selection) -> str:
-        return (
-            f": auto looks for {', '.join(AUTO.get(selection.key, ()))}, and none is installed; see `leadline plugins`"
-        )
+    def _none_of(self, selection: Selection) -> tuple[tuple[str, str]]:
+        looked_for = ", ".join(AUTO.get(selection.key, ()))
+        return (("auto", f"looks for {looked_for}, and none is installed; see `leadline plugins`"),)
 
     def _problem(self, text: str) -> None:
         if text not in self._chosen.problems:

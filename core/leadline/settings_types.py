@@ -15,6 +15,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 KeyPath = tuple[str, ...]
 _LISTS = (list, tuple, set, frozenset, Sequence)
+_UNIONS = (Union, UnionType)
 
 
 class Raw(str):
@@ -28,14 +29,16 @@ def bare(annotation: Any) -> Any:
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return bare(args[0])
-    if origin in (Union, UnionType) and len(rest := [arg for arg in args if arg is not NoneType]) == 1:
+    if origin in _UNIONS and len(rest := [arg for arg in args if arg is not NoneType]) == 1:
         return bare(rest[0])
     return annotation
 
 
 def model_of(annotation: Any) -> type[BaseModel] | None:
-    """Return the model that is expected, if it is one."""
+    """Return the model that is expected, if there is one, by itself or beside other forms."""
     kind = bare(annotation)
+    if get_origin(kind) in _UNIONS:
+        return next(filter(None, map(model_of, get_args(kind))), None)
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
@@ -89,7 +92,7 @@ def read_text(value: Any, annotation: Any, path: KeyPath, refuse: Callable[[KeyP
         return {
             key: read_text(item, under(annotation, str(key)), (*path, str(key)), refuse) for key, item in value.items()
         }
-    if not isinstance(value, str):
+    if not isinstance(value, str) or annotation in (None, Any):
         return value
     if isinstance(value, Raw) and _opens(value, annotation):
         try:
