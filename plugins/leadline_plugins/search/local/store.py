@@ -6,6 +6,7 @@ script. A document is all passages with one `file`; deleting by that field makes
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,13 +17,16 @@ import tantivy
 from tantivy import Occur, Query
 
 from leadline_plugins.text import tokens
+from leadline_plugins.text.tokens import CJK
 
 _MEMORY = 64_000_000
 """Bytes a writer may hold before it writes a segment."""
 _LONGEST = 60
 """Characters of a token; longer ones are data, not words."""
-_NAME = 12
+LONGEST_NAME = 12
 """Tokens of a title up to which it is taken for a name that other documents may mention."""
+_QUALIFIER = re.compile(r"(?<=\S)\s*[(（][^()（）]*[)）]\s*$")
+_PAIR = re.compile(f"[{CJK}]")
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,18 @@ def key(path: str) -> str:
     return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
-def name_of(title: Sequence[str]) -> str:
-    """Return a title's tokens as one term, by which a mention of it is found; empty where it is too long for a name."""
-    return " ".join(title) if 0 < len(title) <= _NAME else ""
+def name(title: str) -> str:
+    """Return a title as one term by which mentions of it are found; empty where it is too long to be a name.
+
+    What stands in brackets at its end tells namesakes apart and is not said in a mention: `Kansas (band)`.
+    """
+    parts = name_parts(_QUALIFIER.sub("", title))
+    return " ".join(parts) if len(parts) <= LONGEST_NAME else ""
+
+
+def name_parts(text: str) -> list[str]:
+    """Return the tokens of a text in their order: of CJK the characters alone, without the pairs among them."""
+    return [token for token in tokens(text) if len(token) != 2 or not _PAIR.match(token)]
 
 
 def _schema() -> tantivy.Schema:
@@ -114,11 +127,10 @@ class Writer:
 
 
 def _document(passage: Passage) -> tantivy.Document:
-    title = _terms(passage.title)
     return tantivy.Document(
         file=key(passage.path),
-        name=name_of(title) if passage.number == 0 else "",
-        title=" ".join(title),
+        name=name(passage.title) if passage.number == 0 else "",
+        title=" ".join(_terms(passage.title)),
         body=" ".join(_terms(passage.text)),
         path=passage.path.encode("utf-8", "surrogateescape"),
         caption=passage.title.encode(),
