@@ -69,11 +69,12 @@ class JournalMissing(JournalError):
 
 
 class CallFailed(LeadlineError):
-    """A call failed for good, now or when the journal recorded it."""
+    """A call failed for good, now or when the journal recorded it; `key` is the call's."""
 
-    def __init__(self, record: Failure) -> None:
+    def __init__(self, record: Failure, key: str = "") -> None:
         super().__init__(record.text)
         self.record = record
+        self.key = key
 
 
 class CallRefused(CallFailed):

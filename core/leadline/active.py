@@ -1,0 +1,74 @@
+"""The call that runs now: what a provider is handed, and how the code below it knows where it stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from leadline.contracts import Run
+from leadline.records import Usage
+
+if TYPE_CHECKING:
+    from leadline.events import Bus
+
+stage_now: ContextVar[str] = ContextVar("stage_now", default="")
+"""The name of the stage that runs."""
+call_now: ContextVar[ActiveCall | None] = ContextVar("call_now", default=None)
+"""The call below which the code runs; None in a stage."""
+
+
+def new_span() -> str:
+    """Return a W3C span id: 16 hexadecimal digits. Chance is allowed here: no key and no reply depends on it."""
+    return os.urandom(8).hex()
+
+
+def total(usages: list[Usage]) -> Usage | None:
+    """Return the sum, or None where nothing was reported; its cost is None unless one was told."""
+    if not usages:
+        return None
+    costs = [usage.cost for usage in usages if usage.cost is not None]
+    return Usage(
+        input_tokens=sum(usage.input_tokens for usage in usages),
+        cached_tokens=sum(usage.cached_tokens for usage in usages),
+        output_tokens=sum(usage.output_tokens for usage in usages),
+        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
+        cost=sum(costs[1:], costs[0]) if costs else None,
+    )
+
+
+@dataclass
+class ActiveCall:
+    """One attempt at a call; fulfils `leadline.contracts.Call`."""
+
+    run: Run
+    task: str
+    key: str
+    traceparent: str
+    span: str
+    composite: bool
+    deadline: float
+    """By `monotonic`; infinite for a composite."""
+    monotonic: Callable[[], float]
+    bus: Bus
+    attempt: int = 1
+    live: bool = True
+    """False holds back the deltas: a middleware must see the reply first."""
+    usages: list[Usage] = field(default_factory=list)
+    streamed: bool = False
+    closed: bool = False
+
+    def remaining(self) -> float:
+        return max(0.0, self.deadline - self.monotonic())
+
+    def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
+        if self.closed or not self.live:  # a thread may still stream into an attempt that was given up
+            return
+        self.streamed = True
+        data = {"kind": kind, "text": delta, "attempt": self.attempt, "key": self.key, "task": self.task}
+        self.bus.emit_soon("call.delta", data, span_id=self.span)
+
+    def spend(self, usage: Usage) -> None:
+        self.usages.append(usage)

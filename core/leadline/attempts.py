@@ -1,0 +1,155 @@
+"""How a call is carried out: a leaf with permit, lease, timeout, middleware and retries, a composite without."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+from leadline.active import ActiveCall, call_now, total
+from leadline.budget import Budget, Lease, Need, used_by
+from leadline.contracts import Middleware, Run
+from leadline.errors import Disconnected, JournalError, ProviderError, Refused, Unavailable
+from leadline.events import Bus
+from leadline.journal import Journal
+from leadline.kinds import Job
+from leadline.outcomes import Blame, Ended
+from leadline.records import Usage
+from leadline.retry import RetryPolicy, translate
+from leadline.wire import encode
+
+
+@dataclass
+class Trip:
+    """What happened under way: attempts, and what they used."""
+
+    attempts: int = 1
+    usages: list[Usage] = field(default_factory=list)
+    streamed: bool = False
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """Carries calls out for one run."""
+
+    run: Run
+    journal: Journal
+    budget: Budget
+    bus: Bus
+    retry: RetryPolicy
+    middleware: Mapping[str, Middleware]
+    monotonic: Callable[[], float] = time.monotonic
+
+    async def composite(self, job: Job, trip: Trip, blame: Blame) -> Ended:
+        """Run what calls leaves; its refusal by the budget comes before, its failures from below."""
+        call = self._active(job, 1, math.inf)
+        try:
+            lease = self._lease(job)
+        except Refused as error:
+            return blame.refused(str(error))
+        token = call_now.set(call)
+        try:
+            return Ended("reply", encode(await job.do(job.request, call), job.kind.reply))
+        except Exception as error:  # noqa: BLE001 - a strategy's fault is data; the house's errors are raised again
+            return blame.below(error)
+        finally:
+            call_now.reset(token)
+            trip.usages += call.usages
+            self._settle(lease, used_by(job.kind.need(job.request), total(call.usages), ended="reply"))
+
+    async def leaf(self, job: Job, trip: Trip, blame: Blame) -> Ended:
+        """Make one outside request, again where its error allows it."""
+        failed: ProviderError | None = None
+        for trip.attempts in itertools.count(1):
+            try:
+                if isinstance(failed, Disconnected) and job.maker.restart:
+                    await job.maker.restart()
+                return Ended("reply", await self._attempt(job, trip))
+            except JournalError:
+                raise
+            except Refused as error:
+                return blame.refused(str(error), trip.attempts)
+            except Exception as error:  # noqa: BLE001 - whatever a provider raises is data
+                failed = translate(error)
+                pause = self.retry.delay(trip.attempts, failed) if failed else None
+                if pause is None:
+                    return blame.failed(error, trip.attempts)
+            await self._pause(job, trip, pause)
+        raise AssertionError("attempts are counted without end")
+
+    async def _pause(self, job: Job, trip: Trip, seconds: float) -> None:
+        if trip.streamed:
+            data = {"attempt": trip.attempts + 1, "key": job.key, "task": job.task}
+            await self.bus.emit("call.restart", data, span_id=job.span)
+        await self.retry.sleep(seconds)
+
+    async def _attempt(self, job: Job, trip: Trip) -> bytes:
+        async with job.maker.permit():
+            if self.journal.broken and job.kind.keep:  # nothing more is paid for in vain
+                raise self.journal.broken
+            lease = self._lease(job)
+            call = self._active(job, trip.attempts, self.monotonic() + job.maker.timeout)
+            ended: Literal["reply", "error", "cut"] = "cut"
+            token = call_now.set(call)
+            try:
+                async with asyncio.timeout(job.maker.timeout) as deadline:
+                    body = encode(await self._through(job, call), job.kind.reply)
+                ended = "reply"
+                return body
+            except Exception as error:
+                if deadline.expired():
+                    raise Unavailable(f"no reply within {job.maker.timeout:g} s") from error
+                ended = "error"
+                raise
+            finally:
+                call_now.reset(token)
+                call.closed = True
+                trip.usages += call.usages
+                trip.streamed = trip.streamed or call.streamed
+                self._settle(lease, used_by(job.kind.need(job.request), total(call.usages), ended=ended))
+
+    async def _through(self, job: Job, call: ActiveCall) -> Any:
+        proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
+        for middleware in reversed(tuple(self.middleware.values())):
+            proceed = partial(_around, middleware, call, proceed)
+        reply = await proceed(job.request)
+        if not call.live and job.kind.text:
+            call.live = True
+            call.emit("text", job.kind.text(reply))
+        return reply
+
+    def _active(self, job: Job, attempt: int, deadline: float) -> ActiveCall:
+        return ActiveCall(
+            run=self.run,
+            task=job.task,
+            key=job.key,
+            traceparent=f"00-{self.bus.trace_id}-{job.span}-01",
+            span=job.span,
+            composite=job.kind.composite,
+            deadline=deadline,
+            monotonic=self.monotonic,
+            bus=self.bus,
+            attempt=attempt,
+            live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
+        )
+
+    def _lease(self, job: Job) -> tuple[Lease, str]:
+        need = job.kind.need(job.request)
+        lease = self.budget.lease(need)
+        return lease, self.journal.lease(need) if need and not self.journal.readonly else ""
+
+    def _settle(self, lease: tuple[Lease, str], used: Need) -> None:
+        self.budget.settle(lease[0], used)
+        if lease[1]:
+            self.journal.settle(lease[1], used)
+
+
+async def _around(
+    middleware: Middleware, call: ActiveCall, proceed: Callable[[Any], Awaitable[Any]], request: Any
+) -> Any:
+    return await middleware.around(request, call, proceed)

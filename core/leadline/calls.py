@@ -1,0 +1,276 @@
+"""The door: the one way from a run to everything outside it.
+
+Each call has a key made of its content. What it returned is committed to the journal before it is delivered, and is
+given again to whoever asks the same, at once, later, or after a crash. Two ranks: a leaf is one outside request, with
+permit, lease, timeout, middleware and retries; a composite (a strategy, a fallback chain, render and repair) calls
+leaves, and its outcome is a row too, so that whatever hangs on timing replays. A leaf calls nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeVar
+
+from pydantic import JsonValue, ValidationError
+
+from leadline.active import call_now, stage_now, total
+from leadline.attempts import Attempts, Trip
+from leadline.budget import Budget
+from leadline.contracts import Call, Middleware, Run
+from leadline.errors import JournalError, JournalMissing, PluginError, Refused
+from leadline.events import Bus
+from leadline.flights import Flight, Flights
+from leadline.journal import Journal, Row
+from leadline.keys import call_key, plain
+from leadline.kinds import Job, Kind, Maker
+from leadline.missing import explain_missing
+from leadline.outcomes import Blame, Ended, escaped, raised
+from leadline.records import Record, Usage
+from leadline.reports import Reports
+from leadline.retry import RetryPolicy
+from leadline.secrets import Secrets
+from leadline.wire import decode
+
+__all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
+Q = TypeVar("Q", bound=Record)
+R = TypeVar("R", bound=Record)
+
+
+class _Name(Record):
+    name: str
+
+
+class _Value(Record):
+    value: JsonValue = None
+
+
+_FACT = Kind("fact", _Value, composite=True, quiet=True)
+_HOUSE = Maker("leadline")
+
+
+@dataclass(frozen=True)
+class _Landed:
+    row: Row
+    body: bytes
+    origin: Literal["live", "journal"]
+
+
+class Door:
+    """The door of one run. Made on its event loop, and closed with `close`."""
+
+    def __init__(
+        self,
+        run: Run,
+        journal: Journal,
+        budget: Budget,
+        bus: Bus,
+        *,
+        retry: RetryPolicy | None = None,
+        secrets: Secrets | None = None,
+        middleware: Mapping[str, Middleware] | None = None,
+        offline: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._journal = journal
+        self._budget = budget
+        self._secrets = secrets or Secrets()
+        self._offline = offline
+        self._monotonic = monotonic
+        self._reports = Reports(bus, budget)
+        self._attempts = Attempts(
+            run, journal, budget, bus, retry or RetryPolicy(), dict(middleware or {}), monotonic
+        )
+        self._flights: Flights[_Landed] = Flights(self._reports.late)
+        self._unkept: dict[str, Row] = {}
+        self.winding_down: str | None = None
+        """Why calls are refused now; None while they are not."""
+        self.replayed: set[str] = set()
+        """Keys of the calls that this session answered from the journal."""
+        budget.restore(journal.spent())
+        if journal.damaged:
+            places = ", ".join(journal.damaged)
+            self._reports.notice(f"the journal is damaged at {places}: what is missing is asked again")
+
+    async def call(
+        self,
+        kind: Kind[R],
+        request: Q,
+        do: Callable[[Q, Call], Awaitable[R]],
+        *,
+        maker: Maker,
+        sample: int = 0,
+        task: str = "",
+    ) -> R:
+        """Return the reply to a request, from the journal or from `do`.
+
+        Raises CallFailed or CallRefused, live and replayed alike; JournalError where nothing can be kept;
+        JournalMissing offline; TypeError for a request that can have no key.
+        """
+        caller = call_now.get()
+        if caller and not caller.composite:
+            raise PluginError(
+                f"a provider makes no calls of its own: {kind.name} was asked by one that answers a call"
+            )
+        tree = plain(request)
+        key = call_key(kind.name, maker.name, maker.fingerprint, tree, sample)
+        job = Job(kind, maker, request, do, tree, key, sample, task, caller)
+        start, waiting = partial(self._fly, job), caller.key if caller else ""
+        landed, shared = await self._flights.board(key, job.what, start, waiting)
+        if shared:
+            await self._reports.finished(job, landed.row, landed.body, "shared")
+        return self._deliver(kind, landed)
+
+    async def fact(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` gave (JSON) when this run first asked for `name`."""
+
+        async def do(_: _Name, call: Call) -> _Value:
+            return _Value(value=make())
+
+        return (await self.call(_FACT, _Name(name=name), do, maker=_HOUSE)).value
+
+    def wind_down(self, reason: str) -> None:
+        """Refuse all calls outside the closing stages, those under way too; the first reason stays."""
+        if self.winding_down is None:
+            self.winding_down = reason
+            self._reports.notice(reason)
+        for flight in self._flights.all():
+            if flight.cut and not flight.cut.expired():
+                flight.cut.reschedule(0)
+
+    async def close(self) -> None:
+        """Cancel what is under way, and wait for its end; what ignores that for 5 s is named in an error event."""
+        await self._flights.close()
+
+    def escaped(self, error: BaseException) -> set[str]:
+        """Return the keys of the failed calls that an error out of the pipeline is made of (groups, causes)."""
+        return escaped(error)
+
+    def counts(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""
+        groups: dict[tuple[str, str], list[Row]] = {}
+        for row in (*self._journal.rows(), *self._unkept.values()):
+            groups.setdefault((row.kind, row.provider), []).append(row)
+        counts: dict[str, dict[str, dict[str, Any]]] = {}
+        for (kind, provider), rows in sorted(groups.items()):
+            if kind != _FACT.name:
+                counts.setdefault(kind, {})[provider] = self._count(rows)
+        return counts
+
+    def _count(self, rows: list[Row]) -> dict[str, Any]:
+        outcomes = [row.outcome for row in rows]
+        usage = total([row.usage for row in rows]) or Usage()
+        return {
+            "calls": len(rows),
+            "replies": outcomes.count("reply"),
+            "failures": outcomes.count("failure"),
+            "refusals": outcomes.count("refusal"),
+            "attempts": sum(row.attempts for row in rows),
+            "from_journal": sum(row.key in self.replayed for row in rows),
+            "usage": usage.model_dump(mode="json"),
+        }
+
+    def _deliver(self, kind: Kind[R], landed: _Landed) -> R:
+        """Make the answer from the stored bytes, anew for each caller: live, shared and replayed ones are alike."""
+        if landed.row.outcome != "reply":
+            raise raised(landed.row.outcome, landed.body, landed.row.key)
+        try:
+            return decode(landed.body, kind.reply)
+        except ValidationError as error:
+            raise JournalError(
+                f"the journal {self._journal.path} holds a reply to {kind.name} that no longer reads as "
+                f"{kind.reply.__name__} ({error.error_count()} errors); use the version of leadline that wrote it"
+            ) from error
+
+    # --- one flight --------------------------------------------------------------------------------------------------
+
+    async def _fly(self, job: Job, flight: Flight[_Landed]) -> _Landed:
+        landed = await self._replay(job) or await self._live(job, flight)
+        await self._reports.finished(job, landed.row, landed.body, landed.origin)
+        return landed
+
+    async def _replay(self, job: Job) -> _Landed | None:
+        if not job.kind.keep:
+            return None
+        damages = len(self._journal.damaged)
+        if found := await self._journal.get(job.key):
+            self.replayed.add(job.key)
+            return _Landed(*found, "journal")
+        if self._offline:
+            raise JournalMissing(await explain_missing(self._journal, job))
+        if len(self._journal.damaged) > damages:
+            self._reports.notice(f"the journal's reply to {job.what} is damaged: it is asked again")
+        return None
+
+    async def _live(self, job: Job, flight: Flight[_Landed]) -> _Landed:
+        began, trip = self._monotonic(), Trip()
+        ended = await self._end(job, trip, flight)
+        if flight.dying and ended.outcome != "reply":
+            raise asyncio.CancelledError  # a cancelled call has not failed, whatever the provider made of it
+        row = Row(
+            key=job.key,
+            kind=job.kind.name,
+            provider=job.maker.name,
+            outcome=ended.outcome,
+            task=job.task,
+            step=stage_now.get(),
+            parent=job.parent.key if job.parent else "",
+            attempts=trip.attempts,
+            seconds=round(self._monotonic() - began, 4),
+            usage=total(trip.usages) or Usage(),
+        )
+        return _Landed(await self._keep(job, row, ended.body, flight), ended.body, "live")
+
+    async def _keep(self, job: Job, row: Row, body: bytes, flight: Flight[_Landed]) -> Row:
+        if not job.kind.keep:
+            self._unkept[row.key] = row
+        elif self._flights.current(flight):  # one that would not die must not write over its successor
+            asked = self._secrets.clean(job.asked())
+            return await self._journal.keep(row, body, asked, durable=job.maker.priced)
+        return row
+
+    async def _end(self, job: Job, trip: Trip, flight: Flight[_Landed]) -> Ended:
+        blame = Blame(job.kind.name, job.maker.name, self._secrets)
+        if job.kind.keep and self._journal.broken:
+            raise self._journal.broken
+        try:
+            self._secrets.refuse(job.tree, job.what)
+        except Refused as error:
+            return blame.refused(str(error))
+        if not self._exempt(job) and (reason := self._over()):
+            return blame.refused(reason, by="WindDown")
+        await self._reports.started(job)
+        if job.kind.effect:
+            await self._journal.begin_effect(job.key)
+        if job.kind.composite:
+            return await self._attempts.composite(job, trip, blame)
+        return await self._leaf(job, trip, flight, blame)
+
+    async def _leaf(self, job: Job, trip: Trip, flight: Flight[_Landed], blame: Blame) -> Ended:
+        ended: Ended | None = None
+        try:
+            async with asyncio.timeout(None if job.kind.effect else self._budget.time_left()) as cut:
+                if not self._exempt(job) and not job.kind.effect:
+                    flight.cut = cut
+                ended = await self._attempts.leaf(job, trip, blame)
+        except TimeoutError:
+            self._over()  # it was the cut: the attempts translate their own timeouts
+        finally:
+            flight.cut = None
+        if ended and (ended.outcome == "reply" or not cut.expired()):
+            return ended  # a reply that came all the same is paid for
+        return blame.refused(self.winding_down or "the run's time is spent", trip.attempts, by="WindDown")
+
+    def _exempt(self, job: Job) -> bool:
+        return self._budget.reserved or job.kind.quiet
+
+    def _over(self) -> str | None:
+        left = self._budget.time_left()
+        if left is not None and left <= 0:
+            self.wind_down(
+                f"the run's time is spent; more with --set budget.seconds={self._budget.limits.seconds}"
+            )
+        return self.winding_down

@@ -1,0 +1,217 @@
+"""Events: the one stream that tells everybody what a run does.
+
+The kinds, and their `data`:
+
+    run.started     {folder, question, pipeline, choices}
+    run.finished    {status, reason}
+    progress        {step, status: started | finished | failed, data}
+    message         {kind: plan | learning | report, text}
+    reasoning       {text}
+    source          {id, url, title, engine, tier}
+    question        {id, message, schema}
+    usage           {kind, provider, task, usage, spent}
+    error           {message, category, step, kind, provider, attempts, replayed}
+    notice          {message}
+    call.started    {kind, provider, task, key}
+    call.delta      {kind: text | reasoning, text, attempt, key, task}
+    call.restart    {attempt, key, task}: what the attempts before streamed is void
+    call.finished   {kind, provider, task, key, outcome: reply | failure | refusal, from: live | journal | shared,
+                    seconds, attempts, usage}
+
+A call answered from the journal, or by another's flight, has no `call.started`; its text comes as one `call.delta`.
+Spans are calls: `span_id` is the call's, `parent_id` that of the composite call around it. `seq` rises by one, over
+all sessions of a run. Secrets are masked in every text.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from leadline.contracts import Observer
+from leadline.records import Event
+from leadline.secrets import Secrets
+
+FAILURES = 3
+"""After so many an observer is dropped."""
+log = logging.getLogger(__name__)
+
+
+def utc_now() -> datetime:
+    """Return the time, in UTC."""
+    return datetime.now(UTC)
+
+
+class Subscription:
+    """Events from now on, as an async iterator; it ends when the bus closes or it is closed.
+
+    Unbounded: a reader may lag behind, and loses nothing; a run is finite. Not an async generator: one left by `break`
+    would hold its resources until collected.
+    """
+
+    def __init__(self, leave: Callable[[Subscription], None]) -> None:
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._leave = leave
+        self._ended = False
+
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = None if self._ended else await self._queue.get()
+        if event is None:
+            self._ended = True
+            raise StopAsyncIteration
+        return event
+
+    def put(self, event: Event | None) -> None:
+        """Add an event; None ends the stream after what is queued."""
+        self._queue.put_nowait(event)
+
+    def close(self) -> None:
+        """Stop: a reader that waits gets the end."""
+        self._leave(self)
+        self._ended = True
+        self.put(None)
+
+
+class _Watcher:
+    """An observer with a queue and a task of its own."""
+
+    def __init__(self, name: str, observer: Observer, report: Callable[[str, int, Exception], None]) -> None:
+        self.name = name
+        self._observer = observer
+        self._report = report
+        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._failures = 0
+        self._task: asyncio.Task[None] | None = None
+
+    def put(self, event: Event | None) -> None:
+        if self._failures >= FAILURES:
+            return
+        self._queue.put_nowait(event)
+        self._task = self._task or asyncio.create_task(self._watch(), name=f"observer {self.name}")
+
+    async def _watch(self) -> None:
+        while self._failures < FAILURES and (event := await self._queue.get()):
+            try:
+                await self._observer.observe(event)
+            except Exception as error:  # noqa: BLE001 - an observer cannot break a run, whatever it raises
+                self._failures += 1
+                self._report(self.name, self._failures, error)
+
+    async def end(self, grace: float) -> bool:
+        """Take in what is queued; returns whether that was done within the grace (seconds)."""
+        if self._task is None:
+            return True
+        self.put(None)
+        _, late = await asyncio.wait({self._task}, timeout=grace)
+        if late:
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=grace)
+        return not late
+
+
+class Bus:
+    """The stream of one run; made on its event loop."""
+
+    def __init__(
+        self,
+        run_id: str,
+        trace_id: str,
+        observers: Mapping[str, Observer],
+        *,
+        first_seq: int = 0,
+        secrets: Secrets | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.run_id = run_id
+        self.trace_id = trace_id
+        self.next_seq = first_seq
+        self._secrets = secrets or Secrets()
+        self._now = now
+        self._loop = asyncio.get_running_loop()
+        self._watchers = [_Watcher(name, observer, self._failed) for name, observer in observers.items()]
+        self._subscriptions: list[Subscription] = []
+        self._closed = False
+
+    async def emit(
+        self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None
+    ) -> None:
+        """Send an event to every observer and subscriber; waits for none of them."""
+        self._emit(kind, data, span_id, parent_id)
+
+    def emit_soon(
+        self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None
+    ) -> None:
+        """Send an event, from any thread."""
+        # A thread may outlive the run, and its loop: what it still has to say, nobody waits for.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._emit, kind, data, span_id, parent_id)
+
+    def subscribe(self) -> Subscription:
+        """Return a stream of the events from now on."""
+        subscription = Subscription(self._drop)
+        self._subscriptions.append(subscription)
+        return subscription
+
+    async def close(self, grace: float = 5.0) -> tuple[str, ...]:
+        """End every stream, once the observers took in what is queued; returns those that did not in time.
+
+        An error event names them to the others.
+        """
+        if self._closed:
+            return ()
+        await asyncio.sleep(0)  # what threads sent before now
+        slow = await self._late(self._watchers, grace)
+        if slow:
+            names = ", ".join(watcher.name for watcher in slow)
+            text = f"observers that did not take in all events within {grace:g} s: {names}"
+            log.warning(text)
+            self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
+        self._closed = True
+        for subscription in self._subscriptions:
+            subscription.put(None)
+        await self._late([watcher for watcher in self._watchers if watcher not in slow], grace)
+        return tuple(watcher.name for watcher in slow)
+
+    async def _late(self, watchers: list[_Watcher], grace: float) -> list[_Watcher]:
+        in_time = await asyncio.gather(*(watcher.end(grace) for watcher in watchers))
+        return [watcher for watcher, well in zip(watchers, in_time, strict=True) if not well]
+
+    def _emit(self, kind: str, data: Mapping[str, Any], span_id: str, parent_id: str | None) -> None:
+        if self._closed:
+            return
+        event = Event(
+            seq=self.next_seq,
+            time=self._now(),
+            run_id=self.run_id,
+            kind=kind,
+            data=self._secrets.clean(dict(data)),
+            trace_id=self.trace_id,
+            span_id=span_id,
+            parent_id=parent_id,
+        )
+        self.next_seq += 1
+        for watcher in self._watchers:
+            watcher.put(event)
+        for subscription in self._subscriptions:
+            subscription.put(event)
+
+    def _drop(self, subscription: Subscription) -> None:
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+
+    def _failed(self, name: str, failures: int, error: Exception) -> None:
+        log.warning("observer %s failed", name, exc_info=error)
+        if failures == 1:
+            text = f"observer {name}: {type(error).__name__}: {error}"
+            self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
+        if failures == FAILURES:
+            self._emit(
+                "notice", {"message": f"observer {name} failed {failures} times and is left out"}, "", None
+            )

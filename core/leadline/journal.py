@@ -1,0 +1,315 @@
+"""The journal of a run: what every call returned, so that nothing is paid for twice.
+
+Resume and replay are one mechanism: the pipeline runs again, and each call finds its row. So failures and refusals are
+rows like replies. A row is found by the key of its call; texts lie beside the rows, by their digest, and every row and
+text is checked when it is read: a damaged one is asked for again, never delivered.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from leadline.budget import Need
+from leadline.errors import JournalError
+from leadline.events import utc_now
+from leadline.keys import canonical, digest
+from leadline.records import Record, Usage
+from leadline.storage import Mode, Storage
+
+Outcome = Literal["reply", "failure", "refusal"]
+
+
+class Row(Record):
+    """One call as the journal keeps it; `body` and `request` are digests of the JSON of what came and was asked."""
+
+    key: str
+    kind: str
+    provider: str
+    outcome: Outcome
+    body: str = ""
+    request: str = ""
+    task: str = ""
+    step: str = ""
+    """The stage that asked first."""
+    parent: str = ""
+    """Key of the composite call around it."""
+    session: int = 0
+    attempts: int = 1
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    escaped: bool = False
+    """Whether its failure ended a session: the next one asks again."""
+
+
+class Session(Record):
+    """One process's work on the run."""
+
+    id: int
+    started: datetime
+    ended: datetime | None = None
+    status: str = ""
+
+
+class Journal:
+    """The journal of one run, opened with `Journal.open`."""
+
+    def __init__(self, storage: Storage, now: Callable[[], datetime]) -> None:
+        self._storage = storage
+        self._now = now
+        self._rows: dict[str, Row] = {}
+        self._meta: dict[str, str] = {}
+        self._sessions: dict[int, Session] = {}
+        self._leases: dict[str, tuple[Need, Need | None]] = {}
+        self._asked: set[str] = set()
+        self.damaged: list[str] = []
+        """What could not be read when it was opened, in words."""
+
+    @classmethod
+    async def open(
+        cls, path: Path, *, mode: Mode = "write", now: Callable[[], datetime] = utc_now
+    ) -> Journal:
+        """Open the journal at this path; `write` locks its folder and begins a session, `read` changes nothing.
+
+        Raises JournalBusy where another process is at it, JournalError where it cannot be opened.
+        """
+        journal = cls(Storage(path, mode), now)
+        await journal._storage.open()
+        try:
+            await journal._load()
+            if mode == "write":
+                await journal._begin()
+        except BaseException:
+            await journal.close()
+            raise
+        return journal
+
+    async def close(self, status: str = "") -> None:
+        """End the session with this status, and close the file."""
+        session = self._sessions.get(self.session)
+        if status and session and not self.readonly and not self.broken:
+            ended = session.model_copy(update={"ended": self._now(), "status": status})
+            await self._storage.write(lambda db: _put(db, "session", str(ended.id), ended.model_dump_json()))
+        await self._storage.close()
+
+    @property
+    def path(self) -> Path:
+        return self._storage.path
+
+    @property
+    def readonly(self) -> bool:
+        return self._storage.mode == "read"
+
+    @property
+    def broken(self) -> JournalError | None:
+        """Why nothing more can be written; None while it can."""
+        return self._storage.broken
+
+    @property
+    def session(self) -> int:
+        """The number of the session that runs, or ran last."""
+        return max(self._sessions, default=0)
+
+    def sessions(self) -> list[Session]:
+        """Return all sessions, the oldest first."""
+        return [self._sessions[number] for number in sorted(self._sessions)]
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    def keys(self) -> set[str]:
+        """Return the keys of all calls."""
+        return set(self._rows)
+
+    def rows(self) -> list[Row]:
+        """Return all rows."""
+        return list(self._rows.values())
+
+    async def get(self, key: str) -> tuple[Row, bytes] | None:
+        """Return a call's row and the JSON of what came; None where there is none, or it is damaged (see `damaged`)."""
+        row = self._rows.get(key)
+        if row is None:
+            return None
+        self._asked.add(key)
+        body = await self._storage.read(lambda db: _blob(db, row.body))
+        if body is None:
+            del self._rows[key]
+            self.damaged.append(f"{row.kind} by {row.provider}")
+            return None
+        return row, body
+
+    async def keep(self, row: Row, body: bytes, request: JsonValue, *, durable: bool = False) -> Row:
+        """Write what a call returned; it is committed when this returns."""
+        asked = canonical(request)
+
+        def write(db: sqlite3.Connection) -> Row:
+            refs = {"body": _put_blob(db, body), "request": _put_blob(db, asked), "session": self.session}
+            kept = row.model_copy(update=refs)
+            _put(db, "call", row.key, kept.model_dump_json(exclude_defaults=True))
+            return kept
+
+        kept = await self._storage.write(write, durable=durable)
+        self._rows[row.key] = kept
+        self._asked.add(row.key)
+        return kept
+
+    async def begin_effect(self, key: str) -> None:
+        """Mark that an effect starts; `effects_begun` tells it after a crash."""
+        await self._storage.write(lambda db: _put(db, "effect", key, str(self.session)), durable=True)
+
+    async def request(self, row: Row) -> JsonValue:
+        """Return what was asked, long texts cut; None where it is damaged."""
+        data = await self._storage.read(lambda db: _blob(db, row.request))
+        return None if data is None else json.loads(data)
+
+    def unasked(self, kind: str) -> list[Row]:
+        """Return the rows of this kind that the session has not asked for."""
+        return [row for row in self._rows.values() if row.kind == kind and row.key not in self._asked]
+
+    def orphans(self) -> list[Row]:
+        """Return the rows of earlier sessions that the finished pipeline never asked for: what has drifted.
+
+        Those below composite calls are left out: a composite that is answered asks for none of them.
+        """
+        earlier = [row for row in self._rows.values() if row.session < self.session and not row.parent]
+        return [row for row in earlier if row.key not in self._asked]
+
+    # --- forgetting --------------------------------------------------------------------------------------------------
+
+    async def mark_escaped(self, keys: Iterable[str]) -> None:
+        """Mark the failures that ended the session: the next one forgets them."""
+        marked = [row.model_copy(update={"escaped": True}) for row in self._named(keys)]
+        await self._replace(marked)
+
+    async def forget(self, keys: Iterable[str] | None = None) -> int:
+        """Forget these failures and refusals with those below them (None: all there are); returns how many."""
+        gone = self._below(self._named(keys)) if keys is not None else self._lost()
+        for row in gone:
+            del self._rows[row.key]
+        names = [(row.key,) for row in gone]
+        if names:
+            delete = "delete from entries where space = 'call' and name = ?"
+            await self._storage.write(lambda db: db.executemany(delete, names))
+        return len(gone)
+
+    def _lost(self) -> list[Row]:
+        return [row for row in self._rows.values() if row.outcome != "reply"]
+
+    def _named(self, keys: Iterable[str]) -> list[Row]:
+        wanted = set(keys)
+        return [row for row in self._lost() if row.key in wanted]
+
+    def _below(self, rows: list[Row]) -> list[Row]:
+        found = {row.key: row for row in rows}
+        while more := [row for row in self._lost() if row.parent in found and row.key not in found]:
+            found.update((row.key, row) for row in more)
+        return list(found.values())
+
+    async def _replace(self, rows: list[Row]) -> None:
+        def write(db: sqlite3.Connection) -> None:
+            for row in rows:
+                _put(db, "call", row.key, row.model_dump_json(exclude_defaults=True))
+
+        await self._storage.write(write)
+        self._rows.update((row.key, row) for row in rows)
+
+    # --- the ledger --------------------------------------------------------------------------------------------------
+
+    def lease(self, need: Need) -> str:
+        """Queue a ledger entry for what a call may use; returns its name."""
+        name = f"{self.session}.{len(self._leases)}"
+        self._leases[name] = (need, None)
+        self._write_lease(name)
+        return name
+
+    def settle(self, name: str, used: Need) -> None:
+        """Queue what the call used."""
+        self._leases[name] = (self._leases[name][0], used)
+        self._write_lease(name)
+
+    def spent(self) -> Need:
+        """Return what the run has spent over all sessions; a call that never settled counts at its lease."""
+        return sum((need if used is None else used for need, used in self._leases.values()), Need())
+
+    def _write_lease(self, name: str) -> None:
+        need, used = self._leases[name]
+        value = json.dumps([need.dump(), None if used is None else used.dump()])
+        self._storage.write_soon(lambda db: _put(db, "lease", name, value))
+
+    # --- notes of the run --------------------------------------------------------------------------------------------
+
+    async def get_meta(self, name: str) -> Any:
+        """Return a note of the run (JSON), None where there is none; raises JournalError where it is damaged."""
+        if f"meta {name}" in self.damaged:
+            raise JournalError(
+                f"the note `{name}` in the journal {self.path} is damaged; begin anew, or restore a backup"
+            )
+        value = self._meta.get(name)
+        return None if value is None else json.loads(value)
+
+    async def set_meta(self, name: str, value: JsonValue) -> None:
+        """Write a note of the run: its settings, its question, versions."""
+        text = json.dumps(value)
+        await self._storage.write(lambda db: _put(db, "meta", name, text), durable=True)
+        self._meta[name] = text
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        entries = await self._storage.read(
+            lambda db: db.execute("select space, name, value, mark from entries").fetchall()
+        )
+        for space, name, value, mark in entries:
+            if not isinstance(value, str) or mark != _mark(space, name, value):
+                self.damaged.append(f"{space} {name}")
+                continue
+            self._take(str(space), str(name), value)
+
+    def _take(self, space: str, name: str, value: str) -> None:
+        match space:
+            case "call":
+                self._rows[name] = Row.model_validate_json(value)
+            case "meta":
+                self._meta[name] = value
+            case "session":
+                self._sessions[int(name)] = Session.model_validate_json(value)
+            case "lease":
+                need, used = json.loads(value)
+                self._leases[name] = (Need.load(need), None if used is None else Need.load(used))
+
+    async def _begin(self) -> None:
+        session = Session(id=self.session + 1, started=self._now())
+        self._sessions[session.id] = session
+        await self._storage.write(lambda db: _put(db, "session", str(session.id), session.model_dump_json()))
+        await self.forget([row.key for row in self._rows.values() if row.escaped])
+
+
+def _mark(space: Any, name: Any, value: str) -> str:
+    return digest(f"{space}\n{name}\n{value}".encode("utf-8", "surrogatepass"), 8)
+
+
+def _put(db: sqlite3.Connection, space: str, name: str, value: str) -> None:
+    db.execute(
+        "insert or replace into entries values (?, ?, ?, ?)", (space, name, value, _mark(space, name, value))
+    )
+
+
+def _put_blob(db: sqlite3.Connection, data: bytes) -> str:
+    name = digest(data)
+    db.execute("insert or replace into blobs values (?, ?)", (name, zlib.compress(data, 1)))
+    return name
+
+
+def _blob(db: sqlite3.Connection, name: str) -> bytes | None:
+    found = db.execute("select data from blobs where digest = ?", (name,)).fetchone()
+    try:
+        data = zlib.decompress(found[0]) if found else None
+    except (zlib.error, TypeError):
+        return None
+    return data if data is not None and digest(data) == name else None

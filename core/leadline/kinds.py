@@ -1,0 +1,93 @@
+"""What a call is, before it is made: its kind, who answers it, what it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from pydantic import JsonValue
+
+from leadline.active import ActiveCall, new_span
+from leadline.budget import Need
+from leadline.contracts import Call
+from leadline.keys import outline
+from leadline.limits import Permits
+from leadline.records import Record
+
+R = TypeVar("R", bound=Record)
+
+
+def _no_need(_: Any) -> Need:
+    return Need()
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Who answers: a plugin's instance, with its limits (of the process), its seconds a call, its fingerprint."""
+
+    name: str
+    fingerprint: str = ""
+    """Of the settings that change its answers."""
+    limiter: Permits | None = None
+    timeout: float = 30.0
+    priced: bool = False
+    restart: Callable[[], Awaitable[None]] | None = None
+    """Leaves the plugin and enters it anew: called after `Disconnected`, before the next attempt."""
+
+    def permit(self) -> AbstractAsyncContextManager[None]:
+        """Hold one of the calls it lets through at once."""
+        return self.limiter.permit() if self.limiter else nullcontext()
+
+
+@dataclass(frozen=True)
+class Kind(Generic[R]):
+    """A kind of call, and what comes back.
+
+    A composite calls leaves, or other composites; it has no permit, timeout, middleware or retry of its own.
+    """
+
+    name: str
+    reply: type[R]
+    composite: bool = False
+    keep: bool = True
+    """False: not journalled; what it makes is made again (formatting)."""
+    effect: bool = False
+    """It changes something outside: its start is noted, and a wind-down does not cut it off."""
+    need: Callable[[Any], Need] = _no_need
+    """What a call may use of the budget, by its request: the lease of each attempt."""
+    text: Callable[[Any], str] | None = None
+    """The text of a reply, for those who follow the deltas of a call that did not stream."""
+    quiet: bool = False
+    """The house's own bookkeeping: no events, no counts, never refused."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call as it was asked for; `tree` is its request as plain JSON."""
+
+    kind: Kind[Any]
+    maker: Maker
+    request: Any
+    do: Callable[[Any, Call], Awaitable[Any]]
+    tree: JsonValue
+    key: str
+    sample: int
+    task: str
+    parent: ActiveCall | None
+    span: str = field(default_factory=new_span)
+
+    @property
+    def what(self) -> str:
+        """The call in words."""
+        return f"{self.kind.name} by {self.maker.name}"
+
+    def asked(self) -> JsonValue:
+        """Return all that its key was made of, long texts cut: what the journal keeps for people."""
+        return {
+            "maker": self.maker.name,
+            "fingerprint": self.maker.fingerprint,
+            "sample": self.sample,
+            "request": outline(self.tree),
+        }

@@ -1,0 +1,104 @@
+"""How a call ends: with a reply, a failure or a refusal, each of them a row of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
+from leadline.journal import Outcome
+from leadline.records import Failure
+from leadline.retry import translate
+from leadline.secrets import Secrets
+
+_GRAVITY: tuple[Category, ...] = ("NETWORK", "LLM", "RESOURCE_LIMIT", "BUSINESS")
+"""Of several failures the one that another attempt may cure gives its category."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An outcome and its JSON: that of the reply, or of the `Failure`."""
+
+    outcome: Outcome
+    body: bytes
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True)
+class Blame:
+    """Whose failure it would be, and which secrets its message must not hold."""
+
+    kind: str
+    provider: str
+    secrets: Secrets
+
+    def failed(self, error: BaseException, attempts: int = 1) -> Ended:
+        """Return the failure of a provider."""
+        known = translate(error)
+        category: Category = known.category if known else "BUSINESS"
+        message = str(known) if known else f"{type(error).__name__}: {error}"
+        return self._ended("failure", category, type(error).__name__, message, attempts)
+
+    def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Ended:
+        """Return a refusal by the house."""
+        return self._ended("refusal", "RESOURCE_LIMIT", by, message, attempts)
+
+    def below(self, error: BaseException) -> Ended:
+        """Return how a composite call ended that let this error out.
+
+        The house's own errors are raised again: they are no outcome.
+        """
+        errors = list(_leaves(error))
+        for one in errors:
+            if isinstance(one, JournalError) or (
+                isinstance(one, LeadlineError) and not isinstance(one, CallFailed)
+            ):
+                raise one
+        calls = [one for one in errors if isinstance(one, CallFailed)]
+        if not calls or len(calls) < len(errors):
+            return self.failed(next(one for one in errors if not isinstance(one, CallFailed)))
+        refused = all(isinstance(one, CallRefused) for one in calls)
+        category = min((one.record.category for one in calls), key=_GRAVITY.index)
+        cause = calls[0].record.type if len(calls) == 1 else "AllFailed"
+        message = "; ".join(dict.fromkeys(str(one) for one in calls))
+        return self._ended("refusal" if refused else "failure", category, cause, message, 1)
+
+    def _ended(self, outcome: Outcome, category: Category, cause: str, message: str, attempts: int) -> Ended:
+        record = Failure(
+            kind=self.kind,
+            provider=self.provider,
+            category=category,
+            type=cause,
+            message=self.secrets.scrub(message),
+            attempts=attempts,
+        )
+        return Ended(outcome, record.model_dump_json().encode("utf-8", "replace"), record)
+
+
+def raised(outcome: Outcome, body: bytes, key: str) -> CallFailed:
+    """Return the error that a caller gets for a row of this outcome."""
+    record = Failure.model_validate_json(body)
+    return CallRefused(record, key) if outcome == "refusal" else CallFailed(record, key)
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _leaves(one)
+    else:
+        yield error
+
+
+def escaped(error: BaseException | None) -> set[str]:
+    """Return the keys of all failed calls in an error, its group, its causes and its contexts."""
+    found: set[str] = set()
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, CallFailed) and one.key:
+            found.add(one.key)
+        waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    return found

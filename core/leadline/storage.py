@@ -1,0 +1,262 @@
+"""SQLite off the event loop: four threads for the whole process, one transaction for all that waits together.
+
+In the loop, two hundred runs stalled it for twenty seconds. A file is bound to one thread; a write that is awaited
+has been committed. Once a write failed, the file is taken for broken, so that nothing more is paid for in vain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from leadline.errors import JournalBusy, JournalError
+from leadline.lock import FolderLock
+
+T = TypeVar("T")
+Mode = Literal["write", "read"]
+THREADS = 4
+ROOM = 8 * 2**20
+"""Bytes that must be free on the disk at the start."""
+VERSION = 1
+"""Of the file's layout."""
+_LAYOUT = """
+create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
+create table blobs (digest text primary key, data blob) without rowid;
+"""
+_pool: list[ThreadPoolExecutor] = []
+_turn = itertools.count()
+
+
+def _thread() -> ThreadPoolExecutor:
+    if not _pool:
+        _pool.extend(ThreadPoolExecutor(1, f"leadline-journal-{number}") for number in range(THREADS))
+    return _pool[next(_turn) % THREADS]
+
+
+os.register_at_fork(after_in_child=_pool.clear)  # a child has no threads; it would wait for them for ever
+
+
+@dataclass
+class _Job:
+    do: Callable[[sqlite3.Connection], Any]
+    future: asyncio.Future[Any]
+    writes: bool
+    durable: bool = False
+
+
+class Storage:
+    """One SQLite file. `mode` "read" works on a copy and never touches the folder."""
+
+    def __init__(self, path: Path, mode: Mode) -> None:
+        self.path = path
+        self.mode = mode
+        self.broken: JournalError | None = None
+        self._loop = asyncio.get_running_loop()
+        self._thread = _thread()
+        self._waiting: list[_Job] = []
+        self._guard = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._lock: FolderLock | None = None
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._synchronous = ""
+
+    async def open(self) -> None:
+        """Lock, check and open the file."""
+        try:
+            await self._loop.run_in_executor(self._thread, self._open)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Write what is queued and close; a second time does nothing."""
+        await self._loop.run_in_executor(self._thread, self._close)
+
+    async def read(self, do: Callable[[sqlite3.Connection], T]) -> T:
+        """Return what `do` reads."""
+        result: T = await self._submit(do, writes=False)
+        return result
+
+    async def write(self, do: Callable[[sqlite3.Connection], T], *, durable: bool = False) -> T:
+        """Return what `do` gave, once it is committed; with `durable` a power loss keeps it as well."""
+        result: T = await asyncio.shield(self._submit(do, writes=True, durable=durable))
+        return result
+
+    def write_soon(self, do: Callable[[sqlite3.Connection], Any]) -> None:
+        """Queue a write: committed before any that is queued later. An error of it shows as `broken`."""
+        self._submit(do, writes=True).add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _submit(
+        self, do: Callable[[sqlite3.Connection], Any], *, writes: bool, durable: bool = False
+    ) -> asyncio.Future[Any]:
+        job = _Job(do, self._loop.create_future(), writes, durable)
+        with self._guard:
+            self._waiting.append(job)
+            first = len(self._waiting) == 1
+        if first:
+            self._thread.submit(self._drain)
+        return job.future
+
+    def _drain(self) -> None:
+        with self._guard:
+            jobs, self._waiting = self._waiting, []
+        reads = [job for job in jobs if not job.writes]
+        writes = [job for job in jobs if job.writes]
+        answers = self._write(writes) + [self._one(job) for job in reads]
+        if answers:
+            self._loop.call_soon_threadsafe(_answer, answers)
+
+    def _write(self, jobs: list[_Job]) -> list[_Answer]:
+        if not jobs:
+            return []
+        try:
+            if self.broken:
+                raise self.broken
+            results = self._transaction(jobs)
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever waits, on another thread
+            self.broken = explain(error, self.path) if isinstance(error, sqlite3.Error) else self.broken
+            return [(job.future, None, self.broken or error) for job in jobs]
+        return [(job.future, result, None) for job, result in zip(jobs, results, strict=True)]
+
+    def _transaction(self, jobs: list[_Job]) -> list[Any]:
+        connection = self._open_connection()
+        self._set_synchronous("full" if any(job.durable for job in jobs) else "normal")
+        connection.execute("begin immediate")
+        try:
+            results = [job.do(connection) for job in jobs]
+            connection.execute("commit")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("rollback")
+            raise
+        return results
+
+    def _one(self, job: _Job) -> _Answer:
+        try:
+            return job.future, job.do(self._open_connection()), None
+        except sqlite3.Error as error:
+            return job.future, None, explain(error, self.path)
+        except Exception as error:  # noqa: BLE001 - it belongs to whoever waits, on another thread
+            return job.future, None, error
+
+    def _open_connection(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise JournalError(f"the journal {self.path} is closed")
+        return self._connection
+
+    def _set_synchronous(self, level: str) -> None:
+        if level != self._synchronous:
+            self._open_connection().execute(f"pragma synchronous={level}")
+            self._synchronous = level
+
+    def _open(self) -> None:
+        try:
+            path = self._prepare() if self.mode == "write" else self._copied()
+            self._connection = sqlite3.connect(path, isolation_level=None)
+            # A flipped bit may leave text that is no UTF-8: that is for the marks to notice, row by row.
+            self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            self._layout(self._connection)
+        except (sqlite3.Error, OSError) as error:
+            raise explain(error, self.path) from error
+
+    def _prepare(self) -> Path:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = FolderLock(self.path.with_name(self.path.name + ".lock"))
+        stats = os.statvfs(self.path.parent)
+        free = stats.f_bavail * stats.f_frsize
+        if free < ROOM:
+            raise JournalError(
+                f"the disk of {self.path.parent} is full: {free / 2**20:.1f} MB free, {ROOM / 2**20:.0f} MB needed to "
+                "begin; make room, or choose another folder with --set runs.folder=DIR"
+            )
+        return self.path
+
+    def _copied(self) -> Path:
+        # A reader of a WAL makes files beside it, so it reads a copy. The main file is written only when its owner
+        # closes it (no checkpoints in between): the main file first, then the WAL, is a consistent state.
+        if not self.path.exists():
+            raise JournalError(f"no journal at {self.path}; `leadline runs list` shows the runs")
+        self._copy = tempfile.TemporaryDirectory(prefix="leadline-")
+        target = Path(self._copy.name) / self.path.name
+        while True:
+            before = self.path.stat()
+            shutil.copyfile(self.path, target)
+            wal = self.path.with_name(self.path.name + "-wal")
+            if wal.exists():
+                shutil.copyfile(wal, target.with_name(wal.name))
+            after = self.path.stat()
+            if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
+                return target
+
+    def _layout(self, connection: sqlite3.Connection) -> None:
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("pragma wal_autocheckpoint=0")  # see `_copied`
+        version = connection.execute("pragma user_version").fetchone()[0]
+        if version > VERSION:
+            raise JournalError(
+                f"{self.path} was written by a newer Leadline (layout {version}); update leadline"
+            )
+        if version == 0:
+            connection.executescript(f"begin; {_LAYOUT} pragma user_version={VERSION}; commit;")
+
+    def _close(self) -> None:
+        try:
+            if self._connection:
+                self._drain()
+                self._connection.close()
+        finally:
+            self._connection = None
+            if self._lock:
+                self._lock.release()
+            if self._copy:
+                self._copy.cleanup()
+
+
+_Answer = tuple[asyncio.Future[Any], Any, BaseException | None]
+
+
+def _answer(answers: list[_Answer]) -> None:
+    for future, result, error in answers:
+        if future.done():
+            continue
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+
+def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
+    """Return the error in words for people: what, where, and the next command."""
+    name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+    resume = f"leadline resume {path.parent.name}"
+    if name == "SQLITE_FULL" or "ENOSPC" in name or getattr(error, "errno", 0) == 28:
+        return JournalError(
+            f"the disk of {path.parent} is full; what came before is kept: make room, then: {resume}"
+        )
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or isinstance(
+        error, PermissionError
+    ):
+        return JournalError(
+            f"cannot write to {path.parent} ({error}); make it writable, or choose another folder with "
+            "--set runs.folder=DIR"
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return JournalError(
+            f"the journal {path} is damaged ({error}); the report and files beside it are untouched. Restore it from a "
+            "backup, or begin anew: leadline research QUESTION"
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return JournalBusy(
+            f"another program has the journal {path} open for writing; close it, then: {resume}"
+        )
+    return JournalError(f"the journal {path} cannot be read or written ({name}: {error}); then: {resume}")

@@ -1,0 +1,69 @@
+"""How replies are written down and read again: what a caller gets is always what the journal will give later."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeVar
+
+from pydantic_core import PydanticSerializationError, ValidationError
+
+from leadline.records import Record
+
+R = TypeVar("R", bound=Record)
+_LONE = re.compile("[\ud800-\udfff]")
+
+
+def encode(reply: Any, model: type[R]) -> bytes:
+    """Return the reply as JSON, lone surrogates replaced (a PDF's text may hold them).
+
+    Raises TypeError for what would not come back the same: another type, NaN, a foreign object.
+    """
+    if not isinstance(reply, model):
+        raise TypeError(f"the reply is {type(reply).__name__}, not {model.__name__}")
+    try:
+        data = reply.model_dump_json(warnings=False).encode()
+    except (PydanticSerializationError, UnicodeEncodeError):
+        reply, data = _scrubbed(reply)
+    _check(reply, data)
+    return data
+
+
+def _scrubbed(reply: R) -> tuple[R, bytes]:
+    try:
+        clean = type(reply).model_validate(without_surrogates(reply.model_dump(warnings=False)))
+        return clean, clean.model_dump_json().encode()
+    except (PydanticSerializationError, ValidationError) as error:
+        raise TypeError(f"the reply does not survive JSON: {error}") from error
+
+
+def _check(reply: Record, data: bytes) -> None:
+    try:
+        again = type(reply).model_validate_json(data)
+    except ValidationError as error:
+        raise TypeError(f"the reply does not survive JSON: {error}") from error
+    if again != reply:
+        raise TypeError(
+            f"the reply does not survive JSON: {_difference(reply, again)} is not the same when read again"
+        )
+
+
+def _difference(one: Record, other: Record) -> str:
+    return next(name for name in type(one).model_fields if getattr(one, name) != getattr(other, name, None))
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return the value with U+FFFD for every lone surrogate in its texts."""
+    match value:
+        case str():
+            return _LONE.sub("\ufffd", value)
+        case list() | tuple():
+            return type(value)(without_surrogates(item) for item in value)
+        case dict():
+            return {without_surrogates(name): without_surrogates(item) for name, item in value.items()}
+        case _:
+            return value
+
+
+def decode(data: bytes, model: type[R]) -> R:
+    """Return a fresh record from its JSON."""
+    return model.model_validate_json(data)
