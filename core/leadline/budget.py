@@ -164,7 +164,8 @@ class Budget:
 
     def _state(self, name: str, more: Any) -> str:
         whole, taken = getattr(self.limits, name), getattr(self._taken, name)
-        kept = "" if self.reserved else ", a part of it kept for the report"
+        held = Decimal(str(whole)) - (self._visible(name) or 0)
+        kept = f", {held} kept for the report" if held else ""
         return f"{taken} of {whole} taken{kept}, {more} more wanted; raise it with --set budget.{name}=N"
 
     def settle(self, lease: Lease, used: Need) -> None:

@@ -146,8 +146,8 @@ class Door:
         await self._flights.close()
 
     def escaped(self, error: BaseException) -> set[str]:
-        """Return the keys of the failed calls that an error out of the pipeline is made of (groups, causes)."""
-        return escaped(error)
+        """Return the keys of the failed calls that an error out of the pipeline is made of, and of those below."""
+        return self._journal.behind(escaped(error))
 
     def counts(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""
@@ -206,6 +206,7 @@ class Door:
         return None
 
     async def _live(self, job: Job, flight: Flight[_Landed]) -> _Landed:
+        self.replayed.discard(job.key)
         began, trip = self._monotonic(), Trip()
         ended = await self._end(job, trip, flight)
         if flight.dying and ended.outcome != "reply":
@@ -221,6 +222,7 @@ class Door:
             attempts=trip.attempts,
             seconds=round(self._monotonic() - began, 4),
             usage=total(trip.usages) or Usage(),
+            causes=ended.causes,
         )
         return _Landed(await self._keep(job, row, ended.body, flight), ended.body, "live")
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -135,6 +136,7 @@ class Bus:
         self._secrets = secrets or Secrets()
         self._now = now
         self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
         self._watchers = [_Watcher(name, observer, self._failed) for name, observer in observers.items()]
         self._subscriptions: list[Subscription] = []
         self._closed = False
@@ -149,6 +151,9 @@ class Bus:
         self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None
     ) -> None:
         """Send an event, from any thread."""
+        if threading.get_ident() == self._thread:
+            self._emit(kind, data, span_id, parent_id)
+            return
         # A thread may outlive the run, and its loop: what it still has to say, nobody waits for.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._emit, kind, data, span_id, parent_id)

@@ -45,6 +45,8 @@ class Row(Record):
     attempts: int = 1
     seconds: float = 0.0
     usage: Usage = Usage()
+    causes: tuple[str, ...] = ()
+    """Keys of the failed calls that a composite's failure is made of."""
     escaped: bool = False
     """Whether its failure ended a session: the next one asks again."""
 
@@ -53,7 +55,7 @@ class Session(Record):
     """One process's work on the run."""
 
     id: int
-    started: datetime
+    began: datetime
     ended: datetime | None = None
     status: str = ""
 
@@ -154,10 +156,11 @@ class Journal:
             _put(db, "call", row.key, kept.model_dump_json(exclude_defaults=True))
             return kept
 
-        kept = await self._storage.write(write, durable=durable)
-        self._rows[row.key] = kept
+        return await self._storage.write(write, durable=durable, then=self._kept)
+
+    def _kept(self, row: Row) -> None:
+        self._rows[row.key] = row
         self._asked.add(row.key)
-        return kept
 
     async def begin_effect(self, key: str) -> None:
         """Mark that an effect starts; `effects_begun` tells it after a crash."""
@@ -205,10 +208,18 @@ class Journal:
         wanted = set(keys)
         return [row for row in self._lost() if row.key in wanted]
 
+    def behind(self, keys: Iterable[str]) -> set[str]:
+        """Return these failed calls and those that they failed of."""
+        return {row.key for row in self._below(self._named(keys))}
+
     def _below(self, rows: list[Row]) -> list[Row]:
         found = {row.key: row for row in rows}
-        while more := [row for row in self._lost() if row.parent in found and row.key not in found]:
+        causes = {key for row in rows for key in row.causes}
+        while more := [
+            row for row in self._lost() if row.key not in found and (row.parent in found or row.key in causes)
+        ]:
             found.update((row.key, row) for row in more)
+            causes.update(key for row in more for key in row.causes)
         return list(found.values())
 
     async def _replace(self, rows: list[Row]) -> None:
@@ -284,7 +295,7 @@ class Journal:
                 self._leases[name] = (Need.load(need), None if used is None else Need.load(used))
 
     async def _begin(self) -> None:
-        session = Session(id=self.session + 1, started=self._now())
+        session = Session(id=self.session + 1, began=self._now())
         self._sessions[session.id] = session
         await self._storage.write(lambda db: _put(db, "session", str(session.id), session.model_dump_json()))
         await self.forget([row.key for row in self._rows.values() if row.escaped])

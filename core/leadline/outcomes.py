@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
 from leadline.journal import Outcome
 from leadline.records import Failure
 from leadline.retry import translate
 from leadline.secrets import Secrets
+from leadline.wire import without_surrogates
 
 _GRAVITY: tuple[Category, ...] = ("NETWORK", "LLM", "RESOURCE_LIMIT", "BUSINESS")
 """Of several failures the one that another attempt may cure gives its category."""
@@ -21,7 +22,8 @@ class Ended:
 
     outcome: Outcome
     body: bytes
-    failure: Failure | None = None
+    causes: tuple[str, ...] = ()
+    """Keys of the failed calls below, of which it is made."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,10 @@ class Blame:
     def failed(self, error: BaseException, attempts: int = 1) -> Ended:
         """Return the failure of a provider."""
         known = translate(error)
-        category: Category = known.category if known else "BUSINESS"
-        message = str(known) if known else f"{type(error).__name__}: {error}"
-        return self._ended("failure", category, type(error).__name__, message, attempts)
+        if known is None:
+            text = f"{type(error).__name__}: {error}"
+            return self._ended("failure", "BUSINESS", type(error).__name__, text, attempts)
+        return self._ended("failure", known.category, type(known).__name__, str(known), attempts)
 
     def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Ended:
         """Return a refusal by the house."""
@@ -61,7 +64,8 @@ class Blame:
         category = min((one.record.category for one in calls), key=_GRAVITY.index)
         cause = calls[0].record.type if len(calls) == 1 else "AllFailed"
         message = "; ".join(dict.fromkeys(str(one) for one in calls))
-        return self._ended("refusal" if refused else "failure", category, cause, message, 1)
+        ended = self._ended("refusal" if refused else "failure", category, cause, message, 1)
+        return replace(ended, causes=tuple(one.key for one in calls))
 
     def _ended(self, outcome: Outcome, category: Category, cause: str, message: str, attempts: int) -> Ended:
         record = Failure(
@@ -69,10 +73,10 @@ class Blame:
             provider=self.provider,
             category=category,
             type=cause,
-            message=self.secrets.scrub(message),
+            message=without_surrogates(self.secrets.scrub(message)),
             attempts=attempts,
         )
-        return Ended(outcome, record.model_dump_json().encode("utf-8", "replace"), record)
+        return Ended(outcome, record.model_dump_json().encode())
 
 
 def raised(outcome: Outcome, body: bytes, key: str) -> CallFailed:

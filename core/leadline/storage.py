@@ -87,9 +87,21 @@ class Storage:
         result: T = await self._submit(do, writes=False)
         return result
 
-    async def write(self, do: Callable[[sqlite3.Connection], T], *, durable: bool = False) -> T:
-        """Return what `do` gave, once it is committed; with `durable` a power loss keeps it as well."""
-        result: T = await asyncio.shield(self._submit(do, writes=True, durable=durable))
+    async def write(
+        self,
+        do: Callable[[sqlite3.Connection], T],
+        *,
+        durable: bool = False,
+        then: Callable[[T], None] | None = None,
+    ) -> T:
+        """Return what `do` gave, once it is committed; with `durable` a power loss keeps it as well.
+
+        `then` gets it on the event loop, also where the caller was cancelled meanwhile.
+        """
+        done = self._submit(do, writes=True, durable=durable)
+        if then:
+            done.add_done_callback(lambda done: done.exception() or then(done.result()))
+        result: T = await asyncio.shield(done)
         return result
 
     def write_soon(self, do: Callable[[sqlite3.Connection], Any]) -> None:
