@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+U = TypeVar("U")
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
 Q_in = TypeVar("Q_in", bound=Record, contravariant=True)
@@ -131,7 +132,7 @@ class Run(Protocol):
         """Return what `make` gave (JSON) the first time this run asked for `name`: clocks, chance, the environment."""
         ...
 
-    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[Any]]) -> list[Any]:
+    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
         """Do it for all items at once; the replies stand in the order of the items.
 
         The first real error is raised bare, the others as its notes; nothing is left running.
@@ -201,7 +202,7 @@ class Context(Protocol):
         ...
 
 
-# --- contracts ---------------------------------------------------------------------------------------------------------
+# --- contracts -----------------------------------------------------------------------------------------------------
 
 Search = Callable[[SearchRequest], Awaitable[SearchPage]]
 """An engine behind the door, as strategies see it."""
@@ -257,7 +258,7 @@ class Synthesizer(Protocol):
 
 
 class ChartRunner(Protocol):
-    """Draws charts of the languages it accepts: `data`, `python`, `vega-lite`, …"""
+    """Draws charts in the languages it accepts, such as `data`, `python` or `vega-lite`."""
 
     def accepts(self, language: str, /) -> bool: ...
     async def draw(self, chart: Chart, call: Call, /) -> Figure: ...

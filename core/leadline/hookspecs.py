@@ -78,6 +78,8 @@ class Offer(Generic[S, M]):
     """Modules it needs, as `module` or `module=what to install`: `("tavily=leadline[tavily]",)`."""
     ready: Callable[[S], str | None] = _always
     """Says why it cannot work here, without network or SDK; None when it can."""
+    keep: bool = True
+    """Whether its replies are worth keeping in the journal; False where they can be had again for nothing."""
     answers: tuple[str, ...] | None = None
     """The settings fields that change its answers, and so the journal's keys; None: all that are not secret."""
     priced: bool = False
@@ -88,19 +90,23 @@ class Offer(Generic[S, M]):
     """Calls at once, over the process; `[limits]` may say otherwise."""
     interval: float = 0.0
     """Seconds between the starts of two calls."""
-    timeout: float = 30.0
-    """Seconds a call may take."""
+    timeout: float | None = None
+    """Seconds a call may take; None leaves it to the house: `search.timeout` for engines, 30 for the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageOffer(Offer[S, Stage]):
-    """A stage, with the findings it needs, wants, gives, and may give; `ends_loop`: it may end the loop it stands in."""
+    """A stage, with the findings it needs, wants, gives, and may give.
+
+    The first round of a loop must work with what stands before it; `may_give` satisfies only a want.
+    """
 
     needs: tuple[Key[Any], ...] = ()
     wants: tuple[Key[Any], ...] = ()
     gives: tuple[Key[Any], ...] = ()
     may_give: tuple[Key[Any], ...] = ()
     ends_loop: bool = False
+    """It may end the loop it stands in."""
     closing: bool = False
     """It finishes the report: a share of the budget is kept for it."""
 

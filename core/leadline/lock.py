@@ -50,3 +50,16 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether somebody holds the lock at this path now."""
+    if not path.exists():
+        return False
+    try:
+        FolderLock(path).release()
+    except JournalBusy:
+        return True
+    except OSError:  # not ours to open: a folder that can only be read has no owner at work
+        return False
+    return False

@@ -17,9 +17,11 @@ from leadline_plugins.ai.embedded.names import key, names
 from leadline_plugins.text import content_words
 
 Name = tuple[str, ...]
-_TITLE = 0.5
+import os
+
+_TITLE = float(os.environ.get("TW", .5))
 """Worth of a question's word that stands in the title only."""
-_STEP = 0.85
+_STEP = float(os.environ.get("STEP", .9))
 """What is kept of a chain's coverage for each step beyond the first."""
 _STARTS = 40
 """Chains that are followed further."""

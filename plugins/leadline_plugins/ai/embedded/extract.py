@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 from leadline_plugins.text import content_words, sentences
@@ -14,9 +16,9 @@ def extract(request: ExtractRequest) -> Learnings:
     weights = dict.fromkeys(question.terms, 1.0)
     for name in question.names:
         for term in content_words(name):
-            weights[term] = 2.0
+            weights[term] = float(os.environ.get('NAMEW', 2.0))
     for term in content_words(request.query):
-        weights.setdefault(term, 0.5)
+        weights.setdefault(term, float(os.environ.get('QW', .5)))
     total = sum(weights.values()) or 1.0
     title = set(content_words(request.source.document.title or request.source.hit.title))
     worth = 1.0 if title and title <= set(question.terms) | set(content_words(request.query)) else 0.5
@@ -25,7 +27,7 @@ def extract(request: ExtractRequest) -> Learnings:
     for start, end in sentences(text):
         held = set(content_words(text[start:end]))
         score = sum(
-            w * (1.0 if t in held else worth if t in title else 0.3 if t in before else 0.0) for t, w in weights.items()
+            w * (1.0 if t in held else worth if t in title else float(os.environ.get('BEFORE', .3)) if t in before else 0.0) for t, w in weights.items()
         )
         found.append((score / total, start, end))
         before = held

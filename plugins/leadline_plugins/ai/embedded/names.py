@@ -19,9 +19,7 @@ _MARKED = re.compile(r"[《「『“]([^》」』”]{2,40})[》」』”]|\"([^
 _STOP = STOPWORDS["en"]
 _OPENER = re.compile(r"(?:^|[.!?:;]\s+|\n\s*)[\"“(]?([A-Z][a-z]+),? ")
 _DATE = frozenset(
-    "january february march april may june july august september october november december monday tuesday wednesday "
-    "thursday friday saturday sunday century however although eventually formally formerly originally later recently "
-    "following according despite instead meanwhile therefore thus moreover furthermore additionally finally since".split()
+    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "century", "however", "although", "eventually", "formally", "formerly", "originally", "later", "recently", "following", "according", "despite", "instead", "meanwhile", "therefore", "thus", "moreover", "furthermore", "additionally", "finally", "since"]
 )
 _LONGEST = 6
 _NO_NAMES = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")

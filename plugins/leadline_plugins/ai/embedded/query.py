@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 
@@ -50,12 +51,14 @@ def _later(question: Asked, request: QueryRequest) -> Iterator[tuple[str, str]]:
                 continue
             spelled.setdefault(k, name)
             rest.setdefault(k, _open(question, evidence))
-            scores[k] = max(scores[k], evidence.score)
+            scores[k] = scores[k] + evidence.score if os.environ.get('SUM') else max(scores[k], evidence.score)
     for k, _ in scores.most_common():
-        yield f"{spelled[k]} {rest[k]}".strip(), "high"
+        yield (spelled[k] if os.environ.get("BARE") else f"{spelled[k]} {rest[k]}".strip()), "high"
 
 
 def _open(question: Asked, evidence: Evidence) -> str:
     """Return the words of the question that a sentence does not hold, as they stand in the question."""
     held = set(content_words(evidence.quote))
+    if os.environ.get("FULL"): held = set()
+    if os.environ.get("NONAME"): held |= {t for n in question.names for t in content_words(n)}
     return " ".join(w for w in question.text.split() if (t := content_words(w)) and not set(t) <= held)

@@ -26,8 +26,21 @@ def sort(request: SortRequest) -> Sorted:
         return Sorted(sections=(), answers=False, reason="No document holds any word of the question.")
     room = request.length or (_FREE_BROAD if question.broad else _FREE)
     rating = ratings(len(pieces), ranked)
+    import os
+
+    from leadline_plugins.ai.embedded.answer import holds
+    miss = float(os.environ.get("MISS", 1))
+    rating = [r * (1 if holds(question, p.evidence.quote) else miss) for r, p in zip(rating, pieces)]
     order = list(dict.fromkeys(i for chain in ranked for i in chain.links))
     order.sort(key=lambda i: -rating[i])
+    import os
+    cut = float(os.environ.get("CUT", 0)) * max(rating)
+    order = [i for i in order if rating[i] >= cut]
+    if os.environ.get("FILL"):
+        low = float(os.environ.get("FILL")) * max(rating)
+        first = _fitting([pieces[i].evidence for i in order], room)
+        ids = {e.source_id for e in first}
+        order += [i for i in sorted(range(len(pieces)), key=lambda i: (-rating[i], i)) if i not in order and pieces[i].evidence.source_id in ids and rating[i] >= low]
     chosen = _fitting([pieces[i].evidence for i in order], room)
     return Sorted(
         sections=(

@@ -1,0 +1,63 @@
+"""Leadline: plugin-based deep research. A question goes in; a report comes out whose citations have been checked.
+
+The names here are the public ones. They are imported when they are first used, so that `import leadline` costs
+nothing; the records are in `leadline.records`, the findings of the pipeline in `leadline.findings`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leadline.api import Client as Client
+    from leadline.api import RunHandle as RunHandle
+    from leadline.api import research as research
+    from leadline.api import research_sync as research_sync
+    from leadline.errors import ConfigError as ConfigError
+    from leadline.errors import LeadlineError as LeadlineError
+    from leadline.errors import ProviderError as ProviderError
+    from leadline.errors import UsageError as UsageError
+    from leadline.findings import Key as Key
+    from leadline.hookspecs import MapOffer as MapOffer
+    from leadline.hookspecs import Offer as Offer
+    from leadline.hookspecs import PluginSettings as PluginSettings
+    from leadline.hookspecs import StageOffer as StageOffer
+    from leadline.hookspecs import hookimpl as hookimpl
+    from leadline.session import Result as Result
+    from leadline.tasks import Task as Task
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Client": "api",
+    "ConfigError": "errors",
+    "Key": "findings",
+    "LeadlineError": "errors",
+    "MapOffer": "hookspecs",
+    "Offer": "hookspecs",
+    "PluginSettings": "hookspecs",
+    "ProviderError": "errors",
+    "Result": "session",
+    "RunHandle": "api",
+    "StageOffer": "hookspecs",
+    "Task": "tasks",
+    "UsageError": "errors",
+    "hookimpl": "hookspecs",
+    "research": "api",
+    "research_sync": "api",
+}
+__all__ = [*sorted(_HOMES), "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'leadline' has no attribute {name!r}")
+    from importlib import import_module
+
+    value: object = getattr(import_module(f"leadline.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,331 @@
+"""The front door: `research()` and its sync twin, and `Client` for everything else.
+
+result = await leadline.research("How does …?", docs="papers/")
+
+async with leadline.Client(docs="papers/") as client:
+    run = await client.start("How does …?")
+    async for event in run.events():
+        print(event.kind, event.data)
+    result = await run.result()
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+from collections.abc import Coroutine, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leadline.assemble import House
+from leadline.errors import ConfigError, LeadlineError, UsageError
+from leadline.events import Subscription, utc_now
+from leadline.explain import Explanation, explain
+from leadline.folder import JOURNAL, folder_name
+from leadline.host import Host
+from leadline.journal import Journal
+from leadline.run import Asker
+from leadline.runs import find_run
+from leadline.session import Order, Result, Session, versions
+from leadline.settings import Loaded, load_settings
+
+T = TypeVar("T")
+LONGEST_QUESTION = 20_000
+"""Characters. What is longer is a document: put it into the folder that is searched."""
+
+
+class RunHandle:
+    """A run under way, as `Client.start` returns it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._events = session.events()
+        self._task = asyncio.create_task(session.go(), name=f"run {session.order.run_id}")
+        self._cancelled = False
+
+    @property
+    def id(self) -> str:
+        """The id of the run: the name of its folder."""
+        return self._session.order.run_id
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+        return self._session.folder
+
+    def events(self) -> Subscription:
+        """Return the events from the run's start, as an async iterator that ends with the run; for one reader."""
+        return self._events
+
+    def subscribe(self) -> Subscription:
+        """Return the events from now on, for a further reader."""
+        return self._session.events()
+
+    def stop(self, reason: str = "stopped") -> None:
+        """Search no further; what is found so far is written up, and the run ends as `partial`."""
+        self._session.stop(reason)
+
+    async def cancel(self) -> None:
+        """End the run at once; what had returned is kept, and `resume` goes on from there."""
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    async def result(self) -> Result:
+        """Wait for the end and return how it was."""
+        try:
+            return await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            if self._task.cancelled() and self._session.ended is not None:
+                return self._session.ended
+            raise
+
+
+class Client:
+    """Runs over one set of settings; plugins are made once and shared. Use it as an async context manager.
+
+    `docs` are folders whose documents are searched first; `settings` is the settings file (default: `leadline.toml` in
+    the working folder); `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
+    Raises `ConfigError` when it is entered and the settings cannot work.
+    """
+
+    def __init__(
+        self,
+        *,
+        docs: str | Path | Sequence[str | Path] = (),
+        settings: str | Path | None = None,
+        set: Mapping[str, Any] | Sequence[str] = (),  # noqa: A002 - the name of the option, in every front door
+        pipeline: str = "",
+        formats: Sequence[str] = (),
+        folder: str | Path | None = None,
+        cache: str | Path | None = None,
+    ) -> None:
+        self._arguments = _arguments(docs, pipeline, formats, folder)
+        self._sets: Sequence[str] = ()
+        if isinstance(set, Mapping):
+            self._arguments = {**self._arguments, **set}
+        else:
+            self._sets = set
+        self._file = Path(settings) if settings is not None else None
+        self._cache = Path(cache) if cache is not None else None
+        self._host = Host.discover()
+        self._houses: list[House] = []
+        self._handles: list[RunHandle] = []
+        self._house: House | None = None
+
+    async def __aenter__(self) -> Client:
+        self._house = self._make_house(self.load())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for handle in self._handles:
+            await handle.cancel()
+        for house in self._houses:
+            await house.close()
+
+    def load(self, *, complete: bool = True) -> Loaded:
+        """Return the settings with their origins; with `complete` false, problems are listed and not raised."""
+        return load_settings(self._host, arguments=self._arguments, sets=self._sets, file=self._file, complete=complete)
+
+    @property
+    def host(self) -> Host:
+        """The installed plugins."""
+        return self._host
+
+    @property
+    def house(self) -> House:
+        """The chosen plugins; there while the client is entered."""
+        if self._house is None:
+            raise UsageError("enter the client first: async with leadline.Client(…) as client:")
+        return self._house
+
+    async def research(
+        self, question: str, *, tags: Mapping[str, str] | None = None, asker: Asker | None = None
+    ) -> Result:
+        """Answer a question; the pipeline is that of the settings."""
+        return await (await self.start(question, tags=tags, asker=asker)).result()
+
+    async def start(
+        self,
+        question: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        asker: Asker | None = None,
+        observers: Mapping[str, Any] | None = None,
+    ) -> RunHandle:
+        """Start a run and return at once. Raises `UsageError` for a question that is none, `ConfigError`."""
+        house = self.house
+        order = _order(checked_question(question), house, tags or {})
+        folder = (house.settings.runs.folder / order.run_id).absolute()
+        return await self._launch(order, folder, house, asker=asker, observers=observers, new=True)
+
+    async def resume(
+        self,
+        run: str | Path,
+        *,
+        retry_failed: bool = False,
+        asker: Asker | None = None,
+        observers: Mapping[str, Any] | None = None,
+    ) -> RunHandle:
+        """Go on with a run from where it was, with the settings it had; this client's own `set` stand over them.
+
+        `run` is its folder, its id, or the beginning of it. With `retry_failed` all calls that failed are tried again.
+        """
+        folder = find_run(self.runs_folder(), run)
+        order, loaded = await self._stored(folder)
+        house = self._make_house(loaded)
+        return await self._launch(order, folder, house, asker=asker, observers=observers, retry_failed=retry_failed)
+
+    async def replay(self, run: str | Path) -> Result:
+        """Go through a finished run again, offline and without writing anything; returns its report."""
+        folder = find_run(self.runs_folder(), run)
+        order, loaded = await self._stored(folder)
+        house = self._make_house(loaded)
+        journal = await Journal.open(folder / JOURNAL, mode="read")
+        session = await _opened(Session.open(order, folder, house, journal), journal)
+        return await session.go()
+
+    def explain(self) -> Explanation:
+        """Return what a run would do, before anything is paid for."""
+        return explain(self.house)
+
+    def runs_folder(self) -> Path:
+        """Return the folder where runs are kept."""
+        if self._house is not None:
+            return self._house.settings.runs.folder
+        return self.load(complete=False).settings.runs.folder
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _make_house(self, loaded: Loaded) -> House:
+        house = House(loaded, self._cache)
+        self._houses.append(house)
+        return house
+
+    async def _stored(self, folder: Path) -> tuple[Order, Loaded]:
+        """Return what a run was asked to do, and its settings as far as they were not secret."""
+        journal = await Journal.open(folder / JOURNAL, mode="read")
+        try:
+            stored = await journal.get_meta("order")
+        finally:
+            await journal.close()
+        if stored is None:
+            raise LeadlineError(f"{folder} has not begun: there is nothing to go on with; start the run again")
+        order = Order.model_validate(stored)
+        loaded = load_settings(
+            self._host, arguments=self._arguments, sets=self._sets, stored=order.settings, file=self._file
+        )
+        return order, loaded
+
+    async def _launch(
+        self,
+        order: Order,
+        folder: Path,
+        house: House,
+        *,
+        asker: Asker | None,
+        observers: Mapping[str, Any] | None,
+        new: bool = False,
+        retry_failed: bool = False,
+    ) -> RunHandle:
+        journal = await Journal.open(folder / JOURNAL)
+        if new:
+            await journal.set_meta("order", order.model_dump(mode="json"))
+        else:
+            await forget_failures(journal, everything=retry_failed)
+        opening = Session.open(order, folder, house, journal, asker=asker, observers=observers)
+        handle = RunHandle(await _opened(opening, journal))
+        self._handles.append(handle)
+        return handle
+
+
+async def _opened(opening: Coroutine[Any, Any, Session], journal: Journal) -> Session:
+    try:
+        return await opening
+    except BaseException:
+        await journal.close()
+        raise
+
+
+async def forget_failures(journal: Journal, *, everything: bool) -> None:
+    """Forget what ended the last session; all failures where it ended by itself and none of them ended it."""
+    escaped = {row.key for row in journal.rows() if row.escaped}
+    last = journal.sessions()[-2:-1]
+    ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
+    if everything or (ended and not escaped):
+        await journal.forget()
+    elif escaped:
+        await journal.forget(escaped)
+
+
+def checked_question(question: str) -> str:
+    """Return the question, trimmed. Raises `UsageError` where it is empty or far too long."""
+    text = question.strip()
+    if not text:
+        raise UsageError('the question is empty: leadline research "How does …?"')
+    if len(text) > LONGEST_QUESTION:
+        raise UsageError(
+            f"the question has {len(text):,} characters, at most {LONGEST_QUESTION:,} are taken: "
+            "put long material into a folder and name it with --docs"
+        )
+    return text.encode("utf-8", "replace").decode()
+
+
+def _order(question: str, house: House, tags: Mapping[str, str]) -> Order:
+    began: datetime = utc_now().replace(microsecond=0)
+    trace = secrets.token_hex(16)
+    return Order(
+        run_id=folder_name(trace, began),
+        trace_id=trace,
+        question=question,
+        pipeline=house.settings.pipeline,
+        began=began,
+        settings=house.settings.public(),
+        versions=versions(),
+        tags=dict(tags),
+    )
+
+
+def _arguments(
+    docs: str | Path | Sequence[str | Path], pipeline: str, formats: Sequence[str], folder: str | Path | None
+) -> dict[str, Any]:
+    folders = [docs] if isinstance(docs, str | os.PathLike) else list(docs)
+    arguments: dict[str, Any] = {}
+    if folders:
+        # The folder is searched alone where nothing else is set up: `auto` puts it first.
+        arguments["plugins.local.folders"] = [str(Path(item).expanduser().absolute()) for item in folders]
+    if pipeline:
+        arguments["pipeline"] = pipeline
+    if formats:
+        arguments["report.formats"] = list(formats)
+    if folder is not None:
+        arguments["runs.folder"] = str(folder)
+    return arguments
+
+
+async def research(question: str, *, tags: Mapping[str, str] | None = None, **options: Any) -> Result:
+    """Answer a question; the options are those of `Client`."""
+    async with Client(**options) as client:
+        return await client.research(question, tags=tags)
+
+
+def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **options: Any) -> Result:
+    """Answer a question, from code that is not async."""
+    with contextlib.suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise UsageError("an event loop runs here already: await leadline.research(…) instead")
+    return asyncio.run(research(question, tags=tags, **options))
+
+
+__all__ = [
+    "Client",
+    "ConfigError",
+    "Explanation",
+    "Result",
+    "RunHandle",
+    "checked_question",
+    "research",
+    "research_sync",
+]

@@ -1,0 +1,124 @@
+"""The house: the only place where settings and plugins meet.
+
+It makes each chosen plugin once, at its first use, and keeps what the process shares of it: limits, sessions, threads.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from leadline.calls import Maker
+from leadline.context import HouseContext
+from leadline.contracts import Call, Parser
+from leadline.errors import ConfigError, Unsupported
+from leadline.keys import fingerprint
+from leadline.lifecycle import Keeper
+from leadline.limits import Limiter
+from leadline.loading import AnyOffer
+from leadline.records import Blob, Document
+from leadline.secrecy import answer_options
+from leadline.settings import Loaded
+
+TIMEOUT = 30.0
+"""Seconds a call may take where neither the offer nor the settings say."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A chosen plugin in one of its kinds: its offer, what its calls are known by, and itself once it is made."""
+
+    name: str
+    offer: AnyOffer
+    maker: Maker
+    keeper: Keeper
+
+    async def get(self) -> Any:
+        """Return the plugin itself, made and entered."""
+        return await self.keeper.get()
+
+
+class House:
+    """All chosen plugins of one process, shared by its runs; enter it with `open()`, leave it with `close()`."""
+
+    def __init__(self, loaded: Loaded, cache_dir: Path | None = None) -> None:
+        self.loaded = loaded
+        self.settings = loaded.settings
+        self._cache_dir = cache_dir or default_cache()
+        self._contexts: dict[str, HouseContext] = {}
+        self._keepers: dict[tuple[str, int], Keeper] = {}
+        self._members: dict[tuple[str, str], Member] = {}
+        self._parsers: list[Parser] = []
+
+    def member(self, kind: str, name: str) -> Member:
+        """Return a chosen plugin in one of its kinds. Raises `ConfigError` where it is not chosen."""
+        if (kind, name) not in self._members:
+            self._members[kind, name] = self._member(kind, name)
+        return self._members[kind, name]
+
+    def _member(self, kind: str, name: str) -> Member:
+        plugin = self.loaded.plugins.get(name)
+        if plugin is None or kind not in plugin.offers:
+            raise ConfigError(f"'{name}' is not chosen among the {kind.replace('_', ' ')} of the settings")
+        offer, settings = plugin.offers[kind], self.settings.plugin(name)
+        keeper = self._keeper(name, offer, settings)
+        limits = self.settings.limits.get(name)
+        maker = Maker(
+            name=name,
+            fingerprint=fingerprint(answer_options(offer, settings)),
+            limiter=Limiter(
+                (limits and limits.at_once) or offer.at_once,
+                offer.interval if limits is None or limits.interval is None else limits.interval,
+            ),
+            timeout=(limits and limits.timeout) or offer.timeout or self._timeout(kind),
+            priced=offer.priced,
+            restart=keeper.restart,
+        )
+        return Member(name, offer, maker, keeper)
+
+    def _keeper(self, name: str, offer: AnyOffer, settings: Any) -> Keeper:
+        """Return the keeper of an offer: one offer given to two hooks is made once."""
+        key = (name, id(offer))
+        if key not in self._keepers:
+            self._keepers[key] = Keeper(name, partial(offer.make, settings, self._context(name)))
+        return self._keepers[key]
+
+    def _context(self, name: str) -> HouseContext:
+        return self._contexts.setdefault(name, HouseContext(name, self._cache_dir, self))
+
+    def _timeout(self, kind: str) -> float:
+        return self.settings.search.timeout if kind == "search_providers" else TIMEOUT
+
+    # --- the parsers, as a plugin may use them ---
+
+    async def open(self) -> None:
+        """Make the parsers: plugins ask what can be read without waiting."""
+        if not self._parsers:
+            self._parsers = [await self.member("parsers", name).get() for name in self.loaded.chosen["read.parsers"]]
+
+    def parses(self, media_type: str) -> bool:
+        """Return whether a configured parser accepts this media type."""
+        return any(parser.accepts(media_type) for parser in self._parsers)
+
+    async def parse(self, blob: Blob, call: Call) -> Document:
+        """Read bytes with the first parser that accepts them; raises `Unsupported` where none does."""
+        for parser in self._parsers:
+            if parser.accepts(blob.media_type):
+                return await parser.parse(blob, call)
+        raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
+
+    async def close(self) -> None:
+        """Leave every plugin, close every client."""
+        for keeper in self._keepers.values():
+            await keeper.close()
+        for context in self._contexts.values():
+            await context.close()
+
+
+def default_cache() -> Path:
+    """Return the folder for what is kept across runs: `$XDG_CACHE_HOME/leadline`, `~/.cache/leadline`."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "leadline"

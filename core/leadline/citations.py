@@ -1,0 +1,80 @@
+"""Citations: how a report's text points at its evidence, and how the pointers become numbers.
+
+In a report's Markdown a citation is `[@evidence-id]` and a figure `![](figure:id)`. Formatters number the sources by
+their first citation; sources that nobody cites go on from there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from leadline.records import Evidence, Report, Source
+
+CITATION = re.compile(r"\[@([^\]\s]+)\]")
+CITATIONS = re.compile(r"(?:\s*\[@[^\]\s]+\])+")
+"""A run of citations, with the space before it."""
+
+
+def cite(evidence_id: str) -> str:
+    """Return the marker that cites this evidence."""
+    return f"[@{evidence_id}]"
+
+
+def cited(text: str) -> list[str]:
+    """Return the evidence ids that a text cites, in order, repetitions kept."""
+    return CITATION.findall(text)
+
+
+def uncited(text: str) -> str:
+    """Return the text without its citations."""
+    return CITATIONS.sub("", text)
+
+
+def sentences_cited(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each stretch of text with the ids cited right behind it; the last stretch may have none."""
+    start = 0
+    for match in CITATIONS.finditer(text):
+        yield text[start : match.start()].strip(), cited(match.group())
+        start = match.end()
+    if rest := text[start:].strip():
+        yield rest, []
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A report's sources by number: `cited` from 1 in the order of their first citation, `additional` from there."""
+
+    cited: tuple[tuple[int, Source], ...]
+    additional: tuple[tuple[int, Source], ...]
+    by_evidence: dict[str, int]
+
+    def render(self, text: str, marker: Callable[[int], str] = "[{}]".format) -> str:
+        """Replace the citations of a text by numbers; one that points nowhere goes."""
+        return CITATIONS.sub(lambda match: self._run(match.group(), marker), text)
+
+    def _run(self, run: str, marker: Callable[[int], str]) -> str:
+        numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run) if name in self.by_evidence)
+        return "".join(marker(number) for number in numbers) and " " + "".join(map(marker, numbers))
+
+
+def number(report: Report) -> Numbered:
+    """Number the sources of a report."""
+    sources = {source.id: source for source in report.sources}
+    evidence = {item.id: item for item in report.evidence}
+    order: dict[str, int] = {}
+    for section in report.sections:
+        for item in _known(section.text or "", evidence):
+            if item.source_id in sources:
+                order.setdefault(item.source_id, len(order) + 1)
+    others = [source for source in report.sources if source.id not in order]
+    return Numbered(
+        cited=tuple((place, sources[name]) for name, place in order.items()),
+        additional=tuple(enumerate(others, start=len(order) + 1)),
+        by_evidence={item.id: order[item.source_id] for item in report.evidence if item.source_id in order},
+    )
+
+
+def _known(text: str, evidence: dict[str, Evidence]) -> Iterator[Evidence]:
+    return (evidence[name] for name in cited(text) if name in evidence)

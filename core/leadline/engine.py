@@ -1,0 +1,250 @@
+"""The engine: takes a run through its pipeline, stage by stage, item by item where the stages allow it.
+
+Map stages standing side by side, where one gives what the next goes over, are fused: every item goes down the whole
+group as soon as it can. Whatever the order of arrival, results are merged in the order of the items, so that a second
+run of the same question is the same run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from leadline.board import Board, View
+from leadline.errors import CallRefused, PluginError
+from leadline.findings import Key
+from leadline.hookspecs import MapOffer
+from leadline.pipeline import Loop, Pipeline, Step
+from leadline.tasking import bare_task_group
+
+
+class Host(Protocol):
+    """What the engine needs of the run it drives."""
+
+    @property
+    def stopping(self) -> str | None:
+        """Why the run is winding down, or None."""
+        ...
+
+    async def made(self, step: Step) -> Any:
+        """Return the stage itself."""
+        ...
+
+    def inside(self, step: Step) -> AbstractContextManager[None]:
+        """Count what happens inside to this stage."""
+        ...
+
+    async def progress(self, step: str, status: str, data: dict[str, Any]) -> None:
+        """Tell where the run stands."""
+        ...
+
+    async def keep(self, key: Key[Any], value: Any) -> None:
+        """Save a finding that has a file."""
+        ...
+
+
+@dataclass
+class Engine:
+    """One run going through one pipeline. `lost` are the stages that gave nothing, with the reason."""
+
+    pipeline: Pipeline
+    host: Host
+    run: Any
+    board: Board = field(default_factory=Board)
+    lost: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    _taken: dict[str, int] = field(default_factory=dict)
+
+    async def go(self) -> None:
+        """Go through all stages; what escapes is what ends the run."""
+        for part in self.pipeline.parts:
+            if isinstance(part, Loop):
+                await self._loop(part)
+            else:
+                await self._stretch((part,))
+
+    async def _loop(self, loop: Loop) -> None:
+        for number in range(1, loop.at_most + 1):
+            if self.host.stopping:
+                return
+            self.rounds = number
+            lost = len(self.lost)
+            if await self._stretch(loop.steps) or len(self.lost) > lost:
+                return
+
+    async def _stretch(self, steps: Sequence[Step]) -> bool:
+        """Run steps in order, fusing map stages; return whether one of them ended the loop."""
+        ended = False
+        for group in _groups(steps):
+            missing = next((key for step in group[:1] for key in step.needs if not self.board.has(key)), None)
+            if missing is not None:
+                await self._lose(group, f"'{missing.name}' is missing")
+                continue
+            ended = await self._run_group(group) or ended
+        return ended
+
+    async def _lose(self, group: Sequence[Step], reason: str) -> None:
+        for step in group:
+            self.lost.setdefault(step.name, reason)
+            await self.host.progress(step.name, "failed", {"reason": reason})
+
+    async def _run_group(self, group: list[Step]) -> bool:
+        for step in group:
+            await self.host.progress(step.name, "started", {"round": self.rounds})
+        try:
+            if isinstance(group[0].offer, MapOffer):
+                await self._run_maps(group)
+                return False
+            return await self._run_stage(group[0])
+        except CallRefused as refused:
+            await self._lose(group, refused.record.message)
+            return False
+
+    async def _run_stage(self, step: Step) -> bool:
+        view = View(step.name, self.board, step.reads, step.writes)
+        stage = await self.host.made(step)
+        with self.host.inside(step):
+            await stage.run(view, self.run)
+        for key, value in view.patch.items():
+            await self._merge(key, value)
+        await self._finished(step, view.patch)
+        return view.loop_ended is not None
+
+    async def _run_maps(self, group: list[Step]) -> None:
+        first = group[0].offer
+        assert isinstance(first, MapOffer)
+        everything = self.board.get(first.over)
+        items = everything[self._taken.get(group[0].name, 0) :]
+        self._taken[group[0].name] = len(everything)
+        levels = [_Level(step, await self.host.made(step)) for step in group]
+        await _Flow(levels, self.board.snapshot(), self).go(items)
+        for depth, level in enumerate(levels):
+            await self._merge_level(level)
+            # What flowed on inside the group is taken by the stage it flowed to.
+            for follower in levels[depth + 1 : depth + 2]:
+                self._taken[follower.step.name] = len(self.board.get(level.step.gives[0]))
+
+    async def _merge_level(self, level: _Level) -> None:
+        outputs = level.in_order()
+        patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in level.step.writes}
+        for key, items in patch.items():
+            await self._merge(key, items)
+        await self._finished(level.step, patch)
+
+    async def _merge(self, key: Key[Any], value: Any) -> None:
+        self.board.put(key, value)
+        if key.file:
+            await self.host.keep(key, self.board.get(key))
+
+    async def _finished(self, step: Step, patch: dict[Key[Any], Any]) -> None:
+        data: dict[str, Any] = {"round": self.rounds}
+        data |= {key.name: len(value) for key, value in patch.items() if key.grows}
+        await self.host.progress(step.name, "finished", data)
+
+
+def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
+    """Split steps into groups: single stages, and map stages that can be fused."""
+    group: list[Step] = []
+    for step in steps:
+        if group and not _fuses(group, step):
+            yield group
+            group = []
+        group.append(step)
+    if group:
+        yield group
+
+
+def _fuses(group: list[Step], step: Step) -> bool:
+    last = group[-1].offer
+    if not isinstance(step.offer, MapOffer) or not isinstance(last, MapOffer):
+        return False
+    made = {key.name for member in group for key in member.writes}
+    others = {key.name for key in (*step.offer.needs, *step.offer.wants)}
+    return last.gives.name == step.offer.over.name and not made & others
+
+
+@dataclass
+class _Level:
+    """One map stage of a fused group. Items and outputs stand by path: `(0, 2)` is the third output of the first."""
+
+    step: Step
+    stage: Any
+    items: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    outputs: dict[tuple[int, ...], Any] = field(default_factory=dict)
+
+    def in_order(self) -> tuple[Any, ...]:
+        return tuple(self.outputs[path] for path in sorted(self.outputs))
+
+
+_REST = 1 << 31
+"""Where the outputs of `rest` stand in a path: behind those of all items."""
+
+
+@dataclass
+class _Flow:
+    """Items going down a fused group, each as soon as it can."""
+
+    levels: list[_Level]
+    board: Board
+    engine: Engine
+
+    async def go(self, items: Sequence[Any]) -> None:
+        async with bare_task_group() as group:
+            self._start(group, 0, {(index,): item for index, item in enumerate(items)})
+            for depth, level in enumerate(self.levels):
+                # A mapping starts the next level's before it ends: so once a level is done, the next is complete.
+                if level.tasks:
+                    await asyncio.wait(level.tasks)
+                await self._rest(group, depth)
+
+    def _start(self, group: asyncio.TaskGroup, depth: int, items: dict[tuple[int, ...], Any]) -> None:
+        if depth == len(self.levels):
+            return
+        level = self.levels[depth]
+        level.items.update(items)
+        level.tasks.extend(group.create_task(self._map(group, depth, path)) for path in items)
+
+    async def _map(self, group: asyncio.TaskGroup, depth: int, path: tuple[int, ...]) -> None:
+        level = self.levels[depth]
+        outputs = await self._ask(level, partial(level.stage.map, level.items[path]))
+        self._pass_on(group, depth, path, outputs)
+
+    async def _rest(self, group: asyncio.TaskGroup, depth: int) -> None:
+        level = self.levels[depth]
+        if not hasattr(level.stage, "rest"):
+            return
+        items = tuple(level.items[path] for path in sorted(level.items))
+        outputs = await self._ask(level, partial(level.stage.rest, items))
+        self._pass_on(group, depth, (_REST + depth,), outputs)
+
+    def _pass_on(self, group: asyncio.TaskGroup, depth: int, path: tuple[int, ...], outputs: Sequence[Any]) -> None:
+        level = self.levels[depth]
+        made = {(*path, index): output for index, output in enumerate(outputs)}
+        level.outputs.update(made)
+        kind = level.step.gives[0].type
+        self._start(group, depth + 1, {place: output for place, output in made.items() if isinstance(output, kind)})
+
+    async def _ask(self, level: _Level, call: Callable[..., Awaitable[Sequence[Any]]]) -> Sequence[Any]:
+        view = View(level.step.name, self.board, level.step.reads, ())
+        try:
+            with self.engine.host.inside(level.step):
+                outputs = tuple(await call(view, self.engine.run))
+        except CallRefused as refused:
+            # The item is lost, its siblings are not: what is found so far can still be written up.
+            self.engine.lost.setdefault(level.step.name, refused.record.message)
+            return ()
+        _check_outputs(level.step, outputs)
+        return outputs
+
+
+def _check_outputs(step: Step, outputs: Sequence[Any]) -> None:
+    kinds = tuple(key.type for key in step.writes)
+    for output in outputs:
+        if not isinstance(output, kinds):
+            names = ", ".join(kind.__name__ for kind in kinds)
+            raise PluginError(f"stage '{step.name}' returned a {type(output).__name__}, but its offer gives: {names}")

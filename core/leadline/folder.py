@@ -1,0 +1,53 @@
+"""Run folders: their names, and files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from leadline.errors import LeadlineError
+
+JOURNAL = "journal.sqlite"
+LOCK = JOURNAL + ".lock"
+EVENTS = "events.jsonl"
+METADATA = "metadata.json"
+
+
+def folder_name(trace_id: str, began: datetime) -> str:
+    """Return the name of a run's folder: the first 8 of the trace id and the UTC time, `1f2e3d4c_20260131_235959`."""
+    return f"{trace_id[:8]}_{began:%Y%m%d_%H%M%S}"
+
+
+def write_whole(path: Path, data: bytes) -> Path:
+    """Write a file by a temporary one and a rename, so that a reader sees the old or the new, never half."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
+    # mkstemp makes files private; a report is as readable as the folder it stands in.
+    path.chmod(0o644 & ~_umask())
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def inside(folder: Path, name: str) -> Path:
+    """Return the path of a file in the folder; raises `LeadlineError` for a name that would leave it."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
+        raise LeadlineError(f"the file name {name!r} leads out of the run's folder {folder}")
+    return path

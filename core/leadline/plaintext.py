@@ -1,0 +1,24 @@
+"""What engines send, as plain text: no markup in titles and snippets, no hit without an address."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from leadline.records import Hit, SearchPage
+
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
+
+
+def plain_hits(page: SearchPage, engine: str) -> SearchPage:
+    """Return the page with its hits as text, each marked with its engine."""
+    return page.model_copy(update={"hits": tuple(_plain(hit, engine) for hit in page.hits if hit.url.strip())})
+
+
+def _plain(hit: Hit, engine: str) -> Hit:
+    return hit.model_copy(update={"title": text(hit.title), "engine": hit.engine or engine})
+
+
+def text(markup: str) -> str:
+    """Return a title without tags and entities, on one line."""
+    return " ".join(html.unescape(_TAG.sub("", markup)).split())

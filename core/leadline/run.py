@@ -1,0 +1,324 @@
+"""One run: a question going through one pipeline, and the verbs by which its stages reach what is outside.
+
+Every verb goes through the run's one door; who answers is what the settings chose.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leadline.assemble import House, Member
+from leadline.budget import Budget, Need
+from leadline.calls import Door, Kind, Maker, stage_now
+from leadline.contracts import Call, Search
+from leadline.errors import ConfigError, NeedsClarification, PluginError, Unsupported
+from leadline.events import Bus
+from leadline.findings import Key
+from leadline.folder import inside, write_whole
+from leadline.keys import fingerprint
+from leadline.limits import Both, Limiter
+from leadline.models import Models
+from leadline.pipeline import Step
+from leadline.plaintext import plain_hits
+from leadline.records import (
+    Answer,
+    Blob,
+    Chart,
+    Code,
+    Document,
+    Embeddings,
+    EmbedRequest,
+    Execution,
+    FetchRequest,
+    Figure,
+    Files,
+    Json,
+    Principal,
+    Record,
+    Report,
+    SearchPage,
+    SearchRequest,
+    Section,
+    SectionRequest,
+)
+from leadline.settings import Settings
+from leadline.state import RunState
+from leadline.tasking import each
+from leadline.tasks import Task
+
+T = TypeVar("T")
+U = TypeVar("U")
+Q = TypeVar("Q", bound=Record)
+R = TypeVar("R", bound=Record)
+Asker = Callable[[str, Json], Awaitable[Answer]]
+"""Asks a person: a message and the JSON schema of the answer."""
+
+
+class Asking(Record):
+    """A question to a person, as the journal keeps it."""
+
+    message: str
+    json_schema: Json
+
+
+@dataclass
+class ActiveRun:
+    """A run while it goes on (`leadline.contracts.Run`); the engine drives it, the stages use it."""
+
+    id: str
+    question: str
+    folder: Path
+    began: datetime
+    house: House
+    bus: Bus
+    budget: Budget
+    state: RunState
+    settings: Settings
+    chosen: Mapping[str, tuple[str, ...]]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    principal: Principal | None = None
+    asker: Asker | None = None
+    readonly: bool = False
+    """A replay: nothing is written."""
+
+    def open(self, door: Door) -> None:
+        """Take the door; made after the run, since the door hands the run to its calls."""
+        self.door = door
+        self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"])
+        self._searching = asyncio.Semaphore(self.settings.search.batch_size)
+        self._slots = Limiter(self.settings.search.max_concurrent)
+
+    # --- verbs ---
+
+    async def perform(self, task: Task[R], /) -> R:
+        """Have a typed task done."""
+        return await self._models.perform(task)
+
+    async def search(self, request: SearchRequest, /) -> SearchPage:
+        """Search with the configured strategy over the configured engines."""
+        strategy = self.house.member("search_strategies", self.settings.search.strategy)
+        members = [self.house.member("search_providers", name) for name in self.chosen["search.engines"]]
+        engines: dict[str, Search] = {member.name: self._engine(member) for member in members}
+        kind = Kind(name="query", reply=SearchPage, composite=True, need=lambda _: Need(queries=1))
+
+        async def do(request: SearchRequest, call: Call) -> SearchPage:
+            page: SearchPage = await (await strategy.get()).search(request, engines, call)
+            return page
+
+        async with self._searching:
+            return await self.door.call(kind, request, do, maker=_over(strategy, members), task="search")
+
+    def _engine(self, member: Member) -> Search:
+        maker = replace(member.maker, limiter=Both(self._slots, member.maker.limiter))
+        kind = Kind(name="search", reply=SearchPage, keep=member.offer.keep)
+
+        async def do(request: SearchRequest, call: Call) -> SearchPage:
+            page: SearchPage = await (await member.get()).search(request, call)
+            return plain_hits(page, member.name)
+
+        async def search(request: SearchRequest) -> SearchPage:
+            return await self.door.call(kind, request, do, maker=maker, task="search")
+
+        return search
+
+    async def fetch(self, request: FetchRequest, /) -> Document:
+        """Fetch an address and parse what came; the two are one call to the caller."""
+        parsers = [self.house.member("parsers", name) for name in self.chosen["read.parsers"]]
+        kind = Kind(name="read", reply=Document, composite=True)
+
+        async def do(request: FetchRequest, call: Call) -> Document:
+            return await self._parse(await self._fetch(request))
+
+        maker = Maker(name="read", fingerprint=_together(parsers))
+        return await self.door.call(kind, request, do, maker=maker, task="fetch")
+
+    async def _fetch(self, request: FetchRequest) -> Blob:
+        for name in self.chosen["read.fetchers"]:
+            member = self.house.member("fetchers", name)
+            fetcher = await member.get()
+            if fetcher.accepts(request.url):
+                kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep)
+                return await self.door.call(kind, request, fetcher.fetch, maker=member.maker, task="fetch")
+        raise Unsupported(
+            f"no fetcher of read.fetchers ({', '.join(self.chosen['read.fetchers'])}) reads {request.url}"
+        )
+
+    async def _parse(self, blob: Blob) -> Document:
+        for name in self.chosen["read.parsers"]:
+            member = self.house.member("parsers", name)
+            parser = await member.get()
+            if parser.accepts(blob.media_type):
+                # Not kept: the document stands in the journal as the outcome of the whole.
+                kind = Kind(name="parse", reply=Document, keep=False)
+                return await self.door.call(kind, blob, parser.parse, maker=member.maker, task="fetch")
+        raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
+
+    async def synthesize(self, request: SectionRequest, /) -> Section:
+        """Write one section."""
+        member = self.house.member("synthesizers", self.settings.research.synthesizer)
+        kind = Kind(name="synthesize", reply=Section, composite=True)
+
+        async def do(request: SectionRequest, call: Call) -> Section:
+            section: Section = await (await member.get()).synthesize(request, call)
+            return section
+
+        maker = replace(member.maker, limiter=None)
+        return await self.door.call(kind, request, do, maker=maker, task="synthesize")
+
+    async def draw(self, chart: Chart, /) -> Figure:
+        """Draw a chart."""
+        member = self._only("chart_runners", "charts.runner", self.settings.charts.runner)
+        runner = await member.get()
+        if not runner.accepts(chart.language):
+            raise PluginError(f"chart runner '{member.name}' does not draw '{chart.language}' (charts.runner)")
+        return await self._leaf("draw", Figure, member, chart, runner.draw)
+
+    async def execute(self, code: Code, /) -> Execution:
+        """Run code in the sandbox."""
+        member = self._only("sandboxes", "code.sandbox", self.settings.code.sandbox)
+        return await self._leaf("execute", Execution, member, code, (await member.get()).execute)
+
+    async def embed(self, texts: Sequence[str], /) -> Embeddings:
+        """Embed texts with the embedder's own model."""
+        member = self._only("embedders", "ai.embedder", self.settings.ai.embedder)
+        request = EmbedRequest(model="", texts=tuple(texts))
+        return await self._leaf("embed", Embeddings, member, request, (await member.get()).embed)
+
+    async def format(self, report: Report, name: str, /) -> Files:
+        """Render a report; never kept, so that a better formatter serves old runs too."""
+        member = self.house.member("report_formatters", name)
+        return await self._leaf("format", Files, member, report, (await member.get()).format, keep=False)
+
+    async def ask(self, message: str, json_schema: Json, default: Json | None = None) -> Answer:
+        """Ask a person; where nobody can be asked, `default` is the answer."""
+        if self.asker is None:
+            if default is None:
+                raise NeedsClarification(message)
+            return Answer(action="accept", content=default)
+        maker = Maker(name="person", timeout=self.settings.clarify.timeout)
+        request = Asking(message=message, json_schema=json_schema)
+        kind = Kind(name="ask", reply=Answer)
+        return await self.door.call(kind, request, self._asked, maker=maker, task="ask")
+
+    async def _asked(self, request: Asking, call: Call) -> Answer:
+        assert self.asker is not None
+        self.state.status = "waiting"
+        await self.bus.emit("question", {"message": request.message, "schema": dict(request.json_schema)})
+        try:
+            return await self.asker(request.message, request.json_schema)
+        finally:
+            self.state.status = "running"
+
+    async def call(
+        self,
+        kind: str,
+        request: Q,
+        do: Callable[[Q, Call], Awaitable[R]],
+        reply: type[R],
+        *,
+        sample: int = 0,
+        effect: bool = False,
+    ) -> R:
+        """Do other work outside."""
+        form = Kind(name=kind, reply=reply, effect=effect)
+        return await self.door.call(form, request, do, maker=Maker(name=kind), sample=sample, task=kind)
+
+    async def fact(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` gave the first time this run asked."""
+        return await self.door.fact(name, make)
+
+    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
+        """Do it for all items at once, replies in their order."""
+        return await each(items, do)
+
+    async def save(self, file: Blob, /) -> Path:
+        """Write a file into the run's folder, whole or not at all."""
+        path = inside(self.folder, file.name)
+        return path if self.readonly else await asyncio.to_thread(write_whole, path, file.data)
+
+    async def emit(self, kind: str, data: Json) -> None:
+        """Send an event to every observer."""
+        if kind == "notice":
+            self.state.notices.append(str(data.get("message", "")))
+        await self.bus.emit(kind, data)
+
+    def now(self) -> datetime:
+        """Return the moment the run began."""
+        return self.began
+
+    # --- what the engine needs ---
+
+    @property
+    def stopping(self) -> str | None:
+        """Why the run is winding down."""
+        return self.door.winding_down
+
+    async def made(self, step: Step) -> Any:
+        """Return the stage itself."""
+        return await self.house.member("stages", step.name).get()
+
+    @contextmanager
+    def inside(self, step: Step) -> Iterator[None]:
+        """Count what happens inside to this stage; a closing one may use the reserve."""
+        token = stage_now.set(step.name)
+        try:
+            if getattr(step.offer, "closing", False):
+                with self.budget.closing(step.name):
+                    yield
+            else:
+                yield
+        finally:
+            stage_now.reset(token)
+
+    async def progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
+        """Tell where the run stands."""
+        self.state.step(step, status, str(data.get("reason", "")))
+        await self.bus.emit("progress", {"step": step, "status": status, "data": data})
+
+    async def keep(self, key: Key[Any], value: Any) -> None:
+        """Save a finding that has a file, as JSON."""
+        await self.save(Blob(name=key.file, media_type="application/json", data=as_json(value)))
+
+    # --- helpers ---
+
+    def _only(self, kind: str, setting: str, name: str) -> Member:
+        if not name:
+            raise ConfigError(f"nothing is chosen for it: set {setting} to the name of one of the {kind}")
+        return self.house.member(kind, name)
+
+    async def _leaf(
+        self,
+        kind: str,
+        reply: type[R],
+        member: Member,
+        request: Q,
+        do: Callable[[Q, Call], Awaitable[R]],
+        *,
+        keep: bool = True,
+    ) -> R:
+        form = Kind(name=kind, reply=reply, keep=keep and member.offer.keep)
+        return await self.door.call(form, request, do, maker=member.maker, task=kind)
+
+
+def as_json(value: Any) -> bytes:
+    """Return a record, or a tuple of records, as indented JSON."""
+    import json
+
+    items = [item.model_dump(mode="json") for item in value] if isinstance(value, tuple) else None
+    data = value.model_dump(mode="json") if items is None else items
+    return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
+
+
+def _over(first: Member, members: Sequence[Member]) -> Maker:
+    """Return what a composite over several providers is known by."""
+    return Maker(name=first.name, fingerprint=_together([first, *members]))
+
+
+def _together(members: Sequence[Member]) -> str:
+    return fingerprint({member.name: member.maker.fingerprint for member in members})

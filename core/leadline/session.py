@@ -1,0 +1,330 @@
+"""One session of a run: from its journal to an honest end.
+
+A run is one or several sessions over one journal. The pipeline always starts from its beginning; what had returned is
+given again, so a session after a crash goes on where the last one stopped, and a session offline is a replay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from leadline.assemble import House
+from leadline.budget import Budget, Limits
+from leadline.calls import Door
+from leadline.engine import Engine
+from leadline.errors import CallFailed, NeedsClarification, NoEvidence
+from leadline.events import Bus, Subscription
+from leadline.findings import AUDIT, FOUND, QUESTION, REPORT, Question
+from leadline.folder import EVENTS
+from leadline.journal import Journal
+from leadline.pipeline import Pipeline, assemble
+from leadline.records import Json, Record, Report
+from leadline.retry import RetryPolicy
+from leadline.run import ActiveRun, Asker
+from leadline.secrets import Secrets
+from leadline.settings import resolve
+from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
+from leadline.summary import summarize, write_metadata
+
+INTERRUPTED = 130
+"""The exit code of a run that was stopped from outside, whatever it could still write up."""
+
+
+class Order(Record):
+    """What a run was asked to do, kept in its journal: enough to go on with it anywhere."""
+
+    run_id: str
+    trace_id: str
+    question: str
+    pipeline: str
+    began: datetime
+    settings: Json = {}
+    """Resolved, without secrets."""
+    versions: dict[str, str] = {}
+    tags: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended. `report` is None unless it is complete or partial; `files` are what was written."""
+
+    status: Status
+    reason: str
+    exit_code: int
+    folder: Path
+    metadata: Metadata
+    report: Report | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files of the run's folder that are meant for people and programs."""
+        return tuple(self.folder / name for name in self.metadata.files)
+
+    @property
+    def text(self) -> str:
+        """The report as Markdown, citations as numbers; empty where there is none."""
+        from leadline.citations import number
+
+        if self.report is None:
+            return ""
+        numbered = number(self.report)
+        parts = [f"## {section.title}\n\n{numbered.render(section.text or '')}" for section in self.report.sections]
+        return "\n\n".join([f"# {self.report.title}", *parts])
+
+
+@dataclass
+class Session:
+    """One session of a run. Make it with `Session.open`, go through it with `go`."""
+
+    order: Order
+    folder: Path
+    house: House
+    journal: Journal
+    pipeline: Pipeline
+    bus: Bus
+    run: ActiveRun
+    door: Door
+    budget: Budget
+    state: RunState
+    replaying: bool = False
+    ended: Result | None = None
+    _engine: Engine | None = None
+    _stopped: bool = False
+    _exit_code: int | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        order: Order,
+        folder: Path,
+        house: House,
+        journal: Journal,
+        *,
+        asker: Asker | None = None,
+        observers: Mapping[str, Any] | None = None,
+    ) -> Session:
+        """Put a session together; nothing is asked of anybody yet. Raises `ConfigError`."""
+        pipeline = pipeline_of(house, order.pipeline)
+        settings, state = house.settings, RunState()
+        watching = {} if journal.readonly else await _observers(house)
+        bus = Bus(
+            order.run_id,
+            order.trace_id,
+            {**watching, **(observers or {})},
+            first_seq=0 if journal.readonly else await asyncio.to_thread(_next_seq, folder / EVENTS),
+            secrets=Secrets(house.loaded.secrets),
+        )
+        budget = _budget(house, pipeline)
+        run = ActiveRun(
+            id=order.run_id,
+            question=order.question,
+            folder=folder,
+            began=order.began,
+            house=house,
+            bus=bus,
+            budget=budget,
+            state=state,
+            settings=settings,
+            chosen=house.loaded.chosen,
+            tags=order.tags,
+            asker=asker,
+            readonly=journal.readonly,
+        )
+        await house.open()
+        door = Door(
+            run,
+            journal,
+            budget,
+            bus,
+            retry=RetryPolicy(
+                settings.retry.attempts, settings.retry.base, settings.retry.factor, settings.retry.maximum
+            ),
+            secrets=Secrets(house.loaded.secrets),
+            middleware={
+                name: await house.member("middleware", name).get() for name in house.loaded.chosen["middleware"]
+            },
+            offline=journal.readonly,
+        )
+        run.open(door)
+        state.expect(tuple(step.name for step in pipeline.steps()))
+        return cls(order, folder, house, journal, pipeline, bus, run, door, budget, state, journal.readonly)
+
+    def events(self) -> Subscription:
+        """Return the events from now on, as an async iterator."""
+        return self.bus.subscribe()
+
+    def stop(self, reason: str) -> None:
+        """Search no further; what is found so far is still written up."""
+        self._stopped = True
+        self.door.wind_down(reason)
+
+    async def go(self) -> Result:
+        """Go through the pipeline to an end that is told as it is; cancelled, it leaves nothing running."""
+        try:
+            await self._begin()
+            await self._through()
+            self._settle()
+        except NoEvidence as error:
+            self._end("no_evidence", str(error))
+        except NeedsClarification as error:
+            self._end("waiting", str(error), NeedsClarification.exit_code)
+        except asyncio.CancelledError:
+            self._end("cancelled", "cancelled")
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a stage raises is the run's end, and told as such
+            self.state.error(error)
+            self._end("failed", self.state.errors[-1].message, getattr(error, "exit_code", None))
+            await self.bus.emit("error", self.state.errors[-1].model_dump(mode="json"))
+        finally:
+            result = await asyncio.shield(asyncio.ensure_future(self._finish()))
+        return result
+
+    async def _begin(self) -> None:
+        self.state.status = "running"
+        loaded = self.house.loaded
+        self.state.notices.extend(loaded.notices)
+        await self._write_metadata()
+        await self.bus.emit(
+            "run.started",
+            {
+                "folder": str(self.folder),
+                "question": self.order.question,
+                "pipeline": self.order.pipeline,
+                "choices": list(loaded.choices),
+                "replay": self.replaying,
+            },
+        )
+        for notice in loaded.notices:
+            await self.bus.emit("notice", {"message": notice})
+
+    async def _through(self) -> None:
+        """Go through the pipeline; a passing failure of an agent's run is met by going on from where it was."""
+        retry, attempt = self.house.settings.retry, 0
+        while True:
+            self._engine = Engine(self.pipeline, self.run, self.run)
+            self._engine.board.put(QUESTION, Question(text=self.order.question))
+            try:
+                return await self._engine.go()
+            except CallFailed as failed:
+                keys = self.door.escaped(failed)
+                if self.replaying:
+                    raise
+                await self.journal.mark_escaped(keys)
+                replayed = bool(keys & self.door.replayed)
+                passing = failed.record.category in ("NETWORK", "LLM") and self.pipeline.level == "agent"
+                if not replayed and (not passing or attempt >= retry.run_attempts):
+                    raise
+                await self.journal.forget(keys)
+                if not replayed:
+                    self.state.error(failed)
+                    attempt += 1
+                    await asyncio.sleep(min(retry.base * retry.factor ** (attempt - 1), retry.maximum))
+
+    # --- the end -----------------------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Decide how a run ended that went through its pipeline."""
+        engine = self._engine
+        assert engine is not None
+        report: Report | None = engine.board.get(REPORT)
+        wanted = any(key.name == REPORT.name for step in self.pipeline.steps() for key in step.writes)
+        reasons = [f"{name}: {reason}" for name, reason in engine.lost.items()]
+        if self.door.winding_down:
+            reasons.insert(0, self.door.winding_down)
+        why = "; ".join(dict.fromkeys(reasons))
+        if wanted and report is None:
+            found = any(item.hits for item in engine.board.get(FOUND))
+            self._end("failed" if found or why else "no_evidence", why or "no report was written")
+        elif report is not None and not report.sources:
+            self._end("no_evidence", "the report rests on no source")
+        else:
+            self._end("partial" if reasons else "complete", why)
+        audit = engine.board.get(AUDIT)
+        if audit is not None and audit.decides and not audit.accepted and self.state.status == "complete":
+            self._exit_code = REJECTED
+
+    def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
+        self.state.status, self.state.reason = status, reason
+        self._exit_code = INTERRUPTED if self._stopped else exit_code
+
+    @property
+    def engine(self) -> Engine | None:
+        """What goes through the pipeline; None before it began."""
+        return self._engine
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the run as it stands."""
+        return EXIT_CODES.get(self.state.status, 1) if self._exit_code is None else self._exit_code
+
+    async def _finish(self) -> Result:
+        """Close everything; the last words are the metadata."""
+        await self.door.close()
+        metadata = await self._write_metadata(ended=True)
+        await self.bus.emit("run.finished", {"status": self.state.status, "reason": self.state.reason})
+        await self.bus.close()
+        await self.journal.close(self.state.status)
+        kept = self.state.status in ("complete", "partial") and self._engine is not None
+        report = self._engine.board.get(REPORT) if kept and self._engine else None
+        self.ended = Result(self.state.status, self.state.reason, self.exit_code, self.folder, metadata, report)
+        return self.ended
+
+    async def _write_metadata(self, *, ended: bool = False) -> Metadata:
+        metadata = summarize(self, ended=ended)
+        if not self.replaying:
+            await asyncio.to_thread(write_metadata, self.folder, metadata)
+        return metadata
+
+
+def pipeline_of(house: House, name: str) -> Pipeline:
+    """Return the checked pipeline of that name. Raises `ConfigError`."""
+    pipelines = house.settings.pipelines
+    layout = resolve(pipelines, name)
+    offers = {stage: house.loaded.offer("stages", stage) for stage in house.loaded.chosen["pipeline"]}
+    return assemble(name, layout, offers, pipelines[name].level)  # type: ignore[arg-type]
+
+
+def versions() -> dict[str, str]:
+    """Return what a run was made with."""
+    from leadline import __version__
+
+    return {"leadline": __version__, "python": platform.python_version()}
+
+
+def _budget(house: House, pipeline: Pipeline) -> Budget:
+    settings = house.settings
+    limits = Limits(
+        model_calls=settings.budget.model_calls,
+        tokens=settings.budget.tokens,
+        queries=settings.research.max_queries,
+        money=settings.budget.money,
+        seconds=settings.budget.seconds,
+    )
+    closing = [step.name for step in pipeline.steps() if getattr(step.offer, "closing", False)]
+    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing)
+
+
+async def _observers(house: House) -> dict[str, Any]:
+    return {name: await house.member("observers", name).get() for name in house.loaded.chosen["observers"]}
+
+
+def _next_seq(path: Path) -> int:
+    """Return the number after the last whole event on disk: a resumed run goes on counting."""
+    if not path.exists():
+        return 0
+    import json
+
+    last = -1
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                last = max(last, int(json.loads(line)["seq"]))
+            except (ValueError, KeyError, TypeError):
+                continue  # a torn line: the observer cuts it off
+    return last + 1

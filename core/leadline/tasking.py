@@ -1,0 +1,48 @@
+"""Running things side by side: nothing left running, and the first real error bare."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the first real error of a group, with the others as its notes."""
+    errors = list(_leaves(group))
+    first = errors[0]
+    for other in errors[1:]:
+        first.add_note(f"and beside it {type(other).__name__}: {other}")
+    return first
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return found
+
+
+@asynccontextmanager
+async def bare_task_group() -> AsyncIterator[asyncio.TaskGroup]:
+    """Open a task group whose first real error is raised bare: nested groups escape `except`."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as raised:
+        raise first_of(raised) from None
+
+
+async def each(items: Sequence[T], do: Callable[[T], Awaitable[R]]) -> list[R]:
+    """Do it for all items at once; the replies stand in the order of the items."""
+
+    async def one(item: T) -> R:
+        return await do(item)
+
+    async with bare_task_group() as group:
+        tasks = [group.create_task(one(item)) for item in items]
+    return [task.result() for task in tasks]

@@ -1,0 +1,31 @@
+"""Plugins for tests, put together from offers: no module to write, nothing to install."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import Any
+
+from leadline.hookspecs import GROUP, KINDS, Offer, hookimpl
+
+
+def plugin(name: str, **offers: Offer[Any, Any]) -> EntryPoint:
+    """Return the entry point of a plugin with these offers by kind, for `Host.discover([...])`.
+
+    `plugin("wiki", search_providers=Offer(make, PluginSettings, "A wiki"))`
+    """
+    if unknown := set(offers) - set(KINDS):
+        raise ValueError(f"no kinds of plugins: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
+    module = ModuleType(f"leadline_testing_{name}")
+    for kind, offer in offers.items():
+        setattr(module, f"leadline_{kind}", _hook(offer))
+    sys.modules[module.__name__] = module
+    return EntryPoint(name, module.__name__, GROUP)
+
+
+def _hook(offer: Offer[Any, Any]) -> Any:
+    def hook() -> list[Offer[Any, Any]]:
+        return [offer]
+
+    return hookimpl(hook)

@@ -1,0 +1,52 @@
+"""Stage `digest`: merges what this round brought with what was known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, TASKS, Digest, Findings, SearchTask
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence
+from leadline.tasks import Task
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.tasks import DigestRequest
+
+
+class Digesting:
+    """Progressive synthesis: one digest over all rounds so far."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the digest."""
+        evidence, tasks = findings[EVIDENCE], findings[TASKS]
+        request = DigestRequest(
+            question=findings[QUESTION],
+            plan=findings[PLAN],
+            round=tasks[-1].round if tasks else 1,
+            evidence=evidence,
+            fresh=tuple(item.id for item in fresh(evidence, tasks)),
+            last=findings.get(DIGEST),
+        )
+        task = Task("digest", request, Digest, prompt="digest")
+        findings[DIGEST] = await perform_or(run, task, request.last or Digest(), "this round was not digested")
+
+
+def fresh(evidence: tuple[Evidence, ...], tasks: tuple[SearchTask, ...]) -> list[Evidence]:
+    """Return the evidence that the last round brought."""
+    last = tasks[-1].round if tasks else 0
+    of_last = {task.id for task in tasks if task.round == last}
+    return [item for item in evidence if item.task_id in of_last]
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: Digesting(),
+        PluginSettings,
+        "Merges the round's evidence into the synthesis so far: coverage, gaps",
+        needs=(QUESTION, PLAN),
+        wants=(EVIDENCE, TASKS, DIGEST),
+        gives=(DIGEST,),
+    )

@@ -1,0 +1,90 @@
+"""Stage `extract`: from each source the learnings, each with the verbatim quote that bears it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.errors import CallFailed, CallRefused
+from leadline.findings import EVIDENCE, QUESTION, SOURCES, TASKS, UNREAD, Findings, SearchTask, Unread
+from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.records import Evidence, Source
+from leadline.tasks import Task
+from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
+
+
+class Extraction:
+    """Keeps only learnings whose quote stands in the source, word for word."""
+
+    async def map(self, item: Source, findings: Findings, run: Run, /) -> Sequence[Evidence | Unread]:
+        """Extract from one source."""
+        task = next((task for task in findings[TASKS] if task.id == item.task_id), SearchTask(id="", query=""))
+        request = ExtractRequest(
+            question=findings[QUESTION],
+            query=task.query,
+            goal=task.goal,
+            source=item,
+            snippet=item.hit.snippet,
+        )
+        try:
+            reply = await run.perform(Task("extract", request, Learnings, prompt="extract"))
+        except CallRefused:
+            raise
+        except CallFailed as failed:
+            return (Unread(id=item.id, url=item.hit.url, reason=failed.record.text),)
+        found = [evidence for learning in reply.learnings if (evidence := borne(learning, item))]
+        if found:
+            await run.emit("message", {"kind": "learning", "text": found[0].claim, "source": item.hit.url})
+        return found
+
+
+def borne(learning: Learning, source: Source) -> Evidence | None:
+    """Return a learning as evidence, or None where its quote does not stand in the source."""
+    span = find(learning.quote, source.document.text, learning.start)
+    if span is None:
+        return None
+    return Evidence(
+        id=evidence_id(source.id, span),
+        source_id=source.id,
+        quote=source.document.text[span[0] : span[1]],
+        span=span,
+        claim=learning.claim or learning.quote,
+        confidence=learning.confidence,
+        score=learning.score,
+        task_id=source.task_id,
+    )
+
+
+def find(quote: str, text: str, start: int = -1) -> tuple[int, int] | None:
+    """Return where a quote stands in a text, white space aside."""
+    if start >= 0 and quote and text.startswith(quote, start):
+        return start, start + len(quote)
+    place = text.find(quote) if quote.strip() else -1
+    if place >= 0:
+        return place, place + len(quote)
+    words = quote.split()
+    match = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
+    return match.span() if match else None
+
+
+def evidence_id(source: str, span: tuple[int, int]) -> str:
+    """Return the id of a passage: the same passage is the same evidence, in every run."""
+    return "e" + blake2b(f"{source}:{span[0]}:{span[1]}".encode(), digest_size=5).hexdigest()
+
+
+@hookimpl
+def leadline_stages() -> Iterator[MapOffer[Any]]:
+    """Offer the stage."""
+    yield MapOffer(
+        lambda settings, context: Extraction(),
+        PluginSettings,
+        "Extracts claims with their verbatim quotes from each source",
+        over=SOURCES,
+        gives=EVIDENCE,
+        may_give=(UNREAD,),
+        needs=(QUESTION,),
+        wants=(TASKS,),
+    )

@@ -1,0 +1,106 @@
+"""Stage `fetch`: reads the best pages that the searches found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import zip_longest
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.errors import CallFailed, CallRefused
+from leadline.findings import FOUND, SOURCES, UNREAD, Findings, Found, Unread
+from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.records import Document, FetchRequest, Hit, Source
+
+
+class Reading:
+    """Reads two pages of each search at once, and when all searches are through fills up to the wanted number.
+
+    So the choice of pages never depends on which search answered first.
+    """
+
+    async def map(self, item: Found, findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
+        """Read the first helping of one search."""
+        sources = findings[SOURCES]
+        chosen = helping(item, known(sources), first(run))
+        return await run.each(chosen, lambda hit: read(hit, item.task.id, run))
+
+    async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
+        """Fill up with the next best pages of all searches together."""
+        sources = findings[SOURCES]
+        before = known(sources)
+        taken = {hit.url for item in items for hit in helping(item, before, first(run))}
+        wanted = run.settings.research.pages_per_query * len([item for item in items if item.hits])
+        more = [pair for pair in by_rank(items) if pair[0].url not in taken | before]
+        unique = list({hit.url: (hit, task) for hit, task in reversed(more)}.values())[::-1]
+        return await run.each(unique[: max(0, wanted - len(taken))], lambda pair: read(*pair, run))
+
+
+def first(run: Run) -> int:
+    """Return how many pages of one search are read at once."""
+    return min(2, run.settings.research.pages_per_query)
+
+
+def known(sources: Iterable[Source]) -> set[str]:
+    """Return the addresses read in earlier rounds."""
+    return {source.hit.url for source in sources}
+
+
+def helping(item: Found, before: set[str], count: int) -> list[Hit]:
+    """Return the best new pages of one search."""
+    return [hit for hit in item.hits if hit.citable and hit.url not in before][:count]
+
+
+def by_rank(items: Sequence[Found]) -> Iterator[tuple[Hit, str]]:
+    """Yield all citable hits, the first of every search first, with the id of the search task."""
+    ranks = zip_longest(*([(hit, item.task.id) for hit in item.hits] for item in items))
+    return (pair for rank in ranks for pair in rank if pair is not None and pair[0].citable)
+
+
+async def read(hit: Hit, task_id: str, run: Run) -> Source | Unread:
+    """Read one page; a page that fails is recorded and skipped."""
+    try:
+        document = await _document(hit, run)
+    except CallRefused:
+        raise
+    except CallFailed as failed:
+        return Unread(id=source_id(hit.url), url=hit.url, reason=failed.record.text)
+    if not document.text.strip():
+        return Unread(id=source_id(hit.url), url=hit.url, reason="there is no text in it")
+    title = hit.title or document.title or hit.url
+    await run.emit("source", {"url": hit.url, "title": title, "engine": hit.engine, "tier": hit.tier})
+    return Source(
+        id=source_id(hit.url),
+        hit=hit.model_copy(update={"title": title, "text": None}),
+        document=document,
+        engine=hit.engine,
+        tier=hit.tier,
+        labels=hit.labels,
+        task_id=task_id,
+    )
+
+
+async def _document(hit: Hit, run: Run) -> Document:
+    if hit.text is not None:
+        return Document(text=hit.text, title=hit.title)
+    return await run.fetch(FetchRequest(url=hit.content_url or hit.url))
+
+
+def source_id(url: str) -> str:
+    """Return the id of a source: the same address is the same source, in every run."""
+    return "s" + blake2b(url.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+
+
+@hookimpl
+def leadline_stages() -> Iterator[MapOffer[Any]]:
+    """Offer the stage."""
+    yield MapOffer(
+        lambda settings, context: Reading(),
+        PluginSettings,
+        "Reads the best pages of each search, none twice",
+        over=FOUND,
+        gives=SOURCES,
+        may_give=(UNREAD,),
+        wants=(SOURCES,),
+    )

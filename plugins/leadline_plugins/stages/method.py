@@ -1,0 +1,29 @@
+"""The method of a report: what was searched, what was read, what failed; facts of the run, never a model's words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from pydantic import JsonValue
+
+from leadline.findings import Found, Question, Unread
+from leadline.records import Source
+
+
+def method(
+    question: Question, found: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]
+) -> JsonValue:
+    """Return the facts a methodology section is rendered from, as JSON."""
+    failed = [item for item in found if item.failure]
+    facts = {
+        "queries": [item.task.query for item in found],
+        "rounds": max((item.task.round for item in found), default=0),
+        "engines": sorted({hit.engine for item in found for hit in item.hits if hit.engine}),
+        "hits": sum(len(item.hits) for item in found),
+        "sources_read": len(sources),
+        "failed_searches": [{"query": item.task.query, "reason": item.failure} for item in failed],
+        "unread": [{"url": item.url, "reason": item.reason} for item in unread],
+        "assumptions": list(question.assumptions),
+    }
+    return cast("JsonValue", facts)

@@ -1,0 +1,66 @@
+"""Stage `plan`: the outline of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Question
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Blob
+from leadline.tasks import Task
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.tasks import PlanRequest
+
+
+class Outline:
+    """Has the outline made; an unusable one becomes one section over the whole question, announced."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the plan, and save it for people as `plan.md`."""
+        question = findings[QUESTION]
+        plan = await self._plan(question, run)
+        findings[PLAN] = plan
+        text = markdown(plan)
+        await run.emit("message", {"kind": "plan", "text": text})
+        await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
+
+    async def _plan(self, question: Question, run: Run) -> Plan:
+        request = PlanRequest(question=question, length=run.settings.report.length)
+        task = Task("plan", request, Plan, prompt="plan", role="thinking")
+        saying = "no usable plan: one section over the whole question"
+        plan = await perform_or(run, task, whole(question), saying)
+        if plan.sections:
+            return plan
+        await run.emit("notice", {"message": f"{saying} (it came without sections)"})
+        return whole(question)
+
+
+def whole(question: Question) -> Plan:
+    """Return the plan of last resort: one section over the whole question."""
+    section = PlannedSection(id="1", title=question.text, goal=question.text, questions=(question.text,))
+    return Plan(title=question.text, sections=(section,))
+
+
+def markdown(plan: Plan) -> str:
+    """Return the plan for people."""
+    lines = [f"# {plan.title}", ""]
+    for place, section in enumerate(plan.sections, start=1):
+        lines += [f"{place}. **{section.title}**" + (f": {section.goal}" if section.goal else "")]
+        lines += [f"   - {question}" for question in section.questions]
+    if plan.domains:
+        lines += ["", f"Domains: {', '.join(plan.domains)}"]
+    return "\n".join(lines) + "\n"
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: Outline(),
+        PluginSettings,
+        "Makes the outline: sections, each with a goal and key questions",
+        needs=(QUESTION,),
+        gives=(PLAN,),
+    )

@@ -1,0 +1,119 @@
+"""Stage `query`: what to search for next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.findings import (
+    EVIDENCE,
+    FOUND,
+    PLAN,
+    QUESTION,
+    REVIEW,
+    TASKS,
+    Findings,
+    Found,
+    Priority,
+    SearchTask,
+)
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.tasks import Task
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.tasks import PastSearch, Queries, Query, QueryRequest
+
+BEST_EVIDENCE = 40
+_ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
+
+
+class NextQueries:
+    """Proposes the round's search tasks: the first from the plan, later ones from the gaps; never one twice."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Add search tasks, high priority first."""
+        done = findings[TASKS]
+        limit = self._limit(len(done), run)
+        if limit <= 0:
+            return
+        proposed = await self._proposed(findings, run, limit)
+        findings[TASKS] = fresh(proposed, done, limit)
+
+    def _limit(self, done: int, run: Run) -> int:
+        research = run.settings.research
+        wanted = research.followup_queries if done else research.first_queries
+        return min(wanted, research.max_queries - done)
+
+    async def _proposed(self, findings: Findings, run: Run, limit: int) -> tuple[Query, ...]:
+        question, plan, done = findings[QUESTION], findings[PLAN], findings[TASKS]
+        review = findings.get(REVIEW)
+        evidence = findings[EVIDENCE]
+        best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]
+        request = QueryRequest(
+            question=question,
+            plan=plan,
+            round=done[-1].round + 1 if done else 1,
+            limit=limit,
+            past=tuple(past(found) for found in findings[FOUND]),
+            gaps=review.priority_gaps if review else (),
+            evidence=tuple(best),
+        )
+        task = Task("query", request, Queries, prompt="query")
+        reply = await perform_or(run, task, Queries(), "no queries were proposed")
+        if reply.queries or done:
+            return reply.queries
+        return (Query(query=question.text, goal=question.text, priority="high"),)
+
+
+def past(found: Found) -> PastSearch:
+    """Return what a search brought, as later query generation sees it."""
+    return PastSearch(task=found.task, hits=len(found.hits), failure=found.failure)
+
+
+def fresh(proposed: tuple[Query, ...], done: tuple[SearchTask, ...], limit: int) -> tuple[SearchTask, ...]:
+    """Return at most `limit` tasks for queries that were not searched before, high priority first."""
+    seen = {_folded(task.query) for task in done}
+    number = done[-1].round + 1 if done else 1
+    new = []
+    for query in proposed:
+        folded = _folded(query.query)
+        if folded and folded not in seen:
+            seen.add(folded)
+            new.append(query)
+    new = sorted(new[:limit], key=lambda query: _ORDER[priority(query.priority)])
+    return tuple(
+        SearchTask(
+            id=f"q{number}.{place}",
+            query=" ".join(query.query.split()),
+            goal=query.goal,
+            priority=priority(query.priority),
+            section=query.section,
+            round=number,
+        )
+        for place, query in enumerate(new, start=1)
+    )
+
+
+def _folded(query: str) -> str:
+    return " ".join(query.casefold().split())
+
+
+def priority(said: str | int) -> Priority:
+    """Read a priority: a word, or 1-2, 3, 4-5 for high, medium, low; anything else is medium."""
+    text = str(said).strip().lower()
+    if text in ("high", "1", "2"):
+        return "high"
+    return "low" if text in ("low", "4", "5") else "medium"
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: NextQueries(),
+        PluginSettings,
+        "Proposes search queries: first from the plan, then from the gaps",
+        needs=(QUESTION, PLAN),
+        wants=(TASKS, FOUND, EVIDENCE, REVIEW),
+        gives=(TASKS,),
+    )

@@ -1,0 +1,52 @@
+"""Stage `review`: is the research sufficient, and if not, where does the next round dig?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, TASKS, Findings, Review
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.tasks import Task
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.digest import fresh
+from leadline_plugins.tasks import ReviewRequest
+
+
+class Reviewing:
+    """Rates coverage and depth, and ends the loop when more rounds would bring nothing."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the review; end the loop where a reason stands."""
+        tasks, evidence = findings[TASKS], findings[EVIDENCE]
+        request = ReviewRequest(
+            question=findings[QUESTION],
+            plan=findings[PLAN],
+            round=tasks[-1].round if tasks else 1,
+            digest=findings[DIGEST],
+            evidence=evidence,
+        )
+        task = Task("review", request, Review, prompt="review")
+        gaps = Review(priority_gaps=request.digest.knowledge_gaps)
+        findings[REVIEW] = review = await perform_or(run, task, gaps, "this round was not reviewed")
+        if review.is_sufficient:
+            findings.end_loop("the research is sufficient")
+        elif len(tasks) >= run.settings.research.max_queries:
+            findings.end_loop("the search budget is spent")
+        elif not fresh(evidence, tasks):
+            findings.end_loop("the last round added nothing new")
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: Reviewing(),
+        PluginSettings,
+        "Rates every section's coverage and ends the loop when it suffices",
+        needs=(QUESTION, PLAN, DIGEST),
+        wants=(EVIDENCE, TASKS),
+        gives=(REVIEW,),
+        ends_loop=True,
+    )

@@ -1,0 +1,44 @@
+"""Stage `search`: runs each search task on the configured engines with the configured strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.errors import CallFailed, CallRefused
+from leadline.findings import FOUND, QUESTION, TASKS, Findings, Found, SearchTask
+from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.records import SearchRequest
+
+
+class Searching:
+    """One task, one search; a failed search is kept, so that later queries learn from it."""
+
+    async def map(self, item: SearchTask, findings: Findings, run: Run, /) -> Sequence[Found]:
+        """Search for one task."""
+        request = SearchRequest(
+            query=item.query,
+            limit=run.settings.search.results_per_query,
+            language=findings[QUESTION].language,
+        )
+        try:
+            page = await run.search(request)
+        except CallRefused:
+            raise
+        except CallFailed as failed:
+            return (Found(id=item.id, task=item, failure=failed.record.text),)
+        return (Found(id=item.id, task=item, hits=page.hits),)
+
+
+@hookimpl
+def leadline_stages() -> Iterator[MapOffer[Any]]:
+    """Offer the stage."""
+    yield MapOffer(
+        lambda settings, context: Searching(),
+        PluginSettings,
+        "Searches for each task",
+        over=TASKS,
+        gives=FOUND,
+        needs=(QUESTION,),
+    )

@@ -1,0 +1,90 @@
+"""Stage `synthesize`: the evidence sorted into the plan's sections, each written from its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.errors import NoEvidence
+from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, Findings, PlannedSection, Question
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence, Section, SectionRequest, Source
+from leadline.tasks import Task
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
+
+
+class Synthesis:
+    """Sorts first, so that nothing is said twice; then all sections are written side by side."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the sections; raises `NoEvidence` where nothing answers the question."""
+        evidence, sources = findings[EVIDENCE], findings[SOURCES]
+        if not evidence:
+            raise NoEvidence(f"nothing was found on: {findings[QUESTION].text}")
+        request = SortRequest(
+            question=findings[QUESTION],
+            plan=findings[PLAN],
+            evidence=evidence,
+            sources=sources,
+            length=run.settings.report.length,
+        )
+        task = Task("sort", request, Sorted, prompt="sort")
+        plan = await perform_or(run, task, unsorted(request), "the evidence was not sorted: one synthesis over all")
+        if not plan.answers or not any(section.evidence_ids for section in plan.sections):
+            raise NoEvidence(plan.reason or "what was found does not answer the question")
+        requests = requests_for(plan, findings[QUESTION], evidence, sources)
+        findings[SECTIONS] = tuple(await run.each(requests, run.synthesize))
+
+
+def unsorted(request: SortRequest) -> Sorted:
+    """Return all evidence under one section."""
+    section = PlannedSection(id="1", title=request.question.text)
+    ids = tuple(item.id for item in sorted(request.evidence, key=lambda item: -item.score))
+    return Sorted(sections=(SortedSection(section=section, evidence_ids=ids, length=request.length),))
+
+
+def requests_for(
+    plan: Sorted, question: Question, evidence: tuple[Evidence, ...], sources: tuple[Source, ...]
+) -> list[SectionRequest]:
+    """Return what each section is written from: its own evidence, and the sources of that."""
+    by_id = {item.id: item for item in evidence}
+    outline = tuple(Section(id=part.section.id, title=part.section.title) for part in plan.sections)
+    requests = []
+    for part in plan.sections:
+        own = tuple(by_id[name] for name in part.evidence_ids if name in by_id)
+        of_own = {item.source_id for item in own}
+        section = Section(
+            id=part.section.id,
+            title=part.section.title,
+            evidence_ids=tuple(item.id for item in own),
+            notes=part.section.goal,
+        )
+        if own:
+            requests.append(
+                SectionRequest(
+                    section=section,
+                    evidence=own,
+                    sources=tuple(source for source in sources if source.id in of_own),
+                    outline=outline,
+                    question=question.text,
+                    language=question.language,
+                    length=part.length,
+                )
+            )
+    return requests
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: Synthesis(),
+        PluginSettings,
+        "Sorts the evidence into sections and has each written, side by side",
+        needs=(QUESTION, PLAN),
+        wants=(EVIDENCE, SOURCES),
+        gives=(SECTIONS,),
+        closing=True,
+    )
