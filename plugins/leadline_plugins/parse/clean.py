@@ -25,6 +25,8 @@ _WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "iso8859-
 """What pages mean by a name, where it is more than the name says (the WHATWG's encoding standard)."""
 _SAMPLE = 200_000
 """Bytes from which a charset is guessed."""
+_TELLING = 1_000
+"""Characters from which the language is told."""
 _LINE_ENDS = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
@@ -65,7 +67,7 @@ def document(blob: Blob, text: str, title: str = "", language_tag: str = "", pag
     if not text.strip():
         raise Unsupported(f"{blob.name}: holds no text")
     title = " ".join(clean(title).split()) or file_title(blob.name)
-    return Document(text=text, title=title, language=language_tag or language(text), pages=pages)
+    return Document(text=text, title=title, language=language_tag or language(text[:_TELLING]), pages=pages)
 
 
 def file_title(name: str) -> str:

@@ -45,8 +45,11 @@ class LocalFetcher:
         self._context = context
 
     def accepts(self, url: str, /) -> bool:
-        """Accept file URLs; which of them may be read, `fetch` says."""
-        return urlsplit(url).scheme == "file"
+        """Accept the URLs of files in the folders; another instance may have other folders."""
+        try:
+            return within(path_of(url), self._roots)
+        except Denied:
+            return False
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         """Return the bytes; raises `Denied` outside the folders, `Unsupported` where there is no such file."""
@@ -71,9 +74,10 @@ def url_of(path: str) -> str:
 def path_of(url: str) -> Path:
     """Return the path of a file URL on this machine."""
     parts = urlsplit(url)
-    if parts.netloc not in ("", "localhost") or "\0" in unquote_to_bytes(parts.path).decode("latin-1"):
+    path = unquote_to_bytes(parts.path)
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or b"\0" in path:
         raise Denied(f"{url}: is no file of this machine")
-    return Path(os.fsdecode(unquote_to_bytes(parts.path)))
+    return Path(os.fsdecode(path))
 
 
 def _hit(match: Match) -> Hit:

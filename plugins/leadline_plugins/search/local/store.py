@@ -6,7 +6,6 @@ script. A document is all passages with one `file`; deleting by that field makes
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,17 +15,15 @@ from pathlib import Path
 import tantivy
 from tantivy import Occur, Query
 
+from leadline_plugins.search.local.names import Names, name
 from leadline_plugins.text import tokens
-from leadline_plugins.text.tokens import CJK
 
 _MEMORY = 64_000_000
 """Bytes a writer may hold before it writes a segment."""
 _LONGEST = 60
 """Characters of a token; longer ones are data, not words."""
-LONGEST_NAME = 12
-"""Tokens of a title up to which it is taken for a name that other documents may mention."""
-_QUALIFIER = re.compile(r"(?<=\S)\s*[(（][^()（）]*[)）]\s*$")
-_PAIR = re.compile(f"[{CJK}]")
+_NAMESAKES = 10
+"""Documents that may share a title before it stops being a name: READMEs, introductions."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +64,6 @@ def _guarded() -> Iterator[None]:
 def key(path: str) -> str:
     """Return the id of a file in the index."""
     return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
-
-def name(title: str) -> str:
-    """Return a title as one term by which mentions of it are found; empty where it is too long to be a name.
-
-    What stands in brackets at its end tells namesakes apart and is not said in a mention: `Kansas (band)`.
-    """
-    parts = name_parts(_QUALIFIER.sub("", title))
-    return " ".join(parts) if len(parts) <= LONGEST_NAME else ""
-
-
-def name_parts(text: str) -> list[str]:
-    """Return the tokens of a text in their order: of CJK the characters alone, without the pairs among them."""
-    return [token for token in tokens(text) if len(token) != 2 or not _PAIR.match(token)]
 
 
 def _schema() -> tantivy.Schema:
@@ -157,6 +140,8 @@ class Reader:
         self._index.config_reader("manual")
         self._index.reload()
         self._searcher = self._index.searcher()
+        terms = self._searcher.terms_with_prefix("name", "")
+        self.names = Names(term for term, count in terms if count <= _NAMESAKES)
 
     def size(self) -> int:
         """Return the number of passages."""
@@ -167,16 +152,17 @@ class Reader:
         """Return the number of passages whose text has the term."""
         return int(self._searcher.doc_freq("body", term))
 
-    def best(self, terms: dict[str, float], title_weight: float, limit: int) -> list[Match]:
-        """Return the best passages for weighted terms, by BM25 over text and title."""
-        schema, should = self._index.schema, Occur.Should
-        parts = [(should, _term(schema, "body", term, weight)) for term, weight in terms.items()]
-        parts += [(should, _term(schema, "title", term, weight * title_weight)) for term, weight in terms.items()]
+    def best(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
+        """Return the best passages for some terms, by BM25 over text and title."""
+        schema = self._index.schema
+        fields = (("body", 1.0), ("title", title_weight))
+        parts = [(Occur.Should, _term(schema, *field, term)) for field in fields for term in terms]
         return self._search(Query.boolean_query(parts), limit)
 
-    def named(self, names: Sequence[str], limit: int) -> list[Match]:
+    def named(self, names: Sequence[str]) -> list[Passage]:
         """Return the first passages of the documents whose title is one of these names."""
-        return self._search(Query.term_set_query(self._index.schema, "name", list(names)), limit)
+        query = Query.term_set_query(self._index.schema, "name", list(names))
+        return [match.passage for match in self._search(query, _NAMESAKES * len(names))] if names else []
 
     @_guarded()
     def _search(self, query: Query, limit: int) -> list[Match]:
@@ -184,7 +170,7 @@ class Reader:
         return [Match(_passage(self._searcher.doc(address)), float(score)) for score, address in hits]
 
 
-def _term(schema: tantivy.Schema, field: str, term: str, weight: float) -> Query:
+def _term(schema: tantivy.Schema, field: str, weight: float, term: str) -> Query:
     return Query.boost_query(Query.term_query(schema, field, term, "freq"), weight)
 
 
