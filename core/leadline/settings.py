@@ -130,7 +130,7 @@ def _core(layers: Sequence[Layer]) -> Settings:
     try:
         return merge(given)
     except ValidationError as error:
-        told = [*problems(error, Settings, given, partial(origin_of, layers))]
+        told = [*problems(error.errors(), Settings, given, partial(origin_of, layers))]
     # Outside of `except`: the validation error holds what stands in the files, and must not be chained.
     raise ConfigError("\n".join(told))
 

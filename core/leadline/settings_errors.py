@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from leadline.nearest import choose_from, nearest
@@ -17,11 +17,15 @@ _SHOWN = 60
 
 
 def problems(
-    error: ValidationError, model: type[BaseModel], given: Sequence[Any], origin: Origin, prefix: KeyPath = ()
+    details: Iterable[ErrorDetails],
+    model: type[BaseModel],
+    given: Sequence[Any],
+    origin: Origin,
+    prefix: KeyPath = (),
 ) -> Iterator[str]:
-    """Yield one sentence for each thing that is wrong with what was `given`, layer by layer, below `prefix`."""
+    """Yield one sentence for each of pydantic's errors about what was `given`, layer by layer, below `prefix`."""
     hidden = [text for values in given for text in secret_texts(model, values) if len(text) > 3]
-    for detail in error.errors(include_url=False):
+    for detail in details:
         path = _path(detail, given)
         place = origin((*prefix, *path))
         sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {_wrong(detail, model, path)}"

@@ -90,7 +90,7 @@ class Sections:
         except ValidationError as error:
             wrong = [detail for detail in error.errors() if detail["type"] != "missing"]
             unset = [".".join(map(str, detail["loc"])) for detail in error.errors() if detail["type"] == "missing"]
-            told = [*problems(error, model, [given], self._origin, prefix)] if wrong else []
+            told = [*problems(wrong, model, [given], self._origin, prefix)]
         else:
             wrong, told = [], []
             unset = [key for key, field in model.model_fields.items() if field.is_required() and _empty(settings, key)]

@@ -1,0 +1,469 @@
+"""Settings come from every source in their order, each value with its origin; plugins are chosen and drop out."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import Field, SecretStr, ValidationError
+
+from leadline.errors import ConfigError, UsageError
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.host import Host
+from leadline.settings import Loaded, Settings, answer_options, load_settings
+from leadline.testing.plugins import plugin
+
+STAGES = tuple(
+    [
+        "clarify",
+        "plan",
+        "query",
+        "search",
+        "fetch",
+        "extract",
+        "digest",
+        "review",
+        "synthesize",
+        "write",
+        "verify",
+        "audit",
+        "export",
+        "house_style",
+    ]
+)
+Load = Callable[..., Loaded]
+
+
+class Local(PluginSettings):
+    folders: list[str]
+    chunk: int = Field(400, description="Characters of a passage.")
+    skip: frozenset[str] = frozenset()
+
+
+class Key(PluginSettings):
+    api_key: SecretStr
+    max_results: int = 10
+    headers: dict[str, SecretStr] = {}
+    depth: str = "basic"
+
+
+def offer(settings: Any = PluginSettings, **more: Any) -> Offer[Any, Any]:
+    return Offer(lambda settings, context: object(), settings, "x", **more)
+
+
+def points() -> list[Any]:
+    stage: Any = StageOffer(lambda settings, context: object(), PluginSettings, "x")  # type: ignore[arg-type,return-value]
+    by_kind = {
+        "ai_providers": ["embedded", "gateway"],
+        "search_strategies": ["batch", "race"],
+        "synthesizers": ["extractive"],
+        "report_formatters": ["markdown", "json"],
+        "observers": ["jsonl"],
+        "parsers": ["text", "html", "pdf", "word"],
+    }
+    return [
+        *(plugin(name, stages=stage) for name in STAGES),
+        *(plugin(name, **{kind: offer()}) for kind, names in by_kind.items() for name in names),
+        plugin("local", search_providers=offer(Local), fetchers=offer(Local)),
+        plugin("tavily", search_providers=offer(Key, env={"api_key": "TAVILY_API_KEY"})),
+        plugin("vendor", search_providers=offer(requires=("no_such_sdk=leadline[vendor]",))),
+        plugin("asleep", search_providers=offer(ready=lambda settings: "no server answers at port 8080")),
+        plugin("faulty", search_providers=offer(ready=lambda settings: str(1 // 0))),
+        plugin("nothing", search_providers=3),  # type: ignore[arg-type]
+    ]
+
+
+@pytest.fixture(scope="module")
+def host() -> Host:
+    return Host.discover(points())
+
+
+@pytest.fixture
+def load(host: Host, tmp_path: Path) -> Load:
+    """Load settings in an empty folder, with documents to search."""
+
+    def load(*sets: str, environ: Mapping[str, str] | None = None, **more: Any) -> Loaded:
+        arguments = {"plugins.local.folders": ["docs"], **more.pop("arguments", {})}
+        more.setdefault("user_file", tmp_path / "none.toml")
+        return load_settings(host, sets=sets, environ=environ or {}, cwd=tmp_path, arguments=arguments, **more)
+
+    return load
+
+
+def fault(load: Load, *sets: str, **more: Any) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(*sets, **more)
+    return str(caught.value)
+
+
+# --- sources and their order ---------------------------------------------------------------------------------------
+
+
+def test_the_defaults_are_enough(load: Load) -> None:
+    loaded = load()
+    assert loaded.chosen["ai.providers"] == ("embedded",)
+    assert loaded.chosen["search.engines"] == ("local",)
+    assert loaded.chosen["pipeline"] == STAGES[:-1]
+    assert loaded.settings.plugin("local") == Local(folders=["docs"])
+    assert loaded.choices == (
+        "ai.providers: embedded (no language model is set up; every sentence will be a quote)",
+        "search.engines: local (chosen by auto)",
+    )
+    assert loaded.notices == ()
+    assert loaded.origins["search.strategy"] == "default"
+    assert loaded.origins["plugins.local.folders"] == "argument"
+
+
+def test_the_stronger_source_wins(load: Load, tmp_path: Path) -> None:
+    user = tmp_path / "user.toml"
+    user.write_text("[budget]\ntokens = 1\n")
+    steps: list[tuple[Loaded, int, str]] = [(load(user_file=user), 1, "user.toml:2")]
+    (tmp_path / "leadline.toml").write_text("# mine\n\n[budget]\ntokens = 2\n")
+    (tmp_path / ".env").write_text("LEADLINE_BUDGET__TOKENS=3\nOTHER=x\n")
+    environ = {"LEADLINE_BUDGET__TOKENS": "4", "PATH": "/bin"}
+    steps += [
+        (load("budget.tokens=5", environ=environ, arguments={"budget.tokens": 6}), 6, "argument"),
+        (load("budget.tokens=5", environ=environ), 5, "--set budget.tokens"),
+        (load(environ=environ), 4, "environment LEADLINE_BUDGET__TOKENS"),
+        (load(user_file=user), 3, ".env LEADLINE_BUDGET__TOKENS"),
+    ]
+    (tmp_path / ".env").unlink()
+    steps.append((load(user_file=user), 2, "leadline.toml:4"))
+    assert [(step.settings.budget.tokens, step.origins["budget.tokens"]) for step, _, _ in steps] == [
+        (tokens, origin) for _, tokens, origin in steps
+    ]
+
+
+def test_the_users_file_is_found_by_the_xdg_rules(host: Host, tmp_path: Path) -> None:
+    for folder, environ in (
+        (tmp_path / "xdg", {"XDG_CONFIG_HOME": str(tmp_path / "xdg"), "HOME": "/nowhere"}),
+        (tmp_path / "home" / ".config", {"HOME": str(tmp_path / "home")}),
+    ):
+        (folder / "leadline").mkdir(parents=True)
+        (folder / "leadline" / "leadline.toml").write_text("[plugins.local]\nfolders = ['mine']\n")
+        loaded = load_settings(host, cwd=tmp_path, environ=environ)
+        assert loaded.settings.plugin("local").folders == ["mine"]
+
+
+def test_another_file_stands_in_place_of_the_folders(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text("language = 'de'")
+    (tmp_path / "other.toml").write_text("[budget]\ntokens = 7")
+    (tmp_path / "other.yaml").write_text(
+        "budget: {tokens: 8}\nclarify: {mode: off}\nverify:\n  require_support: true\n"
+    )
+    assert load(file=Path("other.toml")).settings.language == "auto"
+    assert load(file=Path("other.toml")).settings.budget.tokens == 7
+    by_variable = load(environ={"LEADLINE_SETTINGS": str(tmp_path / "other.yaml")})
+    assert by_variable.settings.budget.tokens == 8
+    assert by_variable.settings.clarify.mode == "off"
+    assert by_variable.settings.verify.require_support is True
+    assert by_variable.origins["budget.tokens"] == "other.yaml"
+    assert fault(load, file=Path("no.toml")) == (
+        "no.toml: there is no such settings file; `leadline config init` writes one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.toml", b"[search\n", "a.toml: is no TOML: "),
+        ("a.yaml", b"a: [1\n", "a.yaml: is no YAML: "),
+        ("a.yaml", b"- 1\n", "a.yaml: must be a table of settings, not list"),
+        ("a.toml", b"\xff\xfe", "a.toml: cannot be read: "),
+    ],
+)
+def test_a_file_that_is_none_is_named(load: Load, tmp_path: Path, name: str, content: bytes, text: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert text in fault(load, file=Path(name))
+
+
+def test_an_empty_yaml_file_sets_nothing(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("# nothing yet\n")
+    assert load(file=Path("a.yaml")).settings.public() == load().settings.public()
+
+
+def test_arguments_may_be_nested_and_not_given(load: Load) -> None:
+    loaded = load(arguments={"report": {"formats": ["json"], "length": 200}, "language": None})
+    assert loaded.settings.report.formats == ("json",)
+    assert loaded.settings.language == "auto"
+
+
+def test_text_becomes_what_the_field_expects(load: Load) -> None:
+    loaded = load(
+        "search.engines=local, tavily",
+        "read.parsers=['text', \"html\"]",
+        "verify.require_support=yes",
+        "budget.money=0.5",
+        "report.title=[Draft] {1, 2}",
+        "ai.roles={thinking = 'gateway:big'}",
+        "ai.tasks.write=gateway:small",
+        "limits={local = {at_once = 2}}",
+        "plugins.tavily.headers={x = 'abc'}",
+        environ={"LEADLINE_PLUGINS__TAVILY__API_KEY": '{"type": "service_account", "private": "[x]"}'},
+        arguments={"plugins.local.skip": "b,a"},
+    )
+    settings = loaded.settings
+    assert settings.search.engines == ("local", "tavily")
+    assert settings.read.parsers == ("text", "html")
+    assert settings.verify.require_support is True
+    assert settings.budget.money == 0.5
+    assert settings.report.title == "[Draft] {1, 2}"
+    assert settings.ai.roles == {"thinking": "gateway:big"}
+    assert settings.limits["local"].at_once == 2
+    assert settings.plugin("tavily").api_key.get_secret_value().startswith('{"type"')
+    assert settings.plugin("local").skip == {"a", "b"}
+    assert loaded.chosen["ai.tasks.write"] == ("gateway",)
+    assert set(loaded.secrets) == {'{"type": "service_account", "private": "[x]"}', "abc"}
+
+
+def test_stored_settings_stand_but_for_arguments_and_secrets(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text(
+        "[search]\nengines = ['archive', 'tavily']\n[plugins.archive]\nuse = 'local'\nfolders = ['old']\n"
+    )
+    environ = {"TAVILY_API_KEY": "sekrit-sekrit"}
+    first = load("budget.tokens=7", environ=environ)
+    stored = first.settings.public()
+    assert "sekrit" not in str(stored)
+    (tmp_path / "leadline.toml").write_text("[budget]\nseconds = 1\n[limits.local]\nat_once = 1\n")
+    again = load("report.length=9", environ={**environ, "LEADLINE_BUDGET__TOKENS": "8"}, stored=stored)
+    assert again.settings.public() == {**stored, "report": {**stored["report"], "length": 9}}
+    assert again.plugins["archive"].name == "local"
+    assert again.origins["budget.tokens"] == "the run's own settings"
+    assert again.secrets == ("sekrit-sekrit",)
+
+
+# --- what is chosen, and what drops out ------------------------------------------------------------------------------
+
+
+def test_a_plugin_without_its_key_drops_out_with_one_notice(load: Load) -> None:
+    loaded = load("search.engines=tavily,local")
+    reason = "plugins.tavily.api_key is not set: set TAVILY_API_KEY, or plugins.tavily.api_key in leadline.toml"
+    assert loaded.notices == (f"search.engines: tavily is left out: {reason}",)
+    assert loaded.dropped == {"tavily": reason}
+    assert loaded.chosen["search.engines"] == ("local",)
+    assert "tavily" not in loaded.plugins
+    assert not hasattr(loaded.settings.plugins, "tavily")
+
+
+@pytest.mark.parametrize("value", ["", "''"])
+def test_an_empty_required_setting_is_not_set(load: Load, tmp_path: Path, value: str) -> None:
+    (tmp_path / "leadline.toml").write_text("[plugins.tavily]\napi_key = ''\n" if value else "")
+    assert "plugins.tavily.api_key is not set" in load("search.engines=tavily,local").notices[0]
+
+
+def test_the_conventional_variable_is_the_last_to_be_asked(load: Load, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("TAVILY_API_KEY=from-dotenv\n")
+    environ = {"TAVILY_API_KEY": "from-environment"}
+    loaded = load("search.engines=tavily", "read.fetchers=local", environ=environ)
+    assert loaded.secrets == ("from-environment",)
+    assert loaded.origins["plugins.tavily.api_key"] == "environment TAVILY_API_KEY"
+    assert load("search.engines=tavily").origins["plugins.tavily.api_key"] == ".env TAVILY_API_KEY"
+    (tmp_path / "leadline.toml").write_text("[plugins.tavily]\napi_key = 'from-file'\n")
+    assert load("search.engines=tavily", environ=environ).secrets == ("from-file",)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("vendor", "plugin 'vendor' lacks what it needs: pip install 'leadline[vendor]'"),
+        ("asleep", "no server answers at port 8080"),
+        ("faulty", "plugin 'faulty' raised ZeroDivisionError as it was asked whether it is ready"),
+        ("nothing", "plugin 'nothing' yields int from leadline_search_providers: it must be Offer"),
+    ],
+)
+def test_an_engine_that_cannot_work_drops_out_and_the_others_go_on(load: Load, name: str, reason: str) -> None:
+    loaded = load(f"search.engines={name},local")
+    assert loaded.notices == (f"search.engines: {name} is left out: {reason}",)
+    assert loaded.chosen["search.engines"] == ("local",)
+
+
+def test_a_selection_that_ends_empty_lists_each_reason(host: Host, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(host, sets=["search.engines=tavily,asleep"], cwd=tmp_path, environ={}, user_file=tmp_path / "no")
+    assert str(caught.value) == (
+        "search.engines: none of the chosen plugins can work here\n"
+        "  tavily: plugins.tavily.api_key is not set: set TAVILY_API_KEY, or plugins.tavily.api_key in leadline.toml\n"
+        "  asleep: no server answers at port 8080\n"
+        "read.fetchers: none of the chosen plugins can work here\n"
+        "  local: plugins.local.folders is not set: set LEADLINE_PLUGINS__LOCAL__FOLDERS, "
+        "or plugins.local.folders in leadline.toml"
+    )
+
+
+def test_what_cannot_work_can_be_looked_at(host: Host, tmp_path: Path) -> None:
+    loaded = load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "no", complete=False)
+    assert loaded.chosen["search.engines"] == ()
+    assert loaded.problems == (
+        "search.engines, read.fetchers: none of the chosen plugins can work here\n"
+        "  local: plugins.local.folders is not set: set LEADLINE_PLUGINS__LOCAL__FOLDERS, "
+        "or plugins.local.folders in leadline.toml",
+    )
+
+
+def test_auto_with_nothing_installed_says_what_it_looked_for(tmp_path: Path) -> None:
+    bare = Host.discover([point for point in points() if point.name not in ("embedded", "local")])
+    loaded = load_settings(bare, cwd=tmp_path, environ={}, user_file=tmp_path / "no", complete=False)
+    assert (
+        "ai.providers: none of the chosen plugins can work here\n"
+        "  auto: looks for embedded, and none is installed; see `leadline plugins`"
+    ) in loaded.problems
+
+
+def test_what_is_wanted_for_itself_is_an_error_at_once(load: Load) -> None:
+    assert fault(load, "ai.tasks.write=tavily:x").startswith(
+        "ai.tasks.write: plugin 'tavily' is not among the AI providers: it offers search providers; "
+    )
+    assert fault(load, "report.formats=markdown,htlm") == (
+        "report.formats: no plugin 'htlm' is installed: choose from: json, markdown; "
+        "see `leadline plugins` (--set report.formats)"
+    )
+
+
+def test_an_unknown_plugin_is_an_error_with_the_nearest_of_its_kind(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text("[search]\nengines = [\n  'tavliy',\n]\n")
+    assert fault(load) == (
+        "search.engines: no plugin 'tavliy' is installed: did you mean 'tavily'? "
+        "(choose from: asleep, faulty, local, tavily, vendor); see `leadline plugins` (leadline.toml:2)"
+    )
+
+
+def test_a_section_with_use_is_a_second_instance(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text(
+        "[search]\nengines = ['local', 'archive', 'work']\n"
+        "[plugins.archive]\nuse = 'local'\nfolders = ['old']\n"
+        "[plugins.work]\nuse = 'tavily'\n"
+    )
+    loaded = load(environ={"TAVILY_API_KEY": "mine"})
+    assert loaded.plugins["archive"] is loaded.plugins["local"]
+    assert loaded.settings.plugin("archive").folders == ["old"]
+    assert loaded.settings.plugin("local").folders == ["docs"]
+    # The key of one service is not handed to another that speaks the same protocol.
+    assert loaded.dropped["work"] == (
+        "plugins.work.api_key is not set: set LEADLINE_PLUGINS__WORK__API_KEY, or plugins.work.api_key in leadline.toml"
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "text"),
+    [
+        (
+            "[plugins.archive]\nuse = 'loacl'",
+            "plugins.archive.use: no plugin 'loacl' is installed: did you mean 'local'?",
+        ),
+        ("[plugins.tavily]\nuse = 'local'", "plugins.tavily.use: 'tavily' is an installed plugin: "),
+        ("[plugins.my-own]\nuse = 'local'", "plugins.my-own: a name has lower-case letters"),
+        ("[plugins.tavliy]\ndepth = 'x'", "plugins: no plugin 'tavliy' is installed: did you mean 'tavily'?"),
+        ("[limits.tavliy]\nat_once = 1", "limits: no plugin 'tavliy' is installed: did you mean 'tavily'?"),
+        ("plugins = 3", "plugins: is a section, not a value: [plugins.NAME] for each plugin (leadline.toml:1)"),
+    ],
+)
+def test_a_section_of_no_plugin_is_an_error(host: Host, tmp_path: Path, section: str, text: str) -> None:
+    (tmp_path / "leadline.toml").write_text(section)
+    with pytest.raises(ConfigError) as caught:
+        load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "no")
+    assert text in str(caught.value)
+
+
+def test_the_section_of_a_plugin_not_chosen_waits_unread(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text("[plugins.tavily]\nwhatever = 'x'\n")
+    assert "tavily" not in load().plugins
+
+
+# --- wrong values --------------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_type_says_what_was_given_and_where(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text(
+        "[search]\nengines = ['tavily']\n\n[plugins.tavily]\nmax_results = 'many'\n"
+    )
+    assert fault(load) == ("plugins.tavily.max_results: input should be a valid integer, got 'many' (leadline.toml:5)")
+
+
+def test_all_that_is_wrong_is_said_at_once(load: Load) -> None:
+    told = fault(load, "clarify.mode=asume", "budget.reserve=2", "search.batch_size=0").splitlines()
+    assert sorted(told) == [
+        "budget.reserve: input should be less than 1, got '2' (--set budget.reserve)",
+        "clarify.mode: input should be 'ask', 'assume' or 'off', got 'asume'; "
+        "did you mean 'assume'? (--set clarify.mode)",
+        "search.batch_size: input should be greater than or equal to 1, got '0' (--set search.batch_size)",
+    ]
+
+
+def test_a_value_where_a_section_stands(load: Load) -> None:
+    told = fault(load, environ={"LEADLINE_SEARCH": "race", "LEADLINE_SEARCH__STRATEGY": "race"})
+    assert told == (
+        "search: given as a value and as a section, by environment LEADLINE_SEARCH "
+        "and environment LEADLINE_SEARCH__STRATEGY: take one of them out"
+    )
+    told = fault(load, environ={"LEADLINE_SEARCH": "race"})
+    assert told.startswith("search: is a section, not a value: give its keys (engines, strategy, ")
+    assert told.endswith(" (environment LEADLINE_SEARCH)")
+    assert load(environ={"LEADLINE_SEARCH": "{strategy = 'race'}"}).settings.search.strategy == "race"
+
+
+@pytest.mark.parametrize(
+    ("environ", "text"),
+    [
+        ({"LEADLINE_AI__PROVIDERS": "['a"}, "ai.providers: is no TOML: "),
+        ({"LEADLINE_SEARCH__": "x"}, "environment LEADLINE_SEARCH__: write LEADLINE_KEY=VALUE"),
+        ({"LEADLINE_": "x"}, "environment LEADLINE_: write LEADLINE_KEY=VALUE"),
+    ],
+)
+def test_a_variable_that_cannot_be_read(load: Load, environ: Mapping[str, str], text: str) -> None:
+    assert text in fault(load, environ=environ)
+
+
+@pytest.mark.parametrize("text", ["search.strategy", "=race", "search..strategy=race"])
+def test_set_needs_a_key_and_a_value(load: Load, text: str) -> None:
+    with pytest.raises(UsageError, match="write KEY=VALUE, such as --set"):
+        load(text)
+
+
+# --- secrets -------------------------------------------------------------------------------------------------------
+
+
+SECRET = "tvly-0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        f"plugins.tavily.api_key = ['{SECRET}']",
+        f"plugins.tavily = '{SECRET}'",
+        f"plugins.tavily.headers = '{SECRET}'",
+        f"plugins.tavily.headers.x = ['{SECRET}']",
+        f"plugins.tavily.api_kye = '{SECRET}'",
+        f"plugins.tavily.api_key = '{SECRET}'\nplugins.tavily.max_results = '{SECRET}'",
+        f"plugins.tavily.api_key = '{SECRET}'\nplugins.tavily.depth = 3",
+    ],
+)
+def test_no_error_repeats_a_secret(load: Load, tmp_path: Path, section: str) -> None:
+    (tmp_path / "leadline.toml").write_text(section)
+    with pytest.raises(ConfigError) as caught:
+        load("search.engines=tavily")
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
+    assert not isinstance(caught.value.__context__, ValidationError)
+    assert "leadline.toml:" in str(caught.value)
+
+
+def test_nothing_public_holds_a_secret(load: Load) -> None:
+    loaded = load("search.engines=tavily", "plugins.tavily.headers.x=another", environ={"TAVILY_API_KEY": SECRET})
+    assert loaded.settings.public()["plugins"]["tavily"] == {"max_results": 10, "headers": {}, "depth": "basic"}
+    assert SECRET not in repr(loaded.settings)
+    assert set(loaded.secrets) == {SECRET, "another"}
+
+
+def test_the_options_that_change_an_answer(load: Load) -> None:
+    settings = Key(api_key=SecretStr(SECRET))
+    assert answer_options(offer(Key), settings) == {"max_results": 10, "headers": {}, "depth": "basic"}
+    assert answer_options(offer(Key, answers=("depth", "api_key")), settings) == {"depth": "basic"}
+    assert answer_options(offer(Local), Local(folders=[], skip=frozenset("dcba")))["skip"] == ["a", "b", "c", "d"]
+
+
+def test_settings_cannot_be_changed(load: Load) -> None:
+    with pytest.raises(ValidationError):
+        load().settings.language = "de"
+    assert isinstance(load().settings, Settings)
