@@ -1,0 +1,53 @@
+# Every target makes its own environment in .venv; nothing but Python 3.11+ (with venv) and make is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help demo test test-all lint format bench clean
+
+help:
+	@echo "make demo      a question answered from real documents on this machine: no key, no network"
+	@echo "make test      what CI runs: lint, types, the fast tests"
+	@echo "make test-all  the slow tests as well (fresh installs, kills)"
+	@echo "make lint      ruff and mypy;  make format  writes the format"
+	@echo "make bench     measures speed and quality"
+	@echo "make clean     removes .venv and all caches"
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Leadline needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12 …" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "$(PYTHON) comes without venv: install it (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# pip reads [dependency-groups] since 25.1.
+$(STAMP): pyproject.toml $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/python examples/offline_demo.py
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: lint
+	$(PYTEST) -m "not slow"
+
+test-all: lint
+	$(PYTEST)
+
+bench: $(STAMP)
+	$(BIN)/python tests/benchmarks/bench_local_index.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,52 @@
+"""Answer a question from documents that every Python installation has, without key and without network.
+
+    python examples/offline_demo.py ["QUESTION"]
+
+Writes the language reference (a file a topic) and the READMEs of the installed packages into a folder, and asks the
+command line. Everything stays below build/demo, but for the run itself, which is kept in runs/.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+from pydoc_data.topics import topics
+
+QUESTION = "When are default parameter values of a function evaluated?"
+PLACE = Path("build", "demo")
+SUFFIXES = {"text/markdown": ".md", "text/x-rst": ".rst"}
+
+
+def write_documents(folder: Path) -> int:
+    """Write the documents and return how many there are."""
+    texts = {f"python/{name}.rst": text for name, text in topics.items()}
+    for package in distributions():
+        # The description stands below the headers, or in one of them: either way it is the project's README.
+        readme = package.metadata.get_payload() or package.metadata.get("Description", "")
+        media_type = package.metadata.get("Description-Content-Type", "").partition(";")[0]
+        texts[f"packages/{package.name}{SUFFIXES.get(media_type, '.txt')}"] = str(readme)
+    written = {name: text for name, text in texts.items() if text.strip()}
+    for name, text in written.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return len(written)
+
+
+def main() -> int:
+    """Prepare the folder and ask; returns the exit code of the run."""
+    documents = PLACE / "documents"
+    print(f"{write_documents(documents)} documents in {documents}")
+    question = " ".join(sys.argv[1:]) or QUESTION
+    command = ["research", question, "--docs", str(documents), "--set", "report.length=120"]
+    print(f"$ {shlex.join(['leadline', *command])}\n", flush=True)
+    environment = {**os.environ, "XDG_CACHE_HOME": str((PLACE / "cache").absolute())}
+    return subprocess.run([sys.executable, "-m", "leadline", *command], env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
