@@ -16,8 +16,8 @@ CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\u
 """Ranges of the scripts written without spaces, for use in a character class."""
 _PIECE = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W_{CJK}]+)*")
 _UNIT = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:['’.,-][^\W_{CJK}]+)*")
-_KANA = re.compile("[\u3040-\u309fー]+")
 _FIRST_CJK = re.compile(rf"[{CJK}]")
+_FUNCTION = re.compile("[\u3040-\u309f]+|" + "|".join(sorted(CJK_STOPWORDS, key=len, reverse=True)))
 _STOP = frozenset().union(*STOPWORDS.values())
 
 
@@ -103,9 +103,9 @@ def words(text: str) -> list[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """Return the index tokens that carry the topic: no stop words, and of CJK the pairs that are not function words.
+    """Return the index tokens that carry the topic: no stop words, and of CJK the pairs between function words.
 
-    A CJK run of one character stands for itself.
+    Hiragana is left out: in Japanese it inflects and joins. A run of one character stands for itself.
     """
     found: list[str] = []
     for piece in _pieces(text):
@@ -116,9 +116,9 @@ def content_words(text: str) -> list[str]:
     return found
 
 
-def _content_grams(run: str) -> list[str]:
-    pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
-    return [pair for pair in pairs if pair not in CJK_STOPWORDS and not _KANA.fullmatch(pair)]
+def _content_grams(piece: str) -> list[str]:
+    runs = [run for run in _FUNCTION.split(piece) if run]
+    return [pair for run in runs for pair in ([run[i : i + 2] for i in range(len(run) - 1)] or [run])]
 
 
 def length(text: str) -> int:

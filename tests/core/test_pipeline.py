@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadline.errors import ConfigError
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REPORT, SOURCES, TASKS, Key, Question
+from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
+from leadline.pipeline import assemble
+from leadline.settings_pipelines import Loop
+
+STRANGE: Key[Question] = Key("plan", Question)
+
+
+def never(settings: Any, context: Any) -> Any:
+    raise AssertionError("a check makes nothing")
+
+
+def stage(**keys: Any) -> StageOffer[Any]:
+    return StageOffer(never, PluginSettings, "", **keys)
+
+
+def mapped(**keys: Any) -> MapOffer[Any]:
+    return MapOffer(never, PluginSettings, "", **keys)
+
+
+STAGES: dict[str, StageOffer[Any] | MapOffer[Any]] = {
+    "plan": stage(needs=(QUESTION,), gives=(PLAN,)),
+    "query": stage(needs=(PLAN,), wants=(TASKS,), gives=(TASKS,)),
+    "search": mapped(over=TASKS, gives=SOURCES),
+    "maybe": stage(may_give=(DIGEST,)),
+    "digest": stage(needs=(PLAN,), gives=(DIGEST,)),
+    "review": stage(needs=(DIGEST,), ends_loop=True),
+    "write": stage(needs=(SOURCES, DIGEST), gives=(REPORT,)),
+    "again": stage(needs=(QUESTION,), gives=(PLAN,)),
+    "refine": stage(needs=(PLAN,), gives=(PLAN,)),
+    "stranger": stage(needs=(STRANGE,)),
+}
+
+
+def refused(*layout: str | Loop) -> str:
+    with pytest.raises(ConfigError) as caught:
+        assemble("mine", layout, STAGES)
+    return str(caught.value)
+
+
+def test_a_pipeline_that_can_work_is_taken() -> None:
+    loop = Loop(loop=("query", "search", "digest", "review"), at_most=3)
+    pipeline = assemble("mine", ("plan", loop, "refine", "write"), STAGES)
+    names = [step.name for step in pipeline.steps()]
+    assert names == ["plan", "query", "search", "digest", "review", "refine", "write"]
+
+
+@pytest.mark.parametrize(
+    ("layout", "says"),
+    [
+        (("query",), "pipeline 'mine': stage 'query' needs 'plan', which no earlier stage gives"),
+        (("query", "plan"), "; 'plan' gives it, but stands later"),
+        (
+            ("plan", "maybe", "review"),
+            "needs 'digest', which no earlier stage gives; 'maybe' may give it, but need not",
+        ),
+        (("plan", "query", "search", "write"), "stage 'write' needs 'digest'"),
+        (("plan", "again"), "stage 'again' would overwrite 'plan' of 'plan' unread; leave one of the two out"),
+        (("plan", "stranger"), "needs 'plan' as Question, but plan gives it as Plan"),
+        (("plan", Loop(loop=("query", "search"), at_most=2)), "has no stage that can end it; add one (`review`)"),
+    ],
+)
+def test_one_that_cannot_is_refused_naming_the_stage_and_what_is_missing(
+    layout: tuple[str | Loop, ...], says: str
+) -> None:
+    assert says in refused(*layout)
+
+
+def test_the_first_round_of_a_loop_must_work_alone() -> None:
+    loop = Loop(loop=("review", "digest"), at_most=2)
+    assert "stage 'review' needs 'digest'" in refused("plan", loop)
+
+
+def test_what_is_there_is_listed_with_the_nearest() -> None:
+    missing: Key[Any] = Key("evidences", Question)
+    stages = {**STAGES, "odd": stage(needs=(missing,)), "given": stage(gives=(EVIDENCE,))}
+    with pytest.raises(ConfigError, match="did you mean 'evidence'"):
+        assemble("mine", ("given", "odd"), stages)
