@@ -86,7 +86,9 @@ async def measure(count: int, work: Path) -> None:
     queries = write(docs, count)
     settings = LocalSettings(folders=[docs], refresh=3600)
     context = fake_context(work, TextParser)
+    cpu = time.process_time()
     build = await timed(LocalSearch(settings, context), "warm up")
+    cpu = time.process_time() - cpu
     built = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     engine = LocalSearch(settings, context)
     unchanged = await timed(engine, "warm up")
@@ -97,7 +99,7 @@ async def measure(count: int, work: Path) -> None:
     await context.close()
     size = [sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6 for folder in (docs, work)]
     print(
-        f"{count} documents of {size[0]:.0f} MB: indexed in {build:.1f} s ({count / build:.0f}/s),"
+        f"{count} documents of {size[0]:.0f} MB: indexed in {build:.1f} s ({count / build:.0f}/s; {cpu:.1f} s of CPU),"
         f" queries p50 {times[len(times) // 2] * 1e3:.1f} ms p95 {times[len(times) * 95 // 100] * 1e3:.1f} ms"
         f" ({len(times)} of them), unchanged folders {unchanged:.2f} s, {TOUCHED} files touched {touched:.2f} s,"
         f" index {size[1] - size[0]:.0f} MB, peak memory {built:.0f} MB"

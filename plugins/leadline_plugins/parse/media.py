@@ -28,8 +28,9 @@ _TYPES = MimeTypes(filenames=())
 
 def media_type(name: str) -> str:
     """Return the media type of a file by its name; `application/octet-stream` where the name does not tell."""
-    known = _DOCUMENTS.get(PurePosixPath(name).suffix.lower())
-    guessed, encoding = _TYPES.guess_type(PurePosixPath(name).name)
+    path = PurePosixPath(name)
+    known = _DOCUMENTS.get(path.suffix.lower())
+    guessed, encoding = (None, None) if known else _TYPES.guess_type(path.name)
     return known or (guessed if guessed and not encoding else "application/octet-stream")
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
+from fnmatch import translate
 from pathlib import Path
 
 from leadline_plugins.parse.media import media_type
@@ -47,6 +48,7 @@ class Walk:
         if not root.is_dir():
             yield from self._file(str(root), root.name)
             return
+        included, excluded = _pattern(self.include), _pattern(self.exclude)
         folders = [str(root)]
         while folders:
             folder = folders.pop()
@@ -57,11 +59,12 @@ class Walk:
                 yield File(folder, 0, 0, f"cannot be listed: {error.strerror}")
                 continue
             for entry in inside:
-                if _matches(entry.path, root, self.exclude):
+                below = entry.path[len(str(root)) + 1 :]
+                if excluded(entry.name) or excluded(below):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(entry.path)
-                elif entry.is_file(follow_symlinks=False) and _matches(entry.path, root, self.include):
+                elif entry.is_file(follow_symlinks=False) and (included(entry.name) or included(below)):
                     yield from self._file(entry.path, entry.name)
 
     def _file(self, path: str, name: str) -> Iterator[File]:
@@ -79,9 +82,8 @@ class Walk:
         return large if size > self.max_bytes else ""
 
 
-def _matches(path: str, root: Path, patterns: Sequence[str]) -> bool:
-    name, below = path.rpartition(os.sep)[2], path[len(str(root)) + 1 :]
-    return any(fnmatch(name, pattern) or fnmatch(below, pattern) for pattern in patterns)
+def _pattern(globs: Sequence[str]) -> Callable[[str], object]:
+    return re.compile("|".join(translate(glob) for glob in globs) or r"(?!)").match
 
 
 def resolve(folders: Sequence[Path]) -> tuple[Path, ...]:

@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from leadline.contracts import Call, Context
@@ -66,32 +66,38 @@ class Update:
     async def _add(self, files: Sequence[tuple[File, bytes]], manifest: Manifest, writer: Writer, call: Call) -> None:
         done = 0
         for batch in _batches(files):
-            readings = await asyncio.gather(*(self._read(file, before, call) for file, before in batch))
+            loaded = await self._context.in_thread(self._load, batch)
+            readings = await asyncio.gather(*(self._parse(*item, call) for item in loaded))
             await self._context.in_thread(self._write, readings, manifest, writer)
             done += len(batch)
             self._context.log.info("indexed %d of %d files", done, len(files))
 
-    async def _read(self, file: File, before: bytes, call: Call) -> Reading:
-        if file.problem:
-            return Reading(Entry(file, b"", file.problem))
-        try:
-            data = await self._context.in_thread(read, file.path, self._walk.max_bytes)
-        except OSError as error:
-            return Reading(Entry(file, b"", f"cannot be read: {error.strerror}"))
-        now = digest(data)
-        if now == before:
-            return Reading(Entry(file, now))
-        return await self._parse(file, now, data, call)
+    def _load(self, batch: Sequence[tuple[File, bytes]]) -> list[tuple[Entry, bytes | None]]:
+        """Return each file with its bytes; None where there is nothing to parse."""
+        return [self._bytes(file, before) for file, before in batch]
 
-    async def _parse(self, file: File, now: bytes, data: bytes, call: Call) -> Reading:
-        blob = Blob(name=Path(file.path).name, media_type=media_type(file.path), data=data)
+    def _bytes(self, file: File, before: bytes) -> tuple[Entry, bytes | None]:
+        if file.problem:
+            return Entry(file, b"", file.problem), None
         try:
-            return Reading(Entry(file, now), await self._context.parse(blob, call))
+            data = read(file.path, self._walk.max_bytes)
+        except OSError as error:
+            return Entry(file, b"", f"cannot be read: {error.strerror}"), None
+        now = digest(data)
+        return Entry(file, now), None if now == before else data
+
+    async def _parse(self, entry: Entry, data: bytes | None, call: Call) -> Reading:
+        if data is None:
+            return Reading(entry)
+        path = entry.file.path
+        blob = Blob(name=Path(path).name, media_type=media_type(path), data=data)
+        try:
+            return Reading(entry, await self._context.parse(blob, call))
         except ProviderError as error:
-            return Reading(Entry(file, now, str(error)))
+            return Reading(replace(entry, problem=str(error)))
         except Exception as error:
-            self._context.log.warning("%s: its parser failed", file.path, exc_info=error)
-            return Reading(Entry(file, now, f"its parser failed: {type(error).__name__}: {error}"))
+            self._context.log.warning("%s: its parser failed", path, exc_info=error)
+            return Reading(replace(entry, problem=f"its parser failed: {type(error).__name__}: {error}"))
 
     def _write(self, readings: Sequence[Reading], manifest: Manifest, writer: Writer) -> None:
         changed = [reading for reading in readings if reading.document or reading.entry.problem]
