@@ -15,8 +15,9 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,7 +88,9 @@ class Client:
     """Runs over one set of settings; plugins are made once and shared. Use it as an async context manager.
 
     `docs` are folders whose documents are searched first; `settings` is the settings file (default: `leadline.toml` in
-    the working folder); `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
+    the working folder); `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`;
+    `folder` is where runs are kept, `cache` where plugins keep their indexes; `plugins` join the installed ones
+    without being installed (`leadline.testing.plugins.plugin` makes them): for notebooks and tests.
     Raises `ConfigError` when it is entered and the settings cannot work.
     """
 
@@ -101,6 +104,7 @@ class Client:
         formats: Sequence[str] = (),
         folder: str | Path | None = None,
         cache: str | Path | None = None,
+        plugins: Iterable[EntryPoint] = (),
     ) -> None:
         self._arguments = _arguments(docs, pipeline, formats, folder)
         self._sets: Sequence[str] = ()
@@ -110,7 +114,7 @@ class Client:
             self._sets = set
         self._file = Path(settings) if settings is not None else None
         self._cache = Path(cache) if cache is not None else None
-        self._host = Host.discover()
+        self._host = Host.discover(extra=plugins)
         self._houses: list[House] = []
         self._handles: list[RunHandle] = []
         self._house: House | None = None

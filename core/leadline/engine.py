@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import Any, Protocol
 
 from leadline.board import Board, View
@@ -61,11 +62,12 @@ class Engine:
 
     async def go(self) -> None:
         """Go through all stages; what escapes is what ends the run."""
-        for part in self.pipeline.parts:
-            if isinstance(part, Loop):
-                await self._loop(part)
-            else:
-                await self._stretch((part,))
+        for looped, parts in groupby(self.pipeline.parts, lambda part: isinstance(part, Loop)):
+            if not looped:
+                await self._stretch([part for part in parts if isinstance(part, Step)])
+            for part in parts:
+                if isinstance(part, Loop):
+                    await self._loop(part)
 
     async def _loop(self, loop: Loop) -> None:
         for number in range(1, loop.at_most + 1):

@@ -7,7 +7,7 @@ when it is asked for; the others go on.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Literal
@@ -42,30 +42,20 @@ class Entry:
 class Host:
     """The installed plugins, by name. Make one with `Host.discover()`."""
 
-    def __init__(self, points: Mapping[str, EntryPoint], refused: Mapping[str, str], entries: Iterable[Entry]) -> None:
-        self._points = points
-        self._refused = refused
-        self._entries = tuple(entries)
+    def __init__(self, listed: Mapping[str, Sequence[EntryPoint]]) -> None:
+        self._listed = listed
+        problems = {name: _problem(same) for name, same in listed.items()}
+        self._refused = {name: problem for name, problem in problems.items() if problem}
+        self._points = {name: same[0] for name, same in listed.items() if not problems[name]}
         self._loaded: dict[str, Plugin | PluginError] = {}
 
     @classmethod
-    def discover(cls, found: Iterable[EntryPoint] | None = None) -> Host:
-        """List the plugins of this environment, or of the given entry points, without importing any."""
-        points = {_identity(point): point for point in (_installed() if found is None else found)}
+    def discover(cls, found: Iterable[EntryPoint] | None = None, extra: Iterable[EntryPoint] = ()) -> Host:
+        """List the plugins of this environment, or of the given entry points, and `extra`, without importing any."""
         by_name: dict[str, list[EntryPoint]] = defaultdict(list)
-        for point in points.values():
+        for point in (*(_installed() if found is None else found), *extra):
             by_name[point.name].append(point)
-        usable, refused, entries = {}, {}, []
-        for name, same in sorted(by_name.items()):
-            ours = [point for point in same if point.group == GROUP] or same
-            problem = _problem(ours)
-            status: Status = "broken" if problem else "listed"
-            entries += [Entry(name, *origin(point), status, problem=problem) for point in ours]
-            if problem:
-                refused[name] = problem
-            else:
-                usable[name] = ours[0]
-        return cls(usable, refused, entries)
+        return cls({name: _ours(same) for name, same in sorted(by_name.items())})
 
     @property
     def refused(self) -> Mapping[str, str]:
@@ -113,14 +103,14 @@ class Host:
 
     def catalog(self, *, load: bool = False) -> tuple[Entry, ...]:
         """Return all entry points, by name; with `load` each with its kinds and what is wrong with it."""
-        return tuple(self._examined(entry) if load else entry for entry in self._entries)
+        return tuple(self._entry(point, load=load) for same in self._listed.values() for point in same)
 
-    def _examined(self, entry: Entry) -> Entry:
-        if entry.status == "broken":
-            return entry
-        about = (entry.name, entry.distribution, entry.version)
+    def _entry(self, point: EntryPoint, *, load: bool) -> Entry:
+        about = (point.name, *origin(point))
+        if point.name in self._points and not load:
+            return Entry(*about, "listed")
         try:
-            plugin = self.load(entry.name)
+            plugin = self.load(point.name)
         except PluginError as error:
             return Entry(*about, "broken", problem=str(error))
         lacks = "; ".join(filter(None, (lacking(plugin, offer) for offer in plugin.offers.values())))
@@ -158,12 +148,15 @@ def _installed() -> Iterable[EntryPoint]:
     return [point for group in found.groups if group.startswith(_FAMILY) for point in found.select(group=group)]
 
 
-def _identity(point: EntryPoint) -> tuple[object, ...]:
-    """What makes two listings the same plugin: an editable install can be found twice."""
-    return point.group, point.name, point.value, origin(point)
+def _ours(same: list[EntryPoint]) -> list[EntryPoint]:
+    """Return the plugins of one name that are of this API version, or all; an editable install is found twice."""
+    if len(same) == 1:
+        return same  # the usual case; reading the metadata of every distribution would cost 1 ms each
+    ours = [point for point in same if point.group == GROUP] or same
+    return list({(point.group, point.value, origin(point)): point for point in ours}.values())
 
 
-def _problem(same: list[EntryPoint]) -> str:
+def _problem(same: Sequence[EntryPoint]) -> str:
     """Say why the plugins of one name cannot be used; empty where there is one, and it can."""
     first, name = same[0], same[0].name
     who = named(name, *origin(first))

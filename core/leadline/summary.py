@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from leadline.folder import JOURNAL, METADATA, write_whole
 from leadline.state import Metadata, StepState
 
 if TYPE_CHECKING:
+    from leadline.journal import Session as JournalSession
     from leadline.session import Session
 
 TARGET_SECONDS = 60
@@ -30,7 +32,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
     board = engine.board if engine else Board()
     counts = session.door.counts()
     now = utc_now()
-    seconds = sum(_seconds(item.started, item.ended or now) for item in session.journal.sessions())
+    seconds = wall(session.journal.sessions(), now)
     usage = used(counts)
     return Metadata(
         run_id=order.run_id,
@@ -67,8 +69,11 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
     )
 
 
-def _seconds(began: Any, ended: Any) -> float:
-    return float((ended - began).total_seconds())
+def wall(sessions: Sequence[JournalSession], now: datetime) -> float:
+    """Return the seconds of all sessions, the last one until now; of one that was killed nobody knows the end."""
+    spans = [(item.began, item.ended) for item in sessions[:-1] if item.ended]
+    spans += [(item.began, now) for item in sessions[-1:]]
+    return sum((ended - began).total_seconds() for began, ended in spans)
 
 
 def _dumped(record: Any, exclude: set[str] | None = None) -> dict[str, Any]:
