@@ -159,12 +159,13 @@ def _ours(same: list[EntryPoint]) -> list[EntryPoint]:
 def _problem(same: Sequence[EntryPoint]) -> str:
     """Say why the plugins of one name cannot be used; empty where there is one, and it can."""
     first, name = same[0], same[0].name
+    fits = NAME.fullmatch(name) is not None
+    if first.group == GROUP and fits and len(same) == 1:
+        return ""
     who = named(name, *origin(first))
     if first.group != GROUP:
         return f"{who} is made for {first.group}, this is {GROUP}: install a version of it for {GROUP}"
-    if not NAME.fullmatch(name):
+    if not fits:
         return f"{who} has a name that cannot be used: lower-case letters, digits and _ only, a letter first"
-    if len(same) > 1:
-        both = " and ".join(" ".join(origin(point)).strip() or point.value for point in same)
-        return f"plugin {name!r} is offered twice, by {both}: uninstall one of them"
-    return ""
+    both = " and ".join(" ".join(origin(point)).strip() or point.value for point in same)
+    return f"plugin {name!r} is offered twice, by {both}: uninstall one of them"

@@ -10,7 +10,8 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint
 from typing import Any
 
 import pluggy
@@ -47,7 +48,13 @@ def named(name: str, distribution: str, version: str) -> str:
 
 def origin(point: EntryPoint) -> tuple[str, str]:
     """Return distribution and version of an entry point; empty where it belongs to none."""
-    return (point.dist.name, point.dist.version) if point.dist else ("", "")
+    return _about(point.dist) if point.dist else ("", "")
+
+
+@cache
+def _about(distribution: Distribution) -> tuple[str, str]:
+    """Read name and version, once: each reading parses the whole metadata, 1 ms."""
+    return distribution.name, distribution.version
 
 
 def load_plugin(point: EntryPoint) -> Plugin:

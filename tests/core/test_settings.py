@@ -16,23 +16,21 @@ from leadline.host import Host
 from leadline.settings import Loaded, Settings, answer_options, load_settings
 from leadline.testing.plugins import plugin
 
-STAGES = tuple(
-    [
-        "clarify",
-        "plan",
-        "query",
-        "search",
-        "fetch",
-        "extract",
-        "digest",
-        "review",
-        "synthesize",
-        "write",
-        "verify",
-        "audit",
-        "export",
-        "house_style",
-    ]
+STAGES = (
+    "clarify",
+    "plan",
+    "query",
+    "search",
+    "fetch",
+    "extract",
+    "digest",
+    "review",
+    "synthesize",
+    "write",
+    "verify",
+    "audit",
+    "export",
+    "house_style",
 )
 Load = Callable[..., Loaded]
 
@@ -69,6 +67,7 @@ def points() -> list[Any]:
         *(plugin(name, **{kind: offer()}) for kind, names in by_kind.items() for name in names),
         plugin("local", search_providers=offer(Local), fetchers=offer(Local)),
         plugin("tavily", search_providers=offer(Key, env={"api_key": "TAVILY_API_KEY"})),
+        plugin("free", search_providers=offer()),
         plugin("vendor", search_providers=offer(requires=("no_such_sdk=leadline[vendor]",))),
         plugin("asleep", search_providers=offer(ready=lambda settings: "no server answers at port 8080")),
         plugin("faulty", search_providers=offer(ready=lambda settings: str(1 // 0))),
@@ -303,6 +302,14 @@ def test_what_cannot_work_can_be_looked_at(host: Host, tmp_path: Path) -> None:
     )
 
 
+def test_what_auto_leaves_out_is_no_notice(host: Host, tmp_path: Path) -> None:
+    sets = ["search.engines=auto,free"]
+    loaded = load_settings(host, sets=sets, cwd=tmp_path, environ={}, user_file=tmp_path / "no", complete=False)
+    assert loaded.chosen["search.engines"] == ("free",)
+    assert loaded.notices == ()
+    assert list(loaded.dropped) == ["local"]
+
+
 def test_auto_with_nothing_installed_says_what_it_looked_for(tmp_path: Path) -> None:
     bare = Host.discover([point for point in points() if point.name not in ("embedded", "local")])
     loaded = load_settings(bare, cwd=tmp_path, environ={}, user_file=tmp_path / "no", complete=False)
@@ -326,7 +333,7 @@ def test_an_unknown_plugin_is_an_error_with_the_nearest_of_its_kind(load: Load, 
     (tmp_path / "leadline.toml").write_text("[search]\nengines = [\n  'tavliy',\n]\n")
     assert fault(load) == (
         "search.engines: no plugin 'tavliy' is installed: did you mean 'tavily'? "
-        "(choose from: asleep, faulty, local, tavily, vendor); see `leadline plugins` (leadline.toml:2)"
+        "(choose from: asleep, faulty, free, local, tavily, vendor); see `leadline plugins` (leadline.toml:2)"
     )
 
 
@@ -425,12 +432,13 @@ def test_set_needs_a_key_and_a_value(load: Load, text: str) -> None:
 # --- secrets -------------------------------------------------------------------------------------------------------
 
 
-SECRET = "tvly-0123456789abcdef"
+SECRET = "tvly-0987654321abcdef"
 
 
 @pytest.mark.parametrize(
     "section",
     [
+        "plugins.tavily.api_key = 123",
         f"plugins.tavily.api_key = ['{SECRET}']",
         f"plugins.tavily = '{SECRET}'",
         f"plugins.tavily.headers = '{SECRET}'",
@@ -445,6 +453,7 @@ def test_no_error_repeats_a_secret(load: Load, tmp_path: Path, section: str) -> 
     with pytest.raises(ConfigError) as caught:
         load("search.engines=tavily")
     assert SECRET not in "".join(traceback.format_exception(caught.value))
+    assert "123" not in str(caught.value)
     assert not isinstance(caught.value.__context__, ValidationError)
     assert "leadline.toml:" in str(caught.value)
 
@@ -465,5 +474,5 @@ def test_the_options_that_change_an_answer(load: Load) -> None:
 
 def test_settings_cannot_be_changed(load: Load) -> None:
     with pytest.raises(ValidationError):
-        load().settings.language = "de"
+        setattr(load().settings, "language", "de")  # noqa: B010 - the type checker would stop it sooner
     assert isinstance(load().settings, Settings)
