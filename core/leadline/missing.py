@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
 from leadline.journal import Journal
 from leadline.kinds import Job
 
-_MISSING = "nothing"
+_NOTHING = "nothing"
 
 
 async def explain_missing(journal: Journal, job: Job) -> str:
     """Return, for people, that the journal holds no such call, and the nearest one that was not asked for."""
     begin = f"offline, and the journal {journal.path} holds no such call: {job.what}"
     damage = f" ({len(journal.damaged)} of its entries are damaged)" if journal.damaged else ""
-    hint = await _hint(journal, job)
+    stored = [await journal.request(row) for row in journal.unasked(job.kind.name)]
+    place = difference(job.asked(), stored)
+    hint = f" The nearest one not asked for differs at {place}." if place else ""
     return f"{begin}{damage}.{hint} Ask online: leadline resume {journal.path.parent.name}"
 
 
-async def _hint(journal: Journal, job: Job) -> str:
-    asked = dict(_flat(job.asked()))
-    stored = [dict(_flat(await journal.request(row))) for row in journal.unasked(job.kind.name)]
-    if not stored:
+def difference(asked: JsonValue, stored: Iterable[JsonValue]) -> str:
+    """Return where a request first differs from the nearest of the stored ones; empty where there are none."""
+    now = dict(_flat(asked))
+    others = [dict(_flat(tree)) for tree in stored]
+    if not others:
         return ""
-    other = min(stored, key=lambda one: len(_differences(asked, one)))
-    path = next(iter(_differences(asked, other)), "nothing that is kept")
-    was, now = other.get(path, _MISSING), asked.get(path, _MISSING)
-    return f" The nearest one not asked for differs at {path}: {was:.120} in the journal, {now:.120} now."
+    then = min(others, key=lambda other: len(_differences(now, other)))
+    path = next(iter(_differences(now, then)), "nothing that is kept")
+    return f"{path}: {then.get(path, _NOTHING):.120} in the journal, {now.get(path, _NOTHING):.120} now"
 
 
 def _differences(one: dict[str, str], other: dict[str, str]) -> list[str]:

@@ -1,0 +1,54 @@
+"""Replies: what a caller gets is what the journal will give."""
+
+from typing import Any
+
+import pytest
+
+from leadline.records import Blob, Document, Embeddings, Hit, Record, SearchPage
+from leadline.wire import decode, encode
+
+
+class Loose(Record):
+    value: Any = None
+
+
+class Narrow(Hit):
+    more: str = ""
+
+
+def test_a_reply_comes_back_as_it_was() -> None:
+    blob = Blob(name="a.bin", media_type="x/y", data=bytes(range(256)))
+    assert decode(encode(blob, Blob), Blob) == blob
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    document = Document(text="a\ud800b", title="\udfff")
+    assert decode(encode(document, Document), Document) == Document(text="a\ufffdb", title="\ufffd")
+
+
+def test_lone_surrogates_are_replaced_in_depth() -> None:
+    page = SearchPage(hits=(Hit(url="u", csl={"author": [{"family\ud800": "x\ud800"}]}),))
+    assert decode(encode(page, SearchPage), SearchPage).hits[0].csl == {
+        "author": [{"family\ufffd": "x\ufffd"}]
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "model", "words"),
+    [
+        ("text", Document, "the reply is str, not Document"),
+        (None, Document, "the reply is NoneType, not Document"),
+        (Embeddings(vectors=((float("nan"),),)), Embeddings, "does not survive JSON"),
+        (Loose(value=float("nan")), Loose, "value is not the same when read again"),
+        (Loose(value=(1, 2)), Loose, "value is not the same when read again"),
+        (Loose(value=object()), Loose, "does not survive JSON"),
+        (
+            SearchPage(hits=(Narrow(url="u", more="lost"),)),
+            SearchPage,
+            "hits is not the same when read again",
+        ),
+    ],
+)
+def test_what_would_not_come_back_the_same_is_refused(reply: Any, model: type[Record], words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        encode(reply, model)
