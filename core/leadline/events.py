@@ -2,7 +2,7 @@
 
 The kinds, and their `data`:
 
-    run.started     {folder, question, pipeline, choices}
+    run.started     {folder, question, pipeline, steps, choices, replay}
     run.finished    {status, reason}
     progress        {step, status: started | finished | failed, data}
     message         {kind: plan | learning | report, text}

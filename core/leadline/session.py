@@ -196,6 +196,7 @@ class Session:
                 "folder": str(self.folder),
                 "question": self.order.question,
                 "pipeline": self.order.pipeline,
+                "steps": [step.name for step in self.pipeline.steps()],
                 "choices": list(loaded.choices),
                 "replay": self.replaying,
             },

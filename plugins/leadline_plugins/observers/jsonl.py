@@ -1,0 +1,137 @@
+"""Observer `jsonl`: everything that happens in a run, one JSON object a line, in `events.jsonl` of its folder.
+
+Streamed deltas are left out: the reply they add up to comes whole, and they would be most of the file. A text of more
+than 10 KB is written beside the log as `segment_001.md`, …, which joined in their order are the text; the event keeps
+its beginning and the list of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from leadline.contracts import Context
+from leadline.folder import EVENTS, write_whole
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Event
+
+SEGMENT = 10 * 1024
+"""Bytes of UTF-8 that a segment holds at most, and above which a text is split."""
+BEGINNING = 200
+"""Characters of a split text that stay in its event."""
+_BLOCK = 64 * 1024
+
+
+class JsonLines:
+    """Keeps one open file a run, from its start to its end; a replay is not written."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, Log] = {}
+
+    async def observe(self, event: Event, /) -> None:
+        """Append an event; what comes before `run.started` has no folder yet and is not written."""
+        if event.kind == "run.started" and not event.data.get("replay"):
+            self._logs[event.run_id] = Log(Path(str(event.data["folder"])))
+        log = self._logs.get(event.run_id)
+        if log is None or event.kind == "call.delta":
+            return
+        try:
+            log.append(event)
+        except OSError:
+            # A disk that is full is told once, and leaves no file open; the torn line is cut off by the next session.
+            self._close(event.run_id)
+            raise
+        if event.kind == "run.finished":
+            self._close(event.run_id)
+
+    def _close(self, run_id: str) -> None:
+        self._logs.pop(run_id).close()
+
+
+class Log:
+    """The log of one run, open for appending behind its last whole line.
+
+    Each event is one unbuffered write of some microseconds, so that a reader sees it at once and a kill loses none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._segments = sum(1 for _ in folder.glob("segment_*.md"))
+        path = folder / EVENTS
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        os.ftruncate(self._file, end_of_last_line(self._file))
+
+    def append(self, event: Event) -> None:
+        """Write one line, long texts as segments."""
+        data = event.model_dump(mode="json")
+        data["data"] = self._short(data["data"])
+        line = (json.dumps(data, ensure_ascii=False) + "\n").encode("utf-8", "replace")
+        while line:
+            line = line[os.write(self._file, line) :]
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def _short(self, value: Any) -> Any:
+        """Return JSON data with long texts replaced by their beginning and the list of their segments."""
+        if isinstance(value, dict):
+            return {key: self._short(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self._short(item) for item in value]
+        if not isinstance(value, str) or len(value) * 4 <= SEGMENT or len(data := _bytes(value)) <= SEGMENT:
+            return value
+        return {"beginning": value[:BEGINNING], "segments": [self._write(part) for part in split(data)]}
+
+    def _write(self, part: bytes) -> dict[str, Any]:
+        self._segments += 1
+        name = f"segment_{self._segments:03}.md"
+        write_whole(self._folder / name, part)
+        return {"file": name, "sha256": sha256(part).hexdigest(), "bytes": len(part)}
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def split(data: bytes) -> Iterator[bytes]:
+    """Yield UTF-8 in parts of at most `SEGMENT` bytes, cut behind a line where one ends in the second half."""
+    while len(data) > SEGMENT:
+        cut = data.rfind(b"\n", SEGMENT // 2, SEGMENT) + 1 or _character(data, SEGMENT)
+        yield data[:cut]
+        data = data[cut:]
+    yield data
+
+
+def _character(data: bytes, cut: int) -> int:
+    """Return the last place up to `cut` where a character begins."""
+    while data[cut] & 0xC0 == 0x80:
+        cut -= 1
+    return cut
+
+
+def end_of_last_line(file: int) -> int:
+    """Return where the last whole line of an open file ends: behind it stands what a crash left half written."""
+    end = os.fstat(file).st_size
+    while end:
+        start = max(0, end - _BLOCK)
+        os.lseek(file, start, os.SEEK_SET)
+        found = os.read(file, end - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0
+
+
+@hookimpl
+def leadline_observers() -> Iterator[Offer[Any, JsonLines]]:
+    """Offer the observer."""
+    yield Offer(_make, PluginSettings, "Writes every event of a run to events.jsonl")
+
+
+def _make(settings: PluginSettings, context: Context) -> JsonLines:
+    return JsonLines()

@@ -1,0 +1,105 @@
+"""Where a run stands, gathered from its events, in words: what both forms of the terminal's progress show."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from leadline.records import Event
+
+_WORDS = {
+    "tasks": ("query", "queries"),
+    "found": ("search", "searches"),
+    "sources": ("source", "sources"),
+    "unread": ("page not readable", "pages not readable"),
+    "evidence": ("passage", "passages"),
+    "sections": ("section", "sections"),
+}
+"""What a stage gave, by the name of the finding."""
+
+
+@dataclass
+class Standing:
+    """A run as it stands. `steps` by name, in their order: pending, started, finished, failed."""
+
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    steps: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    source: str = ""
+    spent: Mapping[str, Any] = field(default_factory=dict)
+    status: str = "running"
+    reason: str = ""
+    _urls: set[str] = field(default_factory=set)
+    _given: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
+    """By step and round: a run taken up again goes through them once more."""
+
+    def take(self, event: Event) -> None:
+        """Take an event in."""
+        data = event.data
+        match event.kind:
+            case "run.started":
+                self.question = line(data["question"])
+                self.choices = tuple(map(line, _listed(data["choices"])))
+                self.steps = dict.fromkeys(map(str, _listed(data.get("steps"))), "pending")
+            case "progress":
+                self._progress(str(data["step"]), str(data["status"]), data["data"])
+            case "source":
+                self._urls.add(str(data["url"]))
+                self.source = line(data.get("title") or data["url"])
+            case "usage":
+                self.spent = _table(data["spent"])
+            case "run.finished":
+                self.status, self.reason = str(data["status"]), line(data["reason"])
+
+    def _progress(self, step: str, status: str, data: Any) -> None:
+        self.steps[step] = status
+        number = int(_table(data).get("round", 0))
+        self.rounds = max(self.rounds, number)
+        if status == "finished":
+            self._given[step, number] = _table(data)
+
+    def counts(self) -> Mapping[str, int]:
+        """Return what the whole run has so far; sources are counted as they come."""
+        given: Counter[str] = Counter(sources=len(self._urls))
+        for data in self._given.values():
+            given.update({key: int(data[key]) for key in ("tasks", "evidence") if key in data})
+        return given
+
+    def totals(self) -> Iterator[str]:
+        """Yield how far the run is: rounds, queries, sources, passages, tokens, cost; what is none is left out."""
+        if self.rounds:
+            yield plural(self.rounds, "round", "rounds")
+        counts = self.counts()
+        yield from (plural(counts[key], *_WORDS[key]) for key in ("tasks", "sources", "evidence") if counts[key])
+        if self.spent.get("tokens"):
+            yield plural(int(self.spent["tokens"]), "token", "tokens")
+        if self.spent.get("money"):
+            yield f"${float(self.spent['money']):.4f}"
+
+
+def given(data: Any) -> str:
+    """Return what a finished step gave, in words: `18 sources, 1 page not readable`."""
+    counts = _table(data)
+    return ", ".join(plural(int(counts[key]), *_WORDS[key]) for key in _WORDS if counts.get(key))
+
+
+def plural(count: int, one: str, many: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def line(text: Any) -> str:
+    """Return foreign text on one line, without what would steer the terminal."""
+    return " ".join("".join(" " if unicodedata.category(char)[0] == "C" else char for char in str(text)).split())
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
