@@ -91,7 +91,7 @@ def load_settings(
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
     layers = sources.layers(arguments or {}, sets, stored)
     core = _core(layers)
-    sections = Sections(core.plugins, layers, sources.variables(), sources.file_name)
+    sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
     chosen = Selector(host, sections).choose(core)
     if chosen.problems and complete:
         raise ConfigError("\n".join(chosen.problems))

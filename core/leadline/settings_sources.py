@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ class Sources:
     file: Path | None = None
     user_file: Path | None = None
 
+    @cached_property
     def variables(self) -> tuple[tuple[str, Variables], ...]:
         """Return the environment and `.env`, each with its name, the stronger first."""
         return ("environment", self.environ), (".env", read_dotenv(self.cwd / ".env"))
@@ -46,7 +48,7 @@ class Sources:
     ) -> list[Layer]:
         """Return all layers, the strongest first; below `stored` only the plugins' sections, for their secrets."""
         above = [from_arguments(arguments), from_sets(sets)]
-        below = [from_environment(variables, label) for label, variables in self.variables()]
+        below = [from_environment(variables, label) for label, variables in self.variables]
         below += [read_file(path, _label(path, self.cwd)) for path in self._files()]
         if stored is None:
             return [*above, *below, built_in()]
@@ -57,7 +59,8 @@ class Sources:
         return [path for path in (self._project_file(), mine) if path is not None and path.is_file()]
 
     def _project_file(self) -> Path | None:
-        named = self.file or self.environ.get(FILE_VARIABLE)
+        given = (variables.get(FILE_VARIABLE) for _, variables in self.variables)
+        named = self.file or next(filter(None, given), None)
         if not named:
             usual = self.cwd / PROJECT_FILE
             return usual if usual.is_file() else None

@@ -155,6 +155,8 @@ def test_another_file_stands_in_place_of_the_folders(load: Load, tmp_path: Path)
     )
     assert load(file=Path("other.toml")).settings.language == "auto"
     assert load(file=Path("other.toml")).settings.budget.tokens == 7
+    (tmp_path / ".env").write_text("LEADLINE_SETTINGS=other.toml\n")
+    assert load().settings.budget.tokens == 7
     by_variable = load(environ={"LEADLINE_SETTINGS": str(tmp_path / "other.yaml")})
     assert by_variable.settings.budget.tokens == 8
     assert by_variable.settings.clarify.mode == "off"
@@ -177,6 +179,16 @@ def test_another_file_stands_in_place_of_the_folders(load: Load, tmp_path: Path)
 def test_a_file_that_is_none_is_named(load: Load, tmp_path: Path, name: str, content: bytes, text: str) -> None:
     (tmp_path / name).write_bytes(content)
     assert text in fault(load, file=Path(name))
+
+
+def test_a_dotenv_file_that_cannot_be_read_is_named(load: Load, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(b"A=\xff\xfe")
+    assert fault(load).startswith(f"{tmp_path / '.env'}: cannot be read: ")
+
+
+def test_a_secret_in_dotenv_is_taken_as_it_stands(load: Load, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("HOME_OF=x\nTAVILY_API_KEY='a${HOME_OF}b'\n")
+    assert load("search.engines=tavily").secrets == ("a${HOME_OF}b",)
 
 
 def test_an_empty_yaml_file_sets_nothing(load: Load, tmp_path: Path) -> None:
