@@ -29,6 +29,8 @@ _KANA_SHARE = 0.1
 def language(text: str) -> str:
     """Return the language as BCP 47 (`en`, `zh`, `ja`, …); `und` where there are no letters."""
     sample = text[:_SAMPLE]
+    if sample.isascii():  # by far the commonest, and the other scripts need not be looked for
+        return _latin(sample) if _WORD.search(sample) else "und"
     counts = {code: len(pattern.findall(sample)) for code, pattern in _SCRIPTS.items()}
     if not any(counts.values()):
         return "und"
@@ -44,7 +46,7 @@ def language(text: str) -> str:
 def _latin(text: str) -> str:
     """Return the language whose stop words make up most of the text; English where none do."""
     seen = Counter(word for word in _WORD.findall(text.lower()))
-    scores = {code: sum(seen[word] for word in stop) for code, stop in STOPWORDS.items()}
+    scores = {code: sum(count for word, count in seen.items() if word in stop) for code, stop in STOPWORDS.items()}
     return max(scores, key=lambda code: scores[code])
 
 
