@@ -38,8 +38,8 @@ _OPEN, _CLOSE = "「『（【《“(", "」』）】》”)"
 _LONGEST_BRACKET = 200
 """Characters; a bracket not closed within them is taken for a stray one."""
 _TITLES = _set(
-    """mr mrs ms dr prof st mt ft vs fig figs nos vol pp eq ch sec cf e.g i.e eg ie al ca bzw z.b d.h u.a nr bspw vgl mme
-    gen gov rep sen col lt sgt capt rev hon pres op ed eds trans approx dept est assn bros viz"""
+    """mr mrs ms dr prof st mt ft vs fig figs nos vol pp eq ch sec cf e.g i.e eg ie al ca bzw z.b d.h u.a nr bspw vgl
+    mme gen gov rep sen col lt sgt capt rev hon pres op ed eds trans approx dept est assn bros viz"""
 )
 """Abbreviations after which a sentence goes on."""
 _ENDINGS = _set("jr sr inc ltd co corp etc usw jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m")

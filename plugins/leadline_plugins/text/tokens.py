@@ -10,6 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from leadline_plugins.text.language import is_cjk
 from leadline_plugins.text.stopwords import CJK_STOPWORDS, STOPWORDS
 
 CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -17,6 +18,7 @@ CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\u
 _PIECE = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W_{CJK}]+)*")
 _UNIT = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:['’.,-][^\W_{CJK}]+)*")
 _FIRST_CJK = re.compile(rf"[{CJK}]")
+_COUNTED = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
 _FUNCTION = re.compile("[\u3040-\u309f]+|" + "|".join(sorted(CJK_STOPWORDS, key=len, reverse=True)))
 _STOP = frozenset().union(*STOPWORDS.values())
 
@@ -121,6 +123,9 @@ def _content_grams(piece: str) -> list[str]:
     return [pair for run in runs for pair in ([run[i : i + 2] for i in range(len(run) - 1)] or [run])]
 
 
-def length(text: str) -> int:
-    """Return the length as reports are measured: words, and of CJK the characters."""
-    return len(_UNIT.findall(text))
+def length(text: str, code: str = "") -> int:
+    """Return the length as reports are measured: in CJK languages the characters that are not space, else the words.
+
+    In other languages a word is what stands between spaces, and each CJK character.
+    """
+    return sum(map(len, text.split())) if is_cjk(code) else len(_COUNTED.findall(text))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadline.findings import Question, SearchTask
+from leadline.findings import Digest, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.ai.embedded.digest import digest
 from leadline_plugins.ai.embedded.extract import extract
@@ -55,7 +55,10 @@ class Index:
             idf = math.log(1 + (len(self.docs) - len(found) + 0.5) / (len(found) + 0.5))
             for i, count in found:
                 scores[i] += (
-                    idf * count * (self.k1 + 1) / (count + self.k1 * (1 - self.b + self.b * self.sizes[i] / self.mean))
+                    idf
+                    * count
+                    * (self.k1 + 1)
+                    / (count + self.k1 * (1 - self.b + self.b * self.sizes[i] / self.mean))
                 )
         return sorted(scores, key=lambda i: (-scores[i], i))[:limit]
 
@@ -72,7 +75,8 @@ def research(index: Index, text: str, length: int, rounds: int = 3) -> dict[str,
     asked = Question(text=text, language=language(text))
     outline = plan(PlanRequest(question=asked, length=length))
     state = State()
-    last, gaps = None, ()
+    last: Digest | None = None
+    gaps: tuple[str, ...] = ()
     for number in range(1, rounds + 1):
         best = tuple(sorted(state.evidence.values(), key=lambda e: (-e.score, e.id))[:40])
         asks = query(
@@ -87,21 +91,29 @@ def research(index: Index, text: str, length: int, rounds: int = 3) -> dict[str,
             )
         )
         fresh = [
-            id_ for ask in asks.queries[: 20 - len(state.past)] for id_ in _follow(index, state, asked, ask, number)
+            id_
+            for ask in asks.queries[: 20 - len(state.past)]
+            for id_ in _follow(index, state, asked, ask, number)
         ]
         if not fresh and number > 1:
             break
         every = tuple(state.evidence.values())
         last = digest(
-            DigestRequest(question=asked, plan=outline, round=number, evidence=every, fresh=tuple(fresh), last=last)
+            DigestRequest(
+                question=asked, plan=outline, round=number, evidence=every, fresh=tuple(fresh), last=last
+            )
         )
-        verdict = review(ReviewRequest(question=asked, plan=outline, round=number, digest=last, evidence=every))
+        verdict = review(
+            ReviewRequest(question=asked, plan=outline, round=number, digest=last, evidence=every)
+        )
         gaps = verdict.priority_gaps
         if verdict.is_sufficient:
             break
     every = tuple(state.evidence.values())
     chosen = sort(
-        SortRequest(question=asked, plan=outline, evidence=every, sources=tuple(state.sources.values()), length=length)
+        SortRequest(
+            question=asked, plan=outline, evidence=every, sources=tuple(state.sources.values()), length=length
+        )
     )
     return {"state": state, "sorted": chosen, "rounds": number}
 
@@ -120,7 +132,9 @@ def _follow(index: Index, state: State, asked: Question, ask: Any, number: int) 
             document=Document(text=doc["text"], title=doc["title"]),
         )
         state.sources[i] = source
-        for n, learning in enumerate(extract(ExtractRequest(question=asked, query=ask.query, source=source)).learnings):
+        for n, learning in enumerate(
+            extract(ExtractRequest(question=asked, query=ask.query, source=source)).learnings
+        ):
             end = learning.start + len(learning.quote)
             item = Evidence(
                 id=f"{source.id}.{n}",
@@ -139,7 +153,11 @@ def _follow(index: Index, state: State, asked: Question, ask: Any, number: int) 
 def predict(index: Index, qid: str, text: str, length: int, rounds: int = 3) -> dict[str, Any]:
     found = research(index, text, length, rounds)
     state, chosen = found["state"], found["sorted"]
-    cited = [state.evidence[id_] for part in chosen.sections for id_ in part.evidence_ids] if chosen.answers else []
+    cited = (
+        [state.evidence[id_] for part in chosen.sections for id_ in part.evidence_ids]
+        if chosen.answers
+        else []
+    )
     docs = list(dict.fromkeys(e.source_id for e in cited))
     ranked = list(
         dict.fromkeys(
@@ -180,7 +198,10 @@ def main() -> None:
     with args.out.open("w", encoding="utf-8") as out:
         for q in questions:
             out.write(
-                json.dumps(predict(index, q["qid"], q["question"], args.length, args.rounds), ensure_ascii=False) + "\n"
+                json.dumps(
+                    predict(index, q["qid"], q["question"], args.length, args.rounds), ensure_ascii=False
+                )
+                + "\n"
             )
     print(f"{(time.process_time() - start) / len(questions):.3f} s CPU a question")
 

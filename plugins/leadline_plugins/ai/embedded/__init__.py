@@ -16,5 +16,7 @@ from leadline_plugins.ai.embedded.provider import Embedded
 def leadline_ai_providers() -> Iterable[Offer[PluginSettings, Embedded]]:
     """Offer the provider that needs no key, no network and no model."""
     yield Offer(
-        lambda settings, context: Embedded(), PluginSettings, "Research tasks by algorithm, every sentence a quote"
+        lambda settings, context: Embedded(),
+        PluginSettings,
+        "Research tasks by algorithm, every sentence a quote",
     )

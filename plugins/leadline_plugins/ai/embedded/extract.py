@@ -2,40 +2,72 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from leadline_plugins.ai.embedded.asked import asked
+from leadline.records import Confidence
+from leadline_plugins.ai.embedded.asked import Asked, asked
+from leadline_plugins.ai.embedded.chains import title_of
+from leadline_plugins.ai.embedded.quotable import quotable
+from leadline_plugins.ai.embedded.regions import regions
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 from leadline_plugins.text import content_words, sentences
 
+_NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
+"""Weights of terms: in a name of the question, elsewhere in it, only in the search query."""
+_TITLE, _BEFORE = 0.5, 0.3
+"""Worth of a term in the title, in the sentence before."""
+_HIGH, _MEDIUM = 0.75, 0.375
+"""Shares of the terms from which confidence is high, medium."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A sentence and the share of the terms it holds."""
+
+    score: float
+    start: int
+    end: int
+
 
 def extract(request: ExtractRequest) -> Learnings:
-    """Return the best sentences of a source, best first; `score` is the share of the question's terms they cover."""
+    """Return the best sentences of a source, best first."""
     text = request.source.document.text
     question = asked(request.question.text)
-    weights = dict.fromkeys(question.terms, 1.0)
-    for name in question.names:
-        for term in content_words(name):
-            weights[term] = float(os.environ.get('NAMEW', 2.0))
-    for term in content_words(request.query):
-        weights.setdefault(term, float(os.environ.get('QW', .5)))
-    total = sum(weights.values()) or 1.0
-    title = set(content_words(request.source.document.title or request.source.hit.title))
-    worth = 1.0 if title and title <= set(question.terms) | set(content_words(request.query)) else 0.5
-    found: list[tuple[float, int, int]] = []
-    before: set[str] = set()
-    for start, end in sentences(text):
-        held = set(content_words(text[start:end]))
-        score = sum(
-            w * (1.0 if t in held else worth if t in title else float(os.environ.get('BEFORE', .3)) if t in before else 0.0) for t, w in weights.items()
-        )
-        found.append((score / total, start, end))
+    weight = _weights(question, request.query)
+    title = frozenset(content_words(title_of(request.source)))
+    worth = 1.0 if title <= weight.keys() else _TITLE
+    scored: list[Scored] = []
+    for start, end in regions(text, weight, request.snippet):
+        scored += _scored(text, start, end, weight, dict.fromkeys(title, worth))
+    scored.sort(key=lambda item: (-item.score, item.start))
+    best = [item for item in scored[: request.limit] if item.score > 0]
+    return Learnings(learnings=tuple(_learning(text, item) for item in best))
+
+
+def _weights(question: Asked, query: str) -> dict[str, float]:
+    weight = dict.fromkeys(content_words(query), _QUERY) | dict.fromkeys(question.terms, _WORD)
+    return weight | {term: _NAME for name in question.names for term in content_words(name)}
+
+
+def _scored(
+    text: str, start: int, end: int, weight: Mapping[str, float], title: Mapping[str, float]
+) -> list[Scored]:
+    """Score the sentences of a stretch of text by the terms in them, in the title, and in the sentence before."""
+    total = sum(weight.values())
+    found: list[Scored] = []
+    before: frozenset[str] = frozenset()
+    for a, b in sentences(text[start:end]):
+        held = frozenset(content_words(text[start + a : start + b]))
+        worth = {**dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
+        score = sum(w * worth.get(term, 0.0) for term, w in weight.items()) / total if total else 0.0
+        if quotable(text[start + a : start + b]):
+            found.append(Scored(score, start + a, start + b))
         before = held
-    found.sort(key=lambda item: (-item[0], item[1]))
-    return Learnings(
-        learnings=tuple(
-            Learning(claim=text[a:b], quote=text[a:b], start=a, score=round(score, 4))
-            for score, a, b in found[: request.limit]
-            if score > 0
-        )
-    )
+    return found
+
+
+def _learning(text: str, item: Scored) -> Learning:
+    quote = text[item.start : item.end]
+    level: Confidence = "high" if item.score >= _HIGH else "medium" if item.score >= _MEDIUM else "low"
+    return Learning(claim=quote, quote=quote, start=item.start, confidence=level, score=round(item.score, 4))

@@ -12,43 +12,94 @@ from functools import lru_cache
 from leadline_plugins.text import content_words
 from leadline_plugins.text.stopwords import STOPWORDS
 
+Name = tuple[str, ...]
+"""A name as its index tokens: what makes two spellings one."""
 _WORD = r"[A-ZÀ-ÖØ-Þ0-9][\w'’&-]*(?:\.(?=[A-Z]))?"
-_JOIN = r"(?:of|the|and|de|la|le|du|des|von|van|der|den|di|da|do|dos|al|el|in|for|on|to|a|y|&)"
+_JOIN = "(?:of|the|and|de|la|le|du|des|von|van|der|den|di|da|do|dos|al|el|in|for|on|to|a|y|&)"
 _LATIN = re.compile(rf"{_WORD}\.?(?:[ -](?:{_JOIN} ){{0,2}}{_WORD}\.?)*")
-_MARKED = re.compile(r"[《「『“]([^》」』”]{2,40})[》」』”]|\"([^\"\n]{2,60})\"|([゠-ヿ・ー]{3,})")
-_STOP = STOPWORDS["en"]
-_OPENER = re.compile(r"(?:^|[.!?:;]\s+|\n\s*)[\"“(]?([A-Z][a-z]+),? ")
-_DATE = frozenset(
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "century", "however", "although", "eventually", "formally", "formerly", "originally", "later", "recently", "following", "according", "despite", "instead", "meanwhile", "therefore", "thus", "moreover", "furthermore", "additionally", "finally", "since"]
+_MARKED = re.compile('[《「『“]([^》」』”]{2,40})[》」』”]|"([^"\n]{2,60})"|([゠-ヿ・ー]{3,})')
+_DATES = frozenset(
+    [
+        *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
+        *(
+            "november",
+            "december",
+            "monday",
+            "tuesday",
+            "wednesday",
+            "thursday",
+            "friday",
+            "saturday",
+            "sunday",
+        ),
+    ]
 )
+_OPENERS = frozenset(
+    [
+        *(
+            "however",
+            "although",
+            "eventually",
+            "formally",
+            "formerly",
+            "originally",
+            "later",
+            "recently",
+            "since",
+        ),
+        *(
+            "following",
+            "according",
+            "despite",
+            "instead",
+            "meanwhile",
+            "therefore",
+            "thus",
+            "moreover",
+            "finally",
+        ),
+    ]
+)
+"""Words that begin sentences, with a capital for that alone."""
+_NO_NAMES = STOPWORDS["en"] | _DATES | _OPENERS
+_NUMBER = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
 _LONGEST = 6
-_NO_NAMES = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
+"""Words; a longer run of capitals is a heading or a list."""
 
 
 @lru_cache(maxsize=1 << 14)
 def names(text: str) -> tuple[str, ...]:
     """Return the names in a text as they stand there, in order, each once."""
-    found = [part for match in _LATIN.finditer(text) for part in _clean(match.group())]
+    found = [name for match in _LATIN.finditer(text) if (name := _trimmed(match.group()))]
     found += [next(group for group in match.groups() if group) for match in _MARKED.finditer(text)]
     return tuple(dict.fromkeys(found))
 
 
-def _clean(run: str) -> list[str]:
-    """Drop words that a sentence merely begins with, dates and numbers."""
-    parts = run.split()
-    while parts and _idle(parts[0]):
-        parts = parts[1:]
-    while parts and _idle(parts[-1]):
-        parts = parts[:-1]
-    name = " ".join(parts).rstrip(".,").removesuffix("'s").removesuffix("’s")
-    return [name] if len(name) > 1 and len(parts) <= _LONGEST else []
+def _trimmed(run: str) -> str:
+    """Return a run of capitals without what a sentence begins with, dates and numbers at its ends; `` if no name."""
+    words = run.split()
+    while words and _idle(words[0]):
+        words = words[1:]
+    while words and _idle(words[-1]):
+        words = words[:-1]
+    name = " ".join(words).rstrip(".,").removesuffix("'s").removesuffix("’s")
+    return name if len(name) > 1 and len(words) <= _LONGEST else ""
 
 
 def _idle(word: str) -> bool:
     bare = word.strip(".,").lower()
-    return bare in _STOP or bare in _DATE or bool(_NO_NAMES.fullmatch(bare))
+    return bare in _NO_NAMES or bool(_NUMBER.fullmatch(bare))
 
 
-def key(name: str) -> tuple[str, ...]:
-    """Return what makes two spellings one name."""
+def key(name: str) -> Name:
+    """Return a name as its index tokens."""
     return tuple(content_words(name))
+
+
+def unasked(text: str, known: frozenset[str]) -> dict[Name, str]:
+    """Return the names in a text that bring something the known terms do not hold, by key, as they stand there."""
+    found: dict[Name, str] = {}
+    for name in names(text):
+        if (tokens := key(name)) and not known.issuperset(tokens):
+            found.setdefault(tokens, name)
+    return found

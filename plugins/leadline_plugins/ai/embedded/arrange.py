@@ -1,0 +1,86 @@
+"""Arrange: the chosen evidence in sections, the answer first.
+
+Where the plan has several sections, each takes what speaks of its own words. Where it has one, the answer stands in
+it, and what the documents say around the answer follows; in a longer account under the titles of the documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from leadline.findings import Plan, PlannedSection
+from leadline.records import Evidence, Source
+from leadline_plugins.ai.embedded.asked import Asked
+from leadline_plugins.ai.embedded.chains import title_of
+from leadline_plugins.ai.embedded.choose import Rated, size_of
+from leadline_plugins.tasks import SortedSection
+from leadline_plugins.text import content_words
+
+_ANSWER = 3
+"""Sentences that stand first, in the order of their rating."""
+_SECTION = 3
+"""Sentences that make a section of their own."""
+
+
+def arrange(
+    plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked
+) -> tuple[SortedSection, ...]:
+    """Return the sections that have evidence, in the order of the report."""
+    several = len(plan.sections) > 1
+    parts = _planned(plan.sections, chosen) if several else _by_document(plan, chosen, sources, question)
+    return tuple(
+        SortedSection(
+            section=section,
+            evidence_ids=tuple(item.id for item in evidence),
+            length=sum(size_of(item, question.language) for item in evidence),
+        )
+        for section, evidence in parts
+        if evidence
+    )
+
+
+Part = tuple[PlannedSection, list[Evidence]]
+
+
+def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated]) -> list[Part]:
+    """Give each sentence to the section it shares most with; the first of equals."""
+    own = [set(content_words(section.title)) for section in sections]
+    groups: list[list[Rated]] = [[] for _ in sections]
+    for item in chosen:
+        words = set(content_words(item.evidence.quote))
+        shares = [len(words & terms) / max(1, len(terms)) for terms in own]
+        groups[shares.index(max(shares))].append(item)
+    return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
+
+
+def _by_document(
+    plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked
+) -> list[Part]:
+    first = plan.sections[0] if plan.sections else PlannedSection(id="s1", title=question.text)
+    if not question.account:
+        return [(first, _ordered(chosen))]
+    titles = {source.id: title_of(source) for source in sources}
+    rest = chosen[_ANSWER:]
+    counts = [item.evidence.source_id for item in rest]
+    large = [name for name in dict.fromkeys(counts) if counts.count(name) >= _SECTION and titles.get(name)]
+    own: list[Part] = [
+        (
+            PlannedSection(id=f"{first.id}.{place}", title=titles[name]),
+            _in_text(item.evidence for item in rest if item.evidence.source_id == name),
+        )
+        for place, name in enumerate(large, start=1)
+    ]
+    kept = [item for item in chosen if item in chosen[:_ANSWER] or item.evidence.source_id not in large]
+    return [(first, _ordered(kept)), *own]
+
+
+def _ordered(chosen: Sequence[Rated]) -> list[Evidence]:
+    """Put the best sentences first; then the others, document by document, in the order of the text."""
+    best = [item.evidence for item in chosen[:_ANSWER]]
+    rest = [item.evidence for item in chosen[_ANSWER:]]
+    documents = dict.fromkeys(item.source_id for item in [*best, *rest])
+    return best + [item for name in documents for item in _in_text(e for e in rest if e.source_id == name)]
+
+
+def _in_text(evidence: Iterable[Evidence]) -> list[Evidence]:
+    return sorted(evidence, key=lambda item: item.span)

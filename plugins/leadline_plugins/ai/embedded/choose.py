@@ -1,0 +1,60 @@
+"""Choose: the evidence that fits into the report, best first, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from leadline.records import Evidence
+from leadline_plugins.ai.embedded.asked import Asked
+from leadline_plugins.text import content_words, is_cjk, length, repeats
+
+_CUT = 0.5
+"""Of the best rating: sentences below bring in no document of their own."""
+_FACT, _ACCOUNT = 200, 1200
+"""Words of a report whose length nobody set."""
+_CHARACTERS = 2
+"""Characters of CJK that say as much as a word."""
+_MARKER, _CJK_MARKER = 1, 4
+"""Length of a citation: ` [1]` is a word, or up to four characters."""
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A piece of evidence and how well it serves the question."""
+
+    evidence: Evidence
+    rating: float
+
+
+def room(question: Asked, length: int) -> int:
+    """Return the length of the report: as asked for, or by what is asked."""
+    free = _ACCOUNT if question.account else _FACT
+    return length or free * (_CHARACTERS if is_cjk(question.language) else 1)
+
+
+def choose(rated: Iterable[Rated], room: int, language: str) -> list[Rated]:
+    """Take what serves the question while there is room; then what else its documents hold around it."""
+    order = sorted((item for item in rated if item.rating > 0), key=lambda item: -item.rating)
+    limit = _CUT * order[0].rating if order else 0.0
+    serving = _fitting([item for item in order if item.rating >= limit], room, language)
+    documents = {item.evidence.source_id for item in serving}
+    around = [item for item in order if item not in serving and item.evidence.source_id in documents]
+    return _fitting([*serving, *around], room, language)
+
+
+def _fitting(order: Sequence[Rated], room: int, language: str) -> list[Rated]:
+    chosen: list[Rated] = []
+    said: list[frozenset[str]] = []
+    for item in order:
+        size, words = size_of(item.evidence, language), frozenset(content_words(item.evidence.quote))
+        if size <= room and not repeats(words, said):
+            chosen.append(item)
+            said.append(words)
+            room -= size
+    return chosen
+
+
+def size_of(evidence: Evidence, language: str) -> int:
+    """Return the length of a quote with its citation."""
+    return length(evidence.quote, language) + (_CJK_MARKER if is_cjk(language) else _MARKER)
