@@ -19,6 +19,8 @@ from leadline_plugins.parse.media import bare, charset
 
 _KINDS = {"text/html", "application/xhtml+xml"}
 _META_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_HEAD = 4096
+"""Bytes in which a page must name its charset; the standard says 1024, pages say otherwise."""
 _HIDDEN = (
     "//script | //style | //template | //noscript | //iframe | //object | //comment()"
     " | //*[@hidden and not(@hidden='until-found')] | //*[@aria-hidden='true' and not(ancestor-or-self::math)]"
@@ -46,12 +48,8 @@ class HtmlParser:
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     from trafilatura import bare_extraction
-    from trafilatura.utils import load_html
 
-    sniffed = _META_CHARSET.search(blob.data[:4096])
-    tree = load_html(decode(blob.data, charset(blob.media_type) or (sniffed[1].decode("ascii") if sniffed else "")))
-    if tree is None:
-        raise Unsupported(f"{blob.name}: holds no readable HTML")
+    tree = _tree(blob)
     language = (tree.get("lang") or "").split("-")[0].lower()
     for element in tree.xpath(_HIDDEN):
         _drop(element)
@@ -59,6 +57,18 @@ def parse(blob: Blob) -> Document:
     text = clean(found.text or "") if found else ""
     title = (found.title if found else "") or tree.findtext(".//title") or ""
     return document(blob, text or _seen(tree), title, language)
+
+
+def _tree(blob: Blob) -> Any:
+    from lxml import etree, html  # type: ignore[import-untyped]
+
+    sniffed = _META_CHARSET.search(blob.data[:_HEAD])
+    named = charset(blob.media_type) or (sniffed[1].decode("ascii") if sniffed else "")
+    text = clean(decode(blob.data, named))
+    try:
+        return html.document_fromstring(text.encode(), html.HTMLParser(encoding="utf-8"))
+    except etree.LxmlError as error:
+        raise Unsupported(f"{blob.name}: holds no readable HTML") from error
 
 
 def _drop(element: Any) -> None:
