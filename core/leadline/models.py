@@ -43,17 +43,23 @@ class Models:
     async def perform(self, task: Task[R]) -> R:
         """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
         chain = list(self._chain(task))
-        parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
-        maker = Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._prompt(task)}))
         inputs = plain(task.inputs)
         assert isinstance(inputs, dict)
         request = TaskRequest(name=task.name, inputs=inputs)
+        if len(chain) == 1 and (provider := await chain[0].member.get()) and hasattr(provider, "perform"):
+            # Nobody to fall back to and nothing to repair: the one call is the whole of it.
+            return await self._performed(chain[0], provider, task, request)
         kind = Kind(name="task", reply=task.reply, composite=True)
 
         async def do(request: TaskRequest, call: Call) -> R:
             return await self._first(chain, task, request)
 
+        maker = self._chain_maker(chain, task)
         return await self._door.call(kind, request, do, maker=maker, sample=task.sample, task=task.name)
+
+    def _chain_maker(self, chain: list[Choice], task: Task[Any]) -> Maker:
+        parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
+        return Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._prompt(task)}))
 
     def _chain(self, task: Task[Any]) -> Iterator[Choice]:
         """Yield the task's own provider, then its role's, then the others in the order of the settings."""
@@ -75,13 +81,17 @@ class Models:
 
     async def _ask(self, choice: Choice, task: Task[R], request: TaskRequest) -> R:
         provider = await choice.member.get()
-        if not hasattr(provider, "perform"):
-            return await self._chat(choice, provider, task, request)
+        if hasattr(provider, "perform"):
+            return await self._performed(choice, provider, task, request)
+        return await self._chat(choice, provider, task, request)
+
+    async def _performed(self, choice: Choice, provider: Any, task: Task[R], request: TaskRequest) -> R:
         kind = Kind(name="perform", reply=task.reply)
 
-        async def do(request: TaskRequest, call: Call) -> R:
-            inputs = type(task.inputs).model_validate(request.inputs)
-            answer: R = await provider.perform(replace(task, inputs=inputs), call)
+        async def do(asked: TaskRequest, call: Call) -> R:
+            # A middleware may have changed what is asked: then the inputs are read anew.
+            changed = task if asked is request else replace(task, inputs=type(task.inputs).model_validate(asked.inputs))
+            answer: R = await provider.perform(changed, call)
             return answer
 
         return await self._door.call(kind, request, do, maker=choice.member.maker, sample=task.sample, task=task.name)

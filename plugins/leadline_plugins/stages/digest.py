@@ -10,6 +10,7 @@ from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, TASKS, Digest, F
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
 from leadline.tasks import Task
+from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import DigestRequest
 
@@ -28,7 +29,7 @@ class Digesting:
             fresh=tuple(item.id for item in fresh(evidence, tasks)),
             last=findings.get(DIGEST),
         )
-        task = Task("digest", request, Digest, prompt="digest")
+        task = Task("digest", request, Digest, prompt=template("digest"))
         findings[DIGEST] = await perform_or(run, task, request.last or Digest(), "this round was not digested")
 
 

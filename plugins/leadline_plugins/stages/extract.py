@@ -13,6 +13,7 @@ from leadline.findings import EVIDENCE, QUESTION, SOURCES, TASKS, UNREAD, Findin
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Evidence, Source
 from leadline.tasks import Task
+from leadline_plugins.prompts import template
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 
 
@@ -30,7 +31,7 @@ class Extraction:
             snippet=item.hit.snippet,
         )
         try:
-            reply = await run.perform(Task("extract", request, Learnings, prompt="extract"))
+            reply = await run.perform(Task("extract", request, Learnings, prompt=template("extract")))
         except CallRefused:
             raise
         except CallFailed as failed:

@@ -10,6 +10,7 @@ from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Qu
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
 from leadline.tasks import Task
+from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import PlanRequest
 
@@ -28,7 +29,7 @@ class Outline:
 
     async def _plan(self, question: Question, run: Run) -> Plan:
         request = PlanRequest(question=question, length=run.settings.report.length)
-        task = Task("plan", request, Plan, prompt="plan", role="thinking")
+        task = Task("plan", request, Plan, prompt=template("plan"), role="thinking")
         saying = "no usable plan: one section over the whole question"
         plan = await perform_or(run, task, whole(question), saying)
         if plan.sections:

@@ -20,6 +20,7 @@ from leadline.findings import (
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.tasks import Task
+from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import PastSearch, Queries, Query, QueryRequest
 
@@ -58,7 +59,7 @@ class NextQueries:
             gaps=review.priority_gaps if review else (),
             evidence=tuple(best),
         )
-        task = Task("query", request, Queries, prompt="query")
+        task = Task("query", request, Queries, prompt=template("query"))
         reply = await perform_or(run, task, Queries(), "no queries were proposed")
         if reply.queries or done:
             return reply.queries

@@ -9,6 +9,7 @@ from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, TASKS, Findings, Review
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.tasks import Task
+from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.digest import fresh
 from leadline_plugins.tasks import ReviewRequest
@@ -27,7 +28,7 @@ class Reviewing:
             digest=findings[DIGEST],
             evidence=evidence,
         )
-        task = Task("review", request, Review, prompt="review")
+        task = Task("review", request, Review, prompt=template("review"))
         gaps = Review(priority_gaps=request.digest.knowledge_gaps)
         findings[REVIEW] = review = await perform_or(run, task, gaps, "this round was not reviewed")
         if review.is_sufficient:

@@ -11,6 +11,7 @@ from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, Findi
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Section, SectionRequest, Source
 from leadline.tasks import Task
+from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
 
@@ -30,7 +31,7 @@ class Synthesis:
             sources=sources,
             length=run.settings.report.length,
         )
-        task = Task("sort", request, Sorted, prompt="sort")
+        task = Task("sort", request, Sorted, prompt=template("sort"))
         plan = await perform_or(run, task, unsorted(request), "the evidence was not sorted: one synthesis over all")
         if not plan.answers or not any(section.evidence_ids for section in plan.sections):
             raise NoEvidence(plan.reason or "what was found does not answer the question")

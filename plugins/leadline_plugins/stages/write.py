@@ -20,6 +20,7 @@ from leadline.findings import (
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report, Section
 from leadline.tasks import Task
+from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.method import method
 from leadline_plugins.tasks import Composition, WriteRequest
@@ -39,7 +40,7 @@ class Writing:
             length=run.settings.report.length,
         )
         stand = Composition(title=findings[PLAN].title, sections=sections)
-        task = Task("write", request, Composition, prompt="write", role="thinking")
+        task = Task("write", request, Composition, prompt=template("write"), role="thinking")
         found, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
         composed = await perform_or(run, task, stand, "summary and conclusion were not written: the sections stand")
         report = Report(
