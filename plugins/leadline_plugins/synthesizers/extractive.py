@@ -1,37 +1,63 @@
-"""The extractive synthesizer: sections of verbatim quotes, each with its citation."""
+"""The extractive synthesizer: a section is its evidence, quoted, each quote with its citation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
+from leadline.citations import cite
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Section, SectionRequest
-from leadline_plugins.text import length
+from leadline.records import Evidence, Section, SectionRequest
+from leadline_plugins.synthesizers.verbatim import is_block, markdown
+from leadline_plugins.text import content_words, is_cjk, language, length, repeats
 
-_SAME = 0.8
+_MARKER, _CJK_MARKER = 1, 4
+"""Length of a citation: ` [1]` is a word, or up to four characters."""
 
 
 class Extractive:
-    """Sets the evidence of a section as Markdown, in the order given."""
+    """Writes nothing of its own: it sets quotes, in the order of the section's evidence, and repeats none."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        """Return the section with its text: a quote, its citation, and nothing else."""
-        by_id = {evidence.id: evidence for evidence in request.evidence}
-        parts: list[str] = []
-        used: list[str] = []
-        room = request.length or 10**9
-        for id_ in request.section.evidence_ids or tuple(by_id):
-            evidence = by_id[id_]
-            size = length(evidence.quote)
-            if size <= room:
-                parts.append(f"{' '.join(evidence.quote.split())} [@{id_}]")
-                used.append(id_)
-                room -= size
-        return request.section.model_copy(update={"text": "\n\n".join(parts), "evidence_ids": tuple(used)})
+        """Return the section with its text, within the length asked for."""
+        used = list(_within(_ordered(request), request.length, request.language or language(request.question)))
+        text = "\n\n".join(_paragraphs(used))
+        return request.section.model_copy(update={"text": text, "evidence_ids": tuple(item.id for item in used)})
+
+
+def _ordered(request: SectionRequest) -> list[Evidence]:
+    by_id = {item.id: item for item in request.evidence}
+    return [by_id[name] for name in request.section.evidence_ids or by_id if name in by_id]
+
+
+def _within(evidence: Iterable[Evidence], room: int, code: str) -> Iterator[Evidence]:
+    """Yield what fits and says something new; a room of 0 holds everything."""
+    said: list[frozenset[str]] = []
+    left = room or float("inf")
+    for item in evidence:
+        size = length(item.quote, code) + (_CJK_MARKER if is_cjk(code) else _MARKER)
+        words = frozenset(content_words(item.quote))
+        if size <= left and item.quote.strip() and not repeats(words, said):
+            said.append(words)
+            left -= size
+            yield item
+
+
+def _paragraphs(evidence: Sequence[Evidence]) -> list[str]:
+    """Set quotes of one source that follow each other as one paragraph; blocks stand alone."""
+    paragraphs: list[str] = []
+    last = ""
+    for item in evidence:
+        text, alone = markdown(item.quote, cite(item.id)), is_block(item.quote)
+        if item.source_id == last and not alone:
+            paragraphs[-1] += f" {text}"
+        else:
+            paragraphs.append(text)
+        last = "" if alone else item.source_id
+    return paragraphs
 
 
 @hookimpl
 def leadline_synthesizers() -> Iterable[Offer[PluginSettings, Extractive]]:
-    """Offer the writer of quotes."""
-    yield Offer(lambda settings, context: Extractive(), PluginSettings, "Sections of verbatim quotes")
+    """Offer the synthesizer."""
+    yield Offer(lambda settings, context: Extractive(), PluginSettings, "Sections of verbatim quotes, each cited")

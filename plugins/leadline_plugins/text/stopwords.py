@@ -50,7 +50,8 @@ STOPWORDS: dict[str, frozenset[str]] = {
 }
 CJK_STOPWORDS = _set(
     """的 了 是 在 与 與 及 也 都 而 之 其 被 把 这 這 那 哪 谁 誰 何 吗 嗎 呢 么 麼 吧 啊 有 和 为 為 请问
-    請問 什么 什麼 怎么 怎麼 怎样 怎樣 如何 哪里 哪裡 哪个 哪個 哪些 哪年 哪位 多少 是否 为什么 為什麼 为何 為何 何时 何時 几个 幾個
+    請問 什么 什麼 怎么 怎麼 怎样 怎樣 如何 哪里 哪裡 哪个
+    哪個 哪些 哪年 哪位 多少 是否 为什么 為什麼 为何 為何 何时 何時 几个 幾個
     一个 一個 这个 這個 那个 那個 何年 何人 何処"""
 )
 """Words of Chinese and Japanese that ask or join; hiragana is left out by its script."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from leadline.contracts import Context, TaskProvider
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline_plugins.ai.embedded.provider import Embedded
+
+
+def _make(settings: PluginSettings, context: Context) -> TaskProvider:
+    from leadline_plugins.ai.embedded.provider import Embedded
+
+    return Embedded()
 
 
 @hookimpl
-def leadline_ai_providers() -> Iterable[Offer[PluginSettings, Embedded]]:
+def leadline_ai_providers() -> Iterable[Offer[PluginSettings, TaskProvider]]:
     """Offer the provider that needs no key, no network and no model."""
-    yield Offer(
-        lambda settings, context: Embedded(),
-        PluginSettings,
-        "Research tasks by algorithm, every sentence a quote",
-    )
+    yield Offer(_make, PluginSettings, "Research by algorithm: no key, no model, every sentence a quote")

@@ -1,0 +1,39 @@
+"""Verbatim: a quote as Markdown that shows it as it stands in the source.
+
+What Markdown would take for markup is escaped; code spans stay code, since they show their content as it is. A list
+item, a block quotation and fenced code keep their mark and stand as blocks of their own.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(?:[^`\n]|(?<!`)`(?!`)(?=[^`]*\1))+?(?<!`)\1(?!`)")
+_MARKUP = re.compile(r"[\\`*\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|!(?=\[)|^#(?=#{0,5}\s)")
+"""Underscores inside a word are no markup; neither is an ampersand that begins no entity."""
+_BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|>)\s+(?=\S)")
+_FENCED = re.compile(r"(`{3,}|~{3,})[^\n]*\n.*\n\s*\1\s*", re.DOTALL)
+
+
+def is_block(quote: str) -> bool:
+    """Return whether a quote is a block in Markdown: a list item, a block quotation, fenced code."""
+    return bool(_BLOCK.match(quote.lstrip()) or _FENCED.fullmatch(quote.strip()))
+
+
+def markdown(quote: str, citation: str) -> str:
+    """Return a quote and its citation as Markdown."""
+    quote = quote.strip()
+    if _FENCED.fullmatch(quote):
+        return f"{quote}\n{citation}"
+    text = " ".join(quote.split())
+    mark = found.group() if (found := _BLOCK.match(text)) else ""
+    return f"{mark}{_escaped(text[len(mark) :])} {citation}"
+
+
+def _escaped(text: str) -> str:
+    parts: list[str] = []
+    end = 0
+    for code in _CODE.finditer(text):
+        parts += [_MARKUP.sub(r"\\\g<0>", text[end : code.start()]), code.group()]
+        end = code.end()
+    return "".join([*parts, _MARKUP.sub(r"\\\g<0>", text[end:])])
