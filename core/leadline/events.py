@@ -87,34 +87,43 @@ class _Watcher:
         self.name = name
         self._observer = observer
         self._report = report
-        self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[Event | asyncio.Future[None]] = asyncio.Queue()
         self._failures = 0
         self._task: asyncio.Task[None] | None = None
 
-    def put(self, event: Event | None) -> None:
-        if self._failures >= FAILURES:
-            return
-        self._queue.put_nowait(event)
-        self._task = self._task or asyncio.create_task(self._watch(), name=f"observer {self.name}")
+    def put(self, item: Event | asyncio.Future[None]) -> None:
+        if self._failures < FAILURES:
+            self._queue.put_nowait(item)
+            self._task = self._task or asyncio.create_task(self._watch(), name=f"observer {self.name}")
 
-    async def _watch(self) -> None:
-        while self._failures < FAILURES and (event := await self._queue.get()):
-            try:
-                await self._observer.observe(event)
-            except Exception as error:  # noqa: BLE001 - an observer cannot break a run, whatever it raises
-                self._failures += 1
-                self._report(self.name, self._failures, error)
-
-    async def end(self, grace: float) -> bool:
-        """Take in what is queued; returns whether that was done within the grace (seconds)."""
+    async def in_time(self, grace: float) -> bool:
+        """Wait until what is queued is taken in; returns whether that was done within the grace (seconds)."""
         if self._task is None:
             return True
-        self.put(None)
-        _, late = await asyncio.wait({self._task}, timeout=grace)
-        if late:
+        mark: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.put(mark)
+        done, _ = await asyncio.wait({mark, self._task}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+
+    async def stop(self, grace: float) -> None:
+        if self._task:
             self._task.cancel()
             await asyncio.wait({self._task}, timeout=grace)
-        return not late
+
+    async def _watch(self) -> None:
+        while self._failures < FAILURES:
+            item = await self._queue.get()
+            if isinstance(item, asyncio.Future):
+                item.set_result(None)
+            else:
+                await self._show(item)
+
+    async def _show(self, event: Event) -> None:
+        try:
+            await self._observer.observe(event)
+        except Exception as error:  # noqa: BLE001 - an observer cannot break a run, whatever it raises
+            self._failures += 1
+            self._report(self.name, self._failures, error)
 
 
 class Bus:
@@ -162,6 +171,8 @@ class Bus:
         """Return a stream of the events from now on."""
         subscription = Subscription(self._drop)
         self._subscriptions.append(subscription)
+        if self._closed:
+            subscription.close()
         return subscription
 
     async def close(self, grace: float = 5.0) -> tuple[str, ...]:
@@ -178,14 +189,15 @@ class Bus:
             text = f"observers that did not take in all events within {grace:g} s: {names}"
             log.warning(text)
             self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
+            await self._late([watcher for watcher in self._watchers if watcher not in slow], grace)
         self._closed = True
         for subscription in self._subscriptions:
             subscription.put(None)
-        await self._late([watcher for watcher in self._watchers if watcher not in slow], grace)
+        await asyncio.gather(*(watcher.stop(grace) for watcher in self._watchers))
         return tuple(watcher.name for watcher in slow)
 
     async def _late(self, watchers: list[_Watcher], grace: float) -> list[_Watcher]:
-        in_time = await asyncio.gather(*(watcher.end(grace) for watcher in watchers))
+        in_time = await asyncio.gather(*(watcher.in_time(grace) for watcher in watchers))
         return [watcher for watcher, well in zip(watchers, in_time, strict=True) if not well]
 
     def _emit(self, kind: str, data: Mapping[str, Any], span_id: str, parent_id: str | None) -> None:

@@ -1,0 +1,143 @@
+"""Budgets: leased before, settled after, a part kept for the report."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from leadline.budget import Budget, Limits, Need, used_by
+from leadline.errors import Refused
+from leadline.records import Usage
+
+CALL = Need(model_calls=1, tokens=10)
+
+
+def leases(budget: Budget, need: Need) -> int:
+    """Return how many leases of this need the budget gives."""
+    given = 0
+    while given < 1000:
+        try:
+            budget.lease(need)
+        except Refused:
+            return given
+        given += 1
+    return given
+
+
+@pytest.mark.parametrize(
+    ("limits", "given"),
+    [
+        (Limits(model_calls=20), 20),
+        (Limits(tokens=95), 9),
+        (Limits(money=0.10), 5),
+        (Limits(model_calls=0), 0),
+        (Limits(queries=0), 1000),
+        (Limits(), 1000),
+    ],
+)
+def test_the_tightest_limit_holds(limits: Limits, given: int) -> None:
+    assert leases(Budget(limits, reserve=0), Need(model_calls=1, tokens=10, money=Decimal("0.02"))) == given
+
+
+def test_a_refusal_says_which_budget_and_how_to_raise_it() -> None:
+    budget = Budget(Limits(model_calls=20), reserve=0.15)
+    assert leases(budget, CALL) == 17
+    with pytest.raises(
+        Refused, match=r"model calls is spent: 17 of 20 taken, 3 kept for the report, 1 more wanted; raise"
+    ):
+        budget.lease(CALL)
+
+
+def test_settling_gives_back_what_was_not_used() -> None:
+    budget = Budget(Limits(tokens=100), reserve=0)
+    budget.settle(budget.lease(Need(tokens=100)), Need(tokens=30))
+    assert budget.spent()["tokens"] == 30
+    assert leases(budget, Need(tokens=35)) == 2
+
+
+def test_once_over_the_limit_no_model_is_called() -> None:
+    budget = Budget(Limits(tokens=100), reserve=0)
+    budget.settle(budget.lease(CALL), Need(model_calls=1, tokens=150))
+    with pytest.raises(Refused, match="tokens is spent: 150 of 100"):
+        budget.lease(Need(model_calls=1))
+    budget.lease(Need(queries=1))
+
+
+def test_queries_have_no_reserve() -> None:
+    assert leases(Budget(Limits(queries=20), reserve=0.5), Need(queries=1)) == 20
+
+
+def test_a_small_limit_keeps_nothing_back() -> None:
+    assert leases(Budget(Limits(model_calls=1), reserve=0.15), CALL) == 1
+
+
+def test_closing_stages_see_their_reserve_and_others_do_not() -> None:
+    budget = Budget(Limits(model_calls=100), reserve=0.2, closing_stages=("synthesize", "write"))
+    assert leases(budget, CALL) == 80
+    with budget.closing("synthesize"):
+        assert budget.reserved
+        assert leases(budget, CALL) == 10
+    assert not budget.reserved
+    with budget.closing("write"):
+        assert leases(budget, CALL) == 10
+
+
+def test_what_a_closing_stage_leaves_is_everybodys() -> None:
+    budget = Budget(Limits(model_calls=100), reserve=0.2, closing_stages=("synthesize", "write"))
+    with budget.closing("synthesize"):
+        pass
+    assert leases(budget, CALL) == 90
+
+
+def test_time_runs_by_the_clock_and_has_a_reserve() -> None:
+    now = 100.0
+    budget = Budget(Limits(seconds=10), reserve=0.2, clock=lambda: now)
+    now = 107.0
+    assert budget.time_left() == pytest.approx(1)
+    with budget.closing("write"):
+        assert budget.time_left() == pytest.approx(3)
+    assert Budget(Limits()).time_left() is None
+
+
+def test_earlier_sessions_count() -> None:
+    budget = Budget(Limits(model_calls=5), reserve=0)
+    budget.restore(Need(model_calls=3))
+    assert leases(budget, CALL) == 2
+
+
+def test_shares_go_by_the_order_of_the_items_and_not_of_arrival() -> None:
+    budget = Budget(Limits(model_calls=7), reserve=0)
+    shares = budget.share(3)
+    given = []
+    for share in reversed(shares):
+        with share:
+            given.append(leases(budget, CALL))
+    assert given == [2, 2, 3]
+
+
+def test_without_a_limit_shares_are_endless() -> None:
+    budget = Budget(Limits(tokens=10**9))
+    with budget.share(2)[0]:
+        assert leases(budget, CALL) == 1000
+
+
+@pytest.mark.parametrize(
+    ("usage", "ended", "counted"),
+    [
+        (None, "reply", Need(1, 50, 0, Decimal("0.5"))),
+        (None, "error", Need(1)),
+        (None, "cut", Need(1, 50, 0, Decimal("0.5"))),
+        (Usage(input_tokens=10, output_tokens=5), "reply", Need(1, 15, 0, Decimal("0.5"))),
+        (Usage(input_tokens=10, cost=Decimal("0.1")), "reply", Need(1, 10, 0, Decimal("0.1"))),
+        (Usage(input_tokens=10, cost=Decimal("0.1")), "cut", Need(1, 50, 0, Decimal("0.5"))),
+        (Usage(input_tokens=90), "cut", Need(1, 90, 0, Decimal("0.5"))),
+    ],
+)
+def test_what_a_call_counts_for(usage: Usage | None, ended: Any, counted: Need) -> None:
+    assert used_by(Need(1, 50, 0, Decimal("0.5")), usage, ended=ended) == counted
+
+
+def test_needs_travel_as_json() -> None:
+    need = Need(1, 2, 3, Decimal("0.04"))
+    assert Need.load(need.dump()) == need
+    assert Need.load({}) == Need()

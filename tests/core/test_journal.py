@@ -1,0 +1,228 @@
+"""The journal: rows, notes, sessions, the ledger, forgetting."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline.budget import Need
+from leadline.errors import JournalBusy, JournalError
+from leadline.journal import Journal, Row
+from leadline.records import Usage
+from leadline.storage import Mode
+
+ROW = Row(key="k", kind="search", provider="fake", outcome="reply")
+
+
+@asynccontextmanager
+async def journal(folder: Path, mode: Mode = "write", status: str = "complete") -> AsyncIterator[Journal]:
+    opened = await Journal.open(folder / "journal.sqlite", mode=mode)
+    try:
+        yield opened
+    finally:
+        await opened.close(status)
+
+
+async def keep(opened: Journal, key: str, outcome: Any = "reply", body: bytes = b"{}", **more: Any) -> Row:
+    return await opened.keep(
+        ROW.model_copy(update={"key": key, "outcome": outcome, **more}), body, {"q": key}
+    )
+
+
+async def test_rows_and_what_was_asked_are_kept(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        kept = await keep(opened, "a", body=b'{"x": 1}', usage=Usage(input_tokens=3), seconds=0.5)
+    async with journal(tmp_path) as opened:
+        assert await opened.get("a") == (kept, b'{"x": 1}')
+        assert await opened.request(kept) == {"q": "a"}
+        assert await opened.get("b") is None
+        assert opened.keys() == {"a"}
+        assert opened.damaged == []
+
+
+async def test_notes_are_kept(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        await opened.set_meta("settings", {"a": ["鉛", 1, None]})
+    async with journal(tmp_path, "read") as opened:
+        assert await opened.get_meta("settings") == {"a": ["鉛", 1, None]}
+        assert await opened.get_meta("other") is None
+
+
+async def test_sessions_are_told(tmp_path: Path) -> None:
+    for status in ("failed", "", "complete"):
+        async with journal(tmp_path, status=status):
+            pass
+    async with journal(tmp_path, "read") as opened:
+        sessions = opened.sessions()
+    assert [(one.id, one.status, one.ended is not None) for one in sessions] == [
+        (1, "failed", True),
+        (2, "", False),
+        (3, "complete", True),
+    ]
+
+
+async def test_reading_changes_nothing(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        await keep(opened, "a")
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+    async with journal(tmp_path, "read") as opened:
+        assert await opened.get("a")
+        assert opened.readonly
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+
+
+async def test_a_run_at_work_can_be_read(tmp_path: Path) -> None:
+    async with journal(tmp_path) as writing:
+        await keep(writing, "a")
+        async with journal(tmp_path, "read") as reading:
+            assert reading.keys() == {"a"}
+        await keep(writing, "b")
+        async with journal(tmp_path, "read") as reading:
+            assert reading.keys() == {"a", "b"}
+
+
+async def test_no_journal_is_said(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"no journal at .*; `leadline runs list` shows the runs"):
+        await Journal.open(tmp_path / "journal.sqlite", mode="read")
+
+
+async def test_the_ledger_counts_a_call_that_never_settled_at_its_lease(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        first = opened.lease(Need(model_calls=1, tokens=100))
+        opened.lease(Need(model_calls=1, tokens=50))
+        opened.settle(first, Need(model_calls=1, tokens=7))
+    async with journal(tmp_path) as opened:
+        assert opened.spent() == Need(model_calls=2, tokens=57)
+        opened.lease(Need(tokens=1))
+    async with journal(tmp_path, "read") as opened:
+        assert opened.spent() == Need(model_calls=2, tokens=58)
+
+
+# --- forgetting and drift ------------------------------------------------------------------------------------------
+
+
+async def test_failures_that_escaped_are_forgotten_by_the_next_session(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        await keep(opened, "reply")
+        await keep(opened, "lived-through", "failure")
+        await keep(opened, "escaped", "failure")
+        await keep(opened, "below", "failure", parent="escaped")
+        await keep(opened, "below-reply", parent="escaped")
+        await opened.mark_escaped(["escaped", "reply"])
+    async with journal(tmp_path, "read") as opened:
+        assert {"escaped", "below"} <= opened.keys()
+    for _ in range(2):
+        async with journal(tmp_path) as opened:
+            assert opened.keys() == {"reply", "lived-through", "below-reply"}
+
+
+async def test_all_failures_and_refusals_can_be_forgotten(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        for outcome in ("reply", "failure", "refusal"):
+            await keep(opened, outcome, outcome)
+        assert await opened.forget() == 2
+        assert opened.keys() == {"reply"}
+    async with journal(tmp_path, "read") as opened:
+        assert opened.keys() == {"reply"}
+
+
+async def test_orphans_are_rows_of_earlier_sessions_that_nobody_asked_for(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        for key in ("asked", "orphan"):
+            await keep(opened, key)
+        await keep(opened, "below", parent="asked")
+        assert opened.orphans() == []
+    async with journal(tmp_path) as opened:
+        await opened.get("asked")
+        await keep(opened, "new")
+        assert [row.key for row in opened.orphans()] == ["orphan"]
+
+
+# --- one process at a time -----------------------------------------------------------------------------------------
+
+HOLD = """
+import asyncio, sys
+from pathlib import Path
+from leadline.journal import Journal
+async def main():
+    journal = await Journal.open(Path(sys.argv[1]))
+    print("open", flush=True)
+    sys.stdin.readline()
+    await journal.close()
+asyncio.run(main())
+"""
+
+
+async def test_a_second_process_is_told_who_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    env = {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"open\n"
+        with pytest.raises(JournalBusy, match=rf"another process \(id {other.pid}\) is at the run in"):
+            await Journal.open(path)
+        async with journal(tmp_path, "read"):
+            pass  # to look is allowed
+        other.kill()
+    async with journal(tmp_path) as opened:
+        assert opened.session == 2
+
+
+async def test_two_runs_of_one_process_exclude_each_other(tmp_path: Path) -> None:
+    async with journal(tmp_path):
+        with pytest.raises(JournalBusy):
+            await Journal.open(tmp_path / "journal.sqlite")
+    async with journal(tmp_path):
+        pass
+
+
+async def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
+    async with journal(tmp_path):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if not child:
+            os.read(reading, 1)  # outlives the owner's session
+            os._exit(0)
+    try:
+        async with journal(tmp_path) as opened:
+            assert opened.session == 2
+    finally:
+        os.write(writing, b"x")
+        os.waitpid(child, 0)
+        os.close(reading)
+        os.close(writing)
+
+
+# --- what other versions wrote -------------------------------------------------------------------------------------
+
+
+async def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
+    async with journal(tmp_path):
+        pass
+    with sqlite3.connect(tmp_path / "journal.sqlite") as db:
+        db.execute("pragma user_version=99")
+    db.close()
+    with pytest.raises(JournalError, match=r"written by a newer Leadline \(layout 99\); update leadline"):
+        await Journal.open(tmp_path / "journal.sqlite")
+
+
+async def test_the_layout_is_as_documented(tmp_path: Path) -> None:
+    """Two tables that any SQLite shell reads: entries (JSON with a mark) and blobs (zlib, by digest)."""
+    async with journal(tmp_path) as opened:
+        row = await keep(opened, "a", body=b'{"text": "lead"}')
+    db = sqlite3.connect(tmp_path / "journal.sqlite")
+    kind = db.execute(
+        "select json_extract(value, '$.kind') from entries where space = 'call' and name = 'a'"
+    ).fetchone()
+    body = db.execute("select data from blobs where digest = ?", (row.body,)).fetchone()
+    db.close()
+    assert kind == ("search",)
+    assert zlib.decompress(body[0]) == b'{"text": "lead"}'
