@@ -111,9 +111,7 @@ class Engine:
         stage = await self.host.made(step)
         with self.host.inside(step):
             await stage.run(view, self.run)
-        for key, value in view.patch.items():
-            await self._merge(key, value)
-        await self._finished(step, view.patch)
+        await self._finished(step, {key: await self._merge(key, value) for key, value in view.patch.items()})
         return view.loop_ended is not None
 
     async def _run_maps(self, group: list[Step]) -> None:
@@ -133,19 +131,19 @@ class Engine:
     async def _merge_level(self, level: _Level) -> None:
         outputs = level.in_order()
         patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in level.step.writes}
-        for key, items in patch.items():
-            await self._merge(key, items)
-        await self._finished(level.step, patch)
+        await self._finished(level.step, {key: await self._merge(key, items) for key, items in patch.items()})
 
-    async def _merge(self, key: Key[Any], value: Any) -> None:
+    async def _merge(self, key: Key[Any], value: Any) -> int:
+        """Merge a finding; return by how many items a key that grows has grown."""
+        before = len(self.board.get(key)) if key.grows else 0
         self.board.put(key, value)
         if key.file:
             await self.host.keep(key, self.board.get(key))
+        return len(self.board.get(key)) - before if key.grows else 0
 
-    async def _finished(self, step: Step, patch: dict[Key[Any], Any]) -> None:
-        data: dict[str, Any] = {"round": self.rounds}
-        data |= {key.name: len(value) for key, value in patch.items() if key.grows}
-        await self.host.progress(step.name, "finished", data)
+    async def _finished(self, step: Step, new: dict[Key[Any], int]) -> None:
+        counts = {key.name: count for key, count in new.items() if key.grows}
+        await self.host.progress(step.name, "finished", {"round": self.rounds, **counts})
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
