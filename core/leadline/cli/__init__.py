@@ -1,0 +1,59 @@
+"""The command line: a thin skin over `leadline.Client`, a module a command.
+
+Everything is imported where it is used: `leadline --help` needs neither pydantic nor asyncio.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from leadline.errors import LeadlineError
+
+INTERRUPTED = 130
+"""The exit code of what was stopped from outside."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    from leadline.cli.out import finish, prepare, say
+
+    prepare()
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except LeadlineError as error:
+        say(f"leadline: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        say("leadline: interrupted")
+        return INTERRUPTED
+    except SystemExit as done:  # argparse, after --help and --version
+        return int(done.code or 0)
+    except Exception as error:  # noqa: BLE001 - whatever else it is, it is ours to mend, and told in one line
+        return _bug(error)
+    finally:
+        finish()
+
+
+def _run(argv: Sequence[str]) -> int:
+    from importlib import import_module
+
+    from leadline.cli.parser import parse
+
+    args = parse(argv)
+    code: int = getattr(import_module(f"leadline.cli.{args.module}"), args.function)(args)
+    return code
+
+
+def _bug(error: Exception) -> int:
+    from leadline.cli.out import say
+
+    if os.environ.get("LEADLINE_DEBUG"):
+        import traceback
+
+        say(traceback.format_exc().rstrip())
+    else:
+        say(f"leadline: {type(error).__name__}: {error}")
+        say("This is a bug; rerun with LEADLINE_DEBUG=1 for the traceback.")
+    return 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from leadline.printable import one_line
 from leadline.records import Event
-from leadline_plugins.observers.standing import Standing, given, line
+from leadline_plugins.observers.standing import IN_ROUNDS, Standing, given
 
 
 class Lines:
@@ -13,6 +14,7 @@ class Lines:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        self._read = True
         self._standing = Standing()
         self._began: float = 0.0
 
@@ -28,9 +30,9 @@ class Lines:
             case "progress" if data["status"] != "started":
                 self._write(f"{now - self._began:6.1f} s  {_step(event)}")
             case "notice":
-                self._write(f"note: {line(data['message'])}")
+                self._write(f"note: {one_line(data['message'])}")
             case "error":
-                self._write(f"error: {line(data['message'])}")
+                self._write(f"error: {one_line(data['message'])}")
             case "run.finished":
                 self._write(", ".join([self._standing.status, *self._standing.totals(), f"{now - self._began:.1f} s"]))
 
@@ -38,13 +40,18 @@ class Lines:
         """Nothing is held."""
 
     def _write(self, text: str) -> None:
-        print(text, file=self._out, flush=True)
+        if not self._read:
+            return
+        try:
+            print(text, file=self._out, flush=True)
+        except BrokenPipeError:
+            self._read = False  # `2>&1 | head`: nobody reads on
 
 
 def _step(event: Event) -> str:
     """Return a step that is through, in words: `search (round 1): 5 searches`."""
     data = event.data["data"]
     assert isinstance(data, dict)
-    number = f" (round {data['round']})" if data.get("round") and given(data) else ""
-    told = f"not done: {line(data.get('reason', ''))}" if event.data["status"] == "failed" else given(data)
+    number = f" (round {data['round']})" if any(key in data for key in IN_ROUNDS) else ""
+    told = f"not done: {one_line(data.get('reason', ''))}" if event.data["status"] == "failed" else given(data)
     return f"{event.data['step']}{number}" + (f": {told}" if told else "")

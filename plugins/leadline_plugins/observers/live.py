@@ -9,8 +9,9 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from leadline.printable import one_line
 from leadline.records import Event
-from leadline_plugins.observers.standing import Standing, line
+from leadline_plugins.observers.standing import Standing
 
 _MARKS = {"finished": ("✓", "green"), "failed": ("✗", "yellow"), "pending": ("·", "bright_black")}
 _ENDS = {"complete": ("✓", "green"), "partial": ("◐", "yellow"), "failed": ("✗", "red")}
@@ -76,7 +77,7 @@ class LiveView:
         self._live.start()
 
     def _say(self, word: str, style: str, event: Event) -> None:
-        self._console.print(Text.assemble((f"{word}: ", style), line(event.data["message"])))
+        self._console.print(Text.assemble((f"{word}: ", style), one_line(event.data["message"])))
 
     def _finish(self) -> None:
         self._live.stop()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from leadline.printable import one_line
 from leadline.records import Event
 
 _WORDS = {
@@ -19,6 +19,8 @@ _WORDS = {
     "sections": ("section", "sections"),
 }
 """What a stage gave, by the name of the finding."""
+IN_ROUNDS = ("tasks", "found", "sources", "evidence")
+"""What is given once a round."""
 
 
 @dataclass
@@ -42,18 +44,18 @@ class Standing:
         data = event.data
         match event.kind:
             case "run.started":
-                self.question = line(data["question"])
-                self.choices = tuple(map(line, _listed(data["choices"])))
+                self.question = one_line(data["question"])
+                self.choices = tuple(map(one_line, _listed(data["choices"])))
                 self.steps = dict.fromkeys(map(str, _listed(data.get("steps"))), "pending")
             case "progress":
                 self._progress(str(data["step"]), str(data["status"]), data["data"])
             case "source":
                 self._urls.add(str(data["url"]))
-                self.source = line(data.get("title") or data["url"])
+                self.source = one_line(data.get("title") or data["url"])
             case "usage":
                 self.spent = _table(data["spent"])
             case "run.finished":
-                self.status, self.reason = str(data["status"]), line(data["reason"])
+                self.status, self.reason = str(data["status"]), one_line(data["reason"])
 
     def _progress(self, step: str, status: str, data: Any) -> None:
         self.steps[step] = status
@@ -90,11 +92,6 @@ def given(data: Any) -> str:
 def plural(count: int, one: str, many: str) -> str:
     """Return a count with its noun."""
     return f"{count:,} {one if count == 1 else many}"
-
-
-def line(text: Any) -> str:
-    """Return foreign text on one line, without what would steer the terminal."""
-    return " ".join("".join(" " if unicodedata.category(char)[0] == "C" else char for char in str(text)).split())
 
 
 def _listed(value: Any) -> list[Any]:

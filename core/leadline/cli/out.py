@@ -1,0 +1,97 @@
+"""What the command line prints: results to standard output, everything else to standard error.
+
+A reader that goes away (`| head -1`) ends neither the run nor its exit code.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from leadline.printable import one_line, printable
+
+
+def prepare() -> None:
+    """Let any text be printed and read: what the terminal's encoding lacks comes as `?`."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def write(text: str) -> None:
+    """Print to standard output."""
+    _put(sys.stdout, text)
+
+
+def say(text: str) -> None:
+    """Print to standard error."""
+    _put(sys.stderr, text)
+
+
+def write_json(data: Any) -> None:
+    """Print as JSON, for programs."""
+    write(json.dumps(data, ensure_ascii=False, indent=1, default=str))
+
+
+def finish() -> None:
+    """Flush; what a reader that has gone would not take must not be tried again at the interpreter's end."""
+    for stream in (sys.stdout, sys.stderr):
+        _flush(stream)
+
+
+def _put(stream: TextIO, text: str) -> None:
+    try:
+        print(printable(text), file=stream)
+    except BrokenPipeError:
+        _silence(stream)
+    _flush(stream)
+
+
+def _flush(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream)
+
+
+def _silence(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+# --- in columns ------------------------------------------------------------------------------------------------------
+
+
+def table(rows: Iterable[Sequence[object]], headers: Sequence[str] = ()) -> str:
+    """Return rows in columns; on a terminal the last column is cut at its edge, elsewhere it stays whole."""
+    from rich.cells import cell_len, set_cell_size
+
+    lines = [[one_line(cell) for cell in row] for row in ([headers, *rows] if headers else rows)]
+    if not lines:
+        return ""
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    left = sum(widths[:-1]) + 2 * len(widths[:-1])
+    room = max(20, columns() - left) if sys.stdout.isatty() else None
+    return "\n".join(
+        "".join(set_cell_size(cell, width + 2) for cell, width in zip(line, widths[:-1], strict=False))
+        + (cut(line[-1], room) if room else line[-1])
+        for line in lines
+    )
+
+
+def cut(text: str, cells: int) -> str:
+    """Return the text in at most so many cells, `…` at its end where something is missing."""
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= cells else set_cell_size(text, cells - 1).rstrip() + "…"
+
+
+def columns() -> int:
+    """Return the width of the terminal, in cells."""
+    return shutil.get_terminal_size().columns

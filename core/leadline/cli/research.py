@@ -1,0 +1,37 @@
+"""`leadline research`: a question in, a report out."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from functools import partial
+
+from leadline.api import LONGEST_QUESTION, checked_question
+from leadline.cli.common import client_of, pairs
+from leadline.cli.outcome import show
+from leadline.cli.running import through
+from leadline.errors import UsageError
+from leadline.session import Result
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer the question and print the outcome."""
+    question = question_of(args.question)
+    if question is None:
+        raise UsageError('ask something: leadline research "How does …?" --docs FOLDER')
+    result = asyncio.run(_research(args, checked_question(question), pairs(args.tag, "--tag")))
+    show(result, as_json=args.json)
+    return result.exit_code
+
+
+async def _research(args: argparse.Namespace, question: str, tags: dict[str, str]) -> Result:
+    async with client_of(args) as client:
+        return await through(client, partial(client.start, question, tags=tags), args)
+
+
+def question_of(words: list[str]) -> str | None:
+    """Return the question on the command line, or with `-` on standard input; None where there is none."""
+    if words == ["-"]:
+        return sys.stdin.read(LONGEST_QUESTION + 1)
+    return " ".join(words) if words else None
