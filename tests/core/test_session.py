@@ -217,7 +217,7 @@ async def test_an_unclear_question_is_asked_back_or_ends_with_2(tmp_path: Path) 
 
     async def answer(message: str, schema: Json) -> Answer:
         asked.append(message)
-        return Answer(action="accept", content={"answer": "the depth of the harbour at each sounding"})
+        return Answer(action="accept", content={"answer": QUESTION_TEXT})
 
     async with client(tmp_path, clarify__mode="ask") as runs:
         nobody = await runs.research("What about them?")
@@ -225,7 +225,7 @@ async def test_an_unclear_question_is_asked_back_or_ends_with_2(tmp_path: Path) 
         somebody = await runs.research("How about it", asker=answer)
     assert somebody.status == "complete"
     assert "it holds vague terms" in asked[0]
-    assert "the depth of the harbour" in json.loads((somebody.folder / "clarify.json").read_text())["text"]
+    assert QUESTION_TEXT in json.loads((somebody.folder / "clarify.json").read_text())["text"]
 
 
 @pytest.mark.parametrize("question", ["", " \n\t", "x" * 1_000_000])

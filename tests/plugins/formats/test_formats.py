@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from leadline.citations import number
+from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline.settings_model import Settings
+from leadline.testing.context import FakeCall
+from leadline_plugins.formats.json import Json
+from leadline_plugins.formats.markdown import Markdown
+
+
+def source(name: str, title: str = "") -> Source:
+    text = f"The {name} is deep. It is wide."
+    return Source(
+        id=name, hit=Hit(url=f"https://example.org/{name}", title=title or name), document=Document(text=text)
+    )
+
+
+def evidence(name: str, of: str) -> Evidence:
+    quote = f"The {of} is deep."
+    return Evidence(id=name, source_id=of, quote=quote, span=(0, len(quote)), claim=quote)
+
+
+def report(text: str, **changes: Any) -> Report:
+    whole = Report(
+        title="How deep?",
+        language="en",
+        sections=(Section(id="1", title="Depth", text=text),),
+        sources=(source("bay"), source("lake", "The lake\nof old"), source("sea")),
+        evidence=(evidence("e1", "sea"), evidence("e2", "bay"), evidence("e3", "sea")),
+    )
+    return whole.model_copy(update=changes)
+
+
+class Run:
+    def __init__(self, **settings: Any) -> None:
+        self.settings = Settings.model_validate({"report": settings})
+
+
+async def rendered(given: Report, **settings: Any) -> dict[str, str]:
+    call = FakeCall()
+    call.run = Run(**settings)
+    files = (await Markdown().format(given, call)).files
+    return {file.name: file.data.decode() for file in files}
+
+
+async def test_sources_are_numbered_by_their_first_citation() -> None:
+    text = (await rendered(report("Deep. [@e1] Wide. [@e2][@e3]\n\nDeep again [@e3].")))["report.md"]
+    assert "Deep. [1] Wide. [2][1]\n\nDeep again [1]." in text
+    cited, additional = text.split("## Additional Sources (Not Cited)")
+    listed = cited.split("## Cited Sources (Used in Report)")[1]
+    assert listed.index("[1] sea - <https://example.org/sea>") < listed.index("[2] bay - <https://example.org/bay>")
+    assert "[3] The lake of old - <https://example.org/lake>" in additional
+    assert "- Cited: 2 of 3 sources (67%)" in additional
+
+
+async def test_a_marker_that_points_nowhere_does_not_survive() -> None:
+    text = (await rendered(report("Deep [@e1][@gone]. Wide [@gone].")))["report.md"]
+    assert "Deep [1]. Wide." in text
+    assert "gone" not in text
+
+
+async def test_the_lists_are_left_out_or_stand_in_a_file_of_their_own() -> None:
+    assert "Sources" not in (await rendered(report("Deep [@e1]."), references=False))["report.md"]
+    files = await rendered(report("Deep [@e1]."), resource_file=True)
+    assert "Sources" not in files["report.md"]
+    assert files["references.md"].startswith("## Cited Sources (Used in Report)")
+
+
+async def test_the_method_tells_what_failed_in_the_language_of_the_report() -> None:
+    method = {
+        "queries": ["a", "b"],
+        "rounds": 2,
+        "engines": ["web"],
+        "hits": 7,
+        "sources_read": 3,
+        "failed_searches": [{"query": "b", "reason": "HTTP 503"}],
+        "unread": [{"url": "https://example.org/x", "reason": "HTTP 404"}],
+        "assumptions": [],
+    }
+    english = (await rendered(report("Deep [@e1].", metadata={"method": method})))["report.md"]
+    assert "2 round(s) of search with 2 queries on web gave 7 results, of which 3 sources were read." in english
+    assert "1 search(es) failed: b (HTTP 503)." in english
+    assert "could not be read: https://example.org/x (HTTP 404)." in english
+    chinese = (await rendered(report("Deep [@e1].", metadata={"method": method}, language="zh")))["report.md"]
+    assert "## 研究方法" in chinese
+    assert "1 次检索失败：b（HTTP 503）" in chinese.replace(" (", "（").replace(")", "）")
+
+
+async def test_json_is_the_whole_report() -> None:
+    given = report("Deep [@e1].")
+    (file,) = (await Json().format(given, FakeCall())).files
+    assert Report.model_validate(json.loads(file.data)) == given
+
+
+def test_numbering_ignores_evidence_whose_source_is_gone() -> None:
+    numbered = number(report("Deep [@e1].", sources=(source("bay"),)))
+    assert numbered.cited == ()
+    assert numbered.render("Deep [@e1].") == "Deep."

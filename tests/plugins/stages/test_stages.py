@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from leadline.findings import SearchTask
+from leadline.records import Document, Hit, Source
+from leadline.settings_model import Clarify
+from leadline_plugins.stages.clarify import unclear
+from leadline_plugins.stages.extract import borne, evidence_id, find
+from leadline_plugins.stages.fetch import by_rank, helping, source_id
+from leadline_plugins.stages.query import fresh, priority
+from leadline_plugins.tasks import Learning, Query
+
+TEXT = "The bay is deep.\nIt was  sounded\nin 1831."
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [("HIGH", "high"), (1, "high"), ("2", "high"), (3, "medium"), (4, "low"), ("low", "low"), ("?", "medium")],
+)
+def test_priorities_are_read_as_words_or_numbers(said: str | int, means: str) -> None:
+    assert priority(said) == means
+
+
+def test_queries_are_new_numbered_and_high_priority_first() -> None:
+    done = (SearchTask(id="q1.1", query="Depth of the bay"),)
+    proposed = (
+        Query(query="depth  of the BAY"),
+        Query(query="who sounded it", priority="low"),
+        Query(query=" ", priority=1),
+        Query(query="sounding 1831", priority=1),
+        Query(query="one too many", priority=1),
+    )
+    tasks = fresh(proposed, done, 2)
+    assert [(task.id, task.query, task.priority, task.round) for task in tasks] == [
+        ("q2.1", "sounding 1831", "high", 2),
+        ("q2.2", "who sounded it", "low", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("quote", "start", "span"),
+    [
+        ("It was  sounded", 17, (17, 32)),
+        ("It was  sounded", 3, (17, 32)),
+        ("It was sounded in 1831.", -1, (17, 41)),
+        ("It was never sounded", -1, None),
+        ("", -1, None),
+        ("  ", 5, None),
+    ],
+)
+def test_a_quote_is_found_where_it_stands_white_space_aside(
+    quote: str, start: int, span: tuple[int, int] | None
+) -> None:
+    assert find(quote, TEXT, start) == span
+
+
+def test_a_learning_whose_quote_is_made_up_is_no_evidence() -> None:
+    source = Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=TEXT))
+    assert borne(Learning(claim="deep", quote="The bay is shallow."), source) is None
+    evidence = borne(Learning(claim="deep", quote="It was sounded in 1831."), source)
+    assert evidence is not None
+    assert evidence.quote == "It was  sounded\nin 1831."
+    assert evidence.id == evidence_id("s1", evidence.span)
+
+
+def test_pages_are_chosen_by_rank_and_only_citable_new_ones() -> None:
+    from leadline.findings import Found
+
+    def found(name: str, *urls: str) -> Found:
+        task = SearchTask(id=name, query=name)
+        return Found(id=name, task=task, hits=tuple(Hit(url=url, citable=url != "recall") for url in urls))
+
+    one, two = found("one", "a", "recall", "b", "c"), found("two", "d", "a")
+    assert [hit.url for hit in helping(one, {"b"}, 2)] == ["a", "c"]
+    assert [(hit.url, task) for hit, task in by_rank([one, two])] == [
+        ("a", "one"),
+        ("d", "two"),
+        ("a", "two"),
+        ("b", "one"),
+        ("c", "one"),
+    ]
+    assert source_id("a") == source_id("a") != source_id("b")
+
+
+@pytest.mark.parametrize(
+    ("question", "literal", "relaxed"),
+    [
+        ("What is the Higgs boson?", 1, 0),
+        ("How deep is the harbour of Valparaíso today?", 1, 0),
+        ("ai ml", 2, 2),
+        ("What about them?", 2, 2),
+        ("黄河的长度是多少？", 1, 0),
+        ("黄河？", 1, 1),
+    ],
+)
+def test_the_gate_by_the_literal_rules_and_the_relaxed_ones(question: str, literal: int, relaxed: int) -> None:
+    assert len(list(unclear(question, Clarify(rules="literal")))) == literal
+    assert len(list(unclear(question, Clarify(rules="relaxed")))) == relaxed
