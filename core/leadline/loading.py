@@ -160,6 +160,11 @@ def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
     (model,) = models
     if not (isinstance(model, type) and issubclass(model, PluginSettings)):
         raise PluginError(f"{who} has settings {model!r}: they must be a subclass of PluginSettings")
+    if not model.__pydantic_complete__ and not model.model_rebuild(raise_errors=False):
+        raise PluginError(
+            f"{who} has settings {model.__name__} whose annotations name what is not there at run time: "
+            "import it outside of TYPE_CHECKING"
+        )
     if "use" in model.model_fields:
         raise PluginError(f"{who} has a settings field `use`: that name is taken, for second instances")
     for offer in offers.values():

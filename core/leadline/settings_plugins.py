@@ -79,23 +79,25 @@ class Sections:
         return f"{key}: no plugin {name!r} is installed: {choose_from(name, known)}{place}"
 
     def read(self, name: str, plugin: Plugin) -> PluginSettings:
-        """Return a plugin's settings. Raises `Unset` where a required one is empty, `ConfigError` for a wrong one."""
+        """Return a plugin's settings. Raises `Unset` where a required one is empty, `Misset` for a wrong one."""
         prefix, model = ("plugins", name), self._model(name, plugin)
         given = self._values.get(name, {})
         if isinstance(given, Mapping):
             given = {**self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
+        told: list[str] = []
         try:
             settings = model.model_validate(given)
-        except ValidationError as error:
-            wrong = [detail for detail in error.errors() if detail["type"] != "missing"]
-            unset = [".".join(map(str, detail["loc"])) for detail in error.errors() if detail["type"] == "missing"]
-            told = [*problems(wrong, model, [given], self._origin, prefix)]
-        else:
-            wrong, told = [], []
             unset = [key for key, field in model.model_fields.items() if field.is_required() and _empty(settings, key)]
+        except ValidationError as error:
+            details = error.errors()
+            unset = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
+            wrong = [detail for detail in details if detail["type"] != "missing"]
+            told = [*problems(wrong, model, [given], self._origin, prefix)]
+        except Exception as error:  # noqa: BLE001 - told, without its text, which may repeat a secret
+            told = [f"plugins.{name}: {plugin} raised {type(error).__name__} as it read its section"]
         # Outside of `except`: the validation error holds the values, secrets among them, and must not be chained.
-        if wrong:
+        if told:
             raise Misset("\n".join(told))
         if unset:
             raise Unset(self._how_to_set(name, unset[0], plugin))
@@ -103,7 +105,8 @@ class Sections:
 
     def _model(self, name: str, plugin: Plugin) -> type[PluginSettings]:
         """Return the model of a section; a second instance's says which plugin it uses, and so a stored run does."""
-        if USE not in self._values.get(name, {}):
+        section = self._values.get(name)
+        if not isinstance(section, Mapping) or USE not in section:
             return plugin.settings
         about = Field(plugin.name, description="The plugin that this is a second instance of.")
         return create_model(plugin.settings.__name__, __base__=plugin.settings, use=(str, about))

@@ -119,24 +119,21 @@ class Selector:
         return tuple(dict.fromkeys(stages))
 
     def _select(self, selection: Selection) -> None:
-        kept: list[str] = []
-        lost: dict[str, str | None] = {}
-        reason: str | None
         names, automatic = self._expanded(selection)
-        for name in names:
-            try:
-                reason = self._admit(selection, name)
-            except Misset as error:
-                self._problem(str(error))
-                reason = None
-            except ConfigError as error:
-                self._problem(f"{selection.key}: {error}{self._sections.place(selection.key)}")
-                reason = None
-            if reason == "":
-                kept.append(name)
-            else:
-                lost[name] = reason
-        self._report(selection, tuple(kept), lost, automatic)
+        reasons = {name: self._judged(selection, name) for name in names}
+        kept = tuple(name for name, reason in reasons.items() if reason is None)
+        lost = {name: reason for name, reason in reasons.items() if reason is not None}
+        self._report(selection, kept, lost, automatic)
+
+    def _judged(self, selection: Selection, name: str) -> str | None:
+        """Return None for a plugin that was taken in; why not, or nothing where that is among the problems already."""
+        try:
+            return self._admit(selection, name) or None
+        except Misset as error:
+            self._problem(str(error))
+        except ConfigError as error:
+            self._problem(f"{selection.key}: {error}{self._sections.place(selection.key)}")
+        return ""
 
     def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
         """Return the names with `auto` spelt out, and which of them it brought."""
@@ -148,7 +145,7 @@ class Selector:
         return tuple(dict.fromkeys(names)), brought
 
     def _report(
-        self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str | None], automatic: frozenset[str]
+        self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
     ) -> None:
         """Write down what came of a selection."""
         key, chosen = selection.key, self._chosen

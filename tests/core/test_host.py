@@ -204,6 +204,12 @@ def test_a_broken_plugin_is_executed_once(install: Install) -> None:
             "has settings <class 'dict'>: they must be a subclass of PluginSettings",
         ),
         (
+            "class Other(PluginSettings):\n    path: 'Path'\n"
+            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Other, 'y')",
+            "has settings Other whose annotations name what is not there at run time: "
+            "import it outside of TYPE_CHECKING",
+        ),
+        (
             "class Other(PluginSettings):\n    use: str = ''\n"
             "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Other, 'y')",
             "has a settings field `use`: that name is taken, for second instances",

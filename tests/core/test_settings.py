@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
@@ -41,6 +41,15 @@ class Local(PluginSettings):
     skip: frozenset[str] = frozenset()
 
 
+class Fragile(PluginSettings):
+    port: int = 1
+
+    @field_validator("port")
+    @classmethod
+    def _known(cls, port: int) -> int:
+        return {1: 1}[port]
+
+
 class Key(PluginSettings):
     api_key: SecretStr
     max_results: int = 10
@@ -68,6 +77,7 @@ def points() -> list[Any]:
         plugin("local", search_providers=offer(Local), fetchers=offer(Local)),
         plugin("tavily", search_providers=offer(Key, env={"api_key": "TAVILY_API_KEY"})),
         plugin("free", search_providers=offer()),
+        plugin("fragile", embedders=offer(Fragile)),
         plugin("vendor", search_providers=offer(requires=("no_such_sdk=leadline[vendor]",))),
         plugin("asleep", search_providers=offer(ready=lambda settings: "no server answers at port 8080")),
         plugin("faulty", search_providers=offer(ready=lambda settings: str(1 // 0))),
@@ -401,6 +411,12 @@ def test_a_wrong_type_says_what_was_given_and_where(load: Load, tmp_path: Path) 
     assert fault(load) == ("plugins.tavily.max_results: input should be a valid integer, got 'many' (leadline.toml:5)")
 
 
+def test_a_plugin_that_fails_at_its_section_is_named(load: Load) -> None:
+    assert fault(load, "ai.embedder=fragile:small", "plugins.fragile.port=2") == (
+        "plugins.fragile: plugin 'fragile' raised KeyError as it read its section"
+    )
+
+
 def test_all_that_is_wrong_is_said_at_once(load: Load) -> None:
     told = fault(load, "clarify.mode=asume", "budget.reserve=2", "search.batch_size=0").splitlines()
     assert sorted(told) == [
@@ -453,6 +469,7 @@ SECRET = "tvly-0987654321abcdef"
         "plugins.tavily.api_key = 123",
         f"plugins.tavily.api_key = ['{SECRET}']",
         f"plugins.tavily = '{SECRET}'",
+        "plugins.tavily = 3",
         f"plugins.tavily.headers = '{SECRET}'",
         f"plugins.tavily.headers.x = ['{SECRET}']",
         f"plugins.tavily.api_kye = '{SECRET}'",
