@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -42,6 +42,7 @@ __all__ = [
     "commented_toml",
     "compose",
     "load_settings",
+    "obstacles",
     "resolve",
     "stage_names",
 ]
@@ -108,6 +109,20 @@ def load_settings(
         tuple(dict.fromkeys(filter(None, secrets_of(values)))),
         tuple(chosen.problems),
     )
+
+
+def obstacles(
+    host: Host, plugins: Iterable[Plugin], *, sets: Sequence[str] = (), file: Path | None = None
+) -> dict[str, str]:
+    """Return, by name, why each plugin could not work here if it were chosen; empty texts where it could.
+
+    Raises `ConfigError` where the core's settings cannot be read.
+    """
+    sources = Sources(Path.cwd(), os.environ, file)
+    layers = sources.layers({}, sets, None)
+    sections = Sections(_core(layers).plugins, layers, sources.variables, sources.file_name)
+    selector = Selector(host, sections)
+    return {plugin.name: selector.why_not(plugin) for plugin in plugins}
 
 
 def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:

@@ -186,6 +186,15 @@ class Selector:
             self._chosen.plugins[name] = plugin
         return reason
 
+    def why_not(self, plugin: Plugin) -> str:
+        """Say why a plugin could not work if it were chosen; empty where it could."""
+        try:
+            offers = plugin.offers.values()
+            reasons = [lacking(plugin, offer) or self._configured(plugin, offer, plugin.name) for offer in offers]
+        except ConfigError as error:
+            return str(error)
+        return "; ".join(dict.fromkeys(filter(None, reasons)))
+
     def _base(self, selection: Selection, name: str) -> str:
         """Return the installed plugin behind a name: itself, or what its section says to `use`."""
         base = self._sections.base(name)

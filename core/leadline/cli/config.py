@@ -1,0 +1,92 @@
+"""`leadline config`: every setting with its origin, all that is wrong with them, a commented file to begin with."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretBytes, SecretStr
+from pydantic_core import to_jsonable_python
+
+from leadline.assemble import House
+from leadline.cli.common import client_of
+from leadline.cli.out import say, table, write, write_json
+from leadline.errors import ConfigError, LeadlineError, UsageError
+from leadline.host import Host
+from leadline.session import pipeline_of
+from leadline.settings import Loaded, commented_toml, load_settings
+from leadline.settings_layers import leaves
+
+MASK = "********"
+NOWHERE = Path("/nonexistent")
+"""Where no settings file stands."""
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print every setting and where it comes from."""
+    loaded = client_of(args).load(complete=False)
+    rows = [(".".join(path), shown(value)) for path, value in leaves(loaded.settings.model_dump())]
+    if args.json:
+        write_json({key: {"value": value, "origin": loaded.origins.get(key, "default")} for key, value in rows})
+    else:
+        lines = ((key, _text(value), loaded.origins.get(key, "default")) for key, value in rows)
+        write(table(lines, ("KEY", "VALUE", "FROM")))
+    return _tell(loaded.problems)
+
+
+def shown(value: Any) -> Any:
+    """Return a value as JSON data, secrets masked."""
+    if isinstance(value, SecretStr | SecretBytes):
+        return MASK if value.get_secret_value() else ""
+    if isinstance(value, list | tuple | set | frozenset):
+        return [shown(item) for item in value]
+    if isinstance(value, dict):
+        return {key: shown(item) for key, item in value.items()}
+    return to_jsonable_python(value)
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(_text, value)) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def check(args: argparse.Namespace) -> int:
+    """Say all that is wrong; 0 or the exit code of settings that cannot work."""
+    loaded = client_of(args).load(complete=False)
+    problems = [*loaded.problems, *([] if loaded.problems else _unfit(loaded))]
+    for notice in loaded.notices:
+        say(f"note: {notice}")
+    if not problems:
+        write("The settings can work.")
+    return _tell(problems)
+
+
+def _unfit(loaded: Loaded) -> list[str]:
+    """Return what is wrong with how the stages of the pipeline fit together."""
+    try:
+        pipeline_of(House(loaded), loaded.settings.pipeline)
+    except ConfigError as error:
+        return [str(error)]
+    return []
+
+
+def _tell(problems: list[str] | tuple[str, ...]) -> int:
+    for problem in problems:
+        say(f"leadline: {problem}")
+    return ConfigError.exit_code if problems else 0
+
+
+def init(args: argparse.Namespace) -> int:
+    """Write a settings file in which every key stands with its default, commented out."""
+    path = Path(args.path)
+    # The defaults, whatever the settings here: a file that is broken can so be written anew.
+    loaded = load_settings(Host.discover(), cwd=NOWHERE, environ={}, user_file=NOWHERE, complete=False)
+    try:
+        with path.open("w" if args.force else "x", encoding="utf-8") as file:
+            file.write(commented_toml(type(loaded.settings)))
+    except FileExistsError:
+        raise UsageError(f"{path} is there already: --force writes over it") from None
+    except OSError as error:
+        raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
+    write(f"Wrote {path}: every setting with its default. See what holds: leadline config show")
+    return 0

@@ -1,0 +1,55 @@
+"""`leadline explain`: a dry run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Iterator
+
+from leadline.api import checked_question
+from leadline.cli.common import client_of
+from leadline.cli.out import table, write, write_json
+from leadline.cli.research import question_of
+from leadline.explain import Expected, Explanation, StepPlan
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what a run would do."""
+    question = question_of(args.question)
+    if question is not None:
+        question = checked_question(question)
+    found = asyncio.run(_explain(args))
+    if args.json:
+        write_json({"question": question, **found.model_dump(mode="json")})
+    else:
+        _show(found)
+    return 0
+
+
+async def _explain(args: argparse.Namespace) -> Explanation:
+    async with client_of(args) as client:
+        return client.explain()
+
+
+def _show(found: Explanation) -> None:
+    rounds = f", the loop at most {found.rounds} times" if found.rounds > 1 else ""
+    write(f"Pipeline {found.pipeline}{rounds}:")
+    write(table(map(_step, found.steps)))
+    write("\nWho does it:")
+    write(table((f"  {key}", ", ".join(names)) for key, names in found.chosen.items() if names and key != "pipeline"))
+    for text in (*found.choices, *found.notices):
+        write(f"  {text}")
+    write("\nLimits:")
+    write(table((f"  {name}", f"{value:g}") for name, value in found.limits.items()))
+    write("\nExpected calls:")
+    write(table(_expected(found.expected)))
+    write("\n" + ("Some of it costs money or tokens." if found.costs_money else "None of it costs money or tokens."))
+
+
+def _step(step: StepPlan) -> tuple[str, str]:
+    return f"  {'↻' if step.in_loop else ' '} {step.name}", step.summary
+
+
+def _expected(calls: tuple[Expected, ...]) -> Iterator[tuple[str, str, str]]:
+    for call in calls:
+        yield f"  {call.kind}", f"{call.at_least} to {call.at_most}", f"by {', '.join(call.by)}" if call.by else ""
