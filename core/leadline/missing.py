@@ -30,7 +30,7 @@ def difference(asked: JsonValue, stored: Iterable[JsonValue]) -> str:
         return ""
     then = min(others, key=lambda other: len(_differences(now, other)))
     path = next(iter(_differences(now, then)), "nothing that is kept")
-    return f"{path}: {then.get(path, _NOTHING):.120} in the journal, {now.get(path, _NOTHING):.120} now"
+    return f"{path}: {then.get(path, _NOTHING):.120} there, {now.get(path, _NOTHING):.120} here"
 
 
 def _differences(one: dict[str, str], other: dict[str, str]) -> list[str]:

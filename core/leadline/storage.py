@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from leadline.errors import JournalBusy, JournalError
+from leadline.errors import JournalError
 from leadline.lock import FolderLock
+from leadline.storage_errors import explain
 
 T = TypeVar("T")
 Mode = Literal["write", "read"]
@@ -245,30 +246,3 @@ def _answer(answers: list[_Answer]) -> None:
             future.set_result(result)
         else:
             future.set_exception(error)
-
-
-def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
-    """Return the error in words for people: what, where, and the next command."""
-    name = getattr(error, "sqlite_errorname", "") or type(error).__name__
-    resume = f"leadline resume {path.parent.name}"
-    if name == "SQLITE_FULL" or "ENOSPC" in name or getattr(error, "errno", 0) == 28:
-        return JournalError(
-            f"the disk of {path.parent} is full; what came before is kept: make room, then: {resume}"
-        )
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")) or isinstance(
-        error, PermissionError
-    ):
-        return JournalError(
-            f"cannot write to {path.parent} ({error}); make it writable, or choose another folder with "
-            "--set runs.folder=DIR"
-        )
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-        return JournalError(
-            f"the journal {path} is damaged ({error}); the report and files beside it are untouched. Restore it from a "
-            "backup, or begin anew: leadline research QUESTION"
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return JournalBusy(
-            f"another program has the journal {path} open for writing; close it, then: {resume}"
-        )
-    return JournalError(f"the journal {path} cannot be read or written ({name}: {error}); then: {resume}")

@@ -85,7 +85,8 @@ async def test_offline_nothing_is_asked_and_a_miss_names_the_nearest(tmp_path: P
     engine = FakeSearch()
     async with open_door(tmp_path, offline=True) as opened:
         with pytest.raises(
-            JournalMissing, match=r"differs at request\.query: 'where is the lead' in the journal"
+            JournalMissing,
+            match=r"differs at request\.query: 'where is the lead' there, 'where was the lead' here",
         ):
             await ask(opened, engine, "where was the lead")
         await ask(opened, engine, "where is the lead")

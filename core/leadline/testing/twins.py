@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leadline.journal import Journal
+from leadline.journal import Journal, Row
 from leadline.missing import difference
 
 
@@ -24,12 +24,15 @@ async def assert_twins(one: Path, other: Path) -> None:
 
 
 async def _only_in(one: Journal, other: Journal) -> list[str]:
+    strangers = _unmatched(other, one)
     lines = []
-    for row in one.rows():
-        if row.key not in other.keys():  # noqa: SIM118 - the journal's method, not a mapping's
-            strangers = [await other.request(twin) for twin in other.rows() if twin.kind == row.kind]
-            place = difference(await one.request(row), strangers)
-            lines.append(
-                f"only in {one.path}: {row.kind} by {row.provider}; {place or 'no such kind in the other'}"
-            )
+    for row in _unmatched(one, other):
+        alike = [await other.request(stranger) for stranger in strangers if stranger.kind == row.kind]
+        place = difference(await one.request(row), alike) or "nothing like it in the other"
+        lines.append(f"only in {one.path}: {row.kind} by {row.provider}; {place}")
     return lines
+
+
+def _unmatched(one: Journal, other: Journal) -> list[Row]:
+    matched = other.keys()
+    return [row for row in one.rows() if row.key not in matched]
