@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -25,7 +25,7 @@ from leadline.assemble import House
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.events import Subscription, utc_now
 from leadline.explain import Explanation, explain
-from leadline.folder import JOURNAL, folder_name
+from leadline.folder import JOURNAL, LOCK, folder_name
 from leadline.host import Host
 from leadline.journal import Journal
 from leadline.run import Asker
@@ -91,7 +91,7 @@ class Client:
     the working folder); `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`;
     `folder` is where runs are kept, `cache` where plugins keep their indexes; `plugins` join the installed ones
     without being installed (`leadline.testing.plugins.plugin` makes them): for notebooks and tests.
-    Raises `ConfigError` when it is entered and the settings cannot work.
+    Settings that cannot work raise `ConfigError` when a run is started, resumed or explained.
     """
 
     def __init__(
@@ -120,7 +120,6 @@ class Client:
         self._house: House | None = None
 
     async def __aenter__(self) -> Client:
-        self._house = self._make_house(self.load())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -140,9 +139,9 @@ class Client:
 
     @property
     def house(self) -> House:
-        """The chosen plugins; there while the client is entered."""
+        """The chosen plugins; made when first asked for, since a run that is resumed brings settings of its own."""
         if self._house is None:
-            raise UsageError("enter the client first: async with leadline.Client(…) as client:")
+            self._house = self._make_house(self.load())
         return self._house
 
     async def research(
@@ -234,7 +233,8 @@ class Client:
         new: bool = False,
         retry_failed: bool = False,
     ) -> RunHandle:
-        journal = await Journal.open(folder / JOURNAL)
+        with _tidied(folder, new):
+            journal = await Journal.open(folder / JOURNAL)
         if new:
             await journal.set_meta("order", order.model_dump(mode="json"))
         else:
@@ -243,6 +243,19 @@ class Client:
         handle = RunHandle(await _opened(opening, journal))
         self._handles.append(handle)
         return handle
+
+
+@contextlib.contextmanager
+def _tidied(folder: Path, new: bool) -> Iterator[None]:
+    """Leave no folder behind of a run that could not begin."""
+    try:
+        yield
+    except BaseException:
+        if new:
+            (folder / LOCK).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 async def _opened(opening: Coroutine[Any, Any, Session], journal: Journal) -> Session:

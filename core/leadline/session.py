@@ -18,7 +18,7 @@ from leadline.assemble import House
 from leadline.budget import Budget, Limits
 from leadline.calls import Door
 from leadline.engine import Engine
-from leadline.errors import CallFailed, NeedsClarification, NoEvidence
+from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvidence
 from leadline.events import Bus, Subscription
 from leadline.findings import AUDIT, FOUND, QUESTION, REPORT, Question
 from leadline.folder import EVENTS
@@ -267,7 +267,7 @@ class Session:
     async def _finish(self) -> Result:
         """Close everything; the last words are the metadata."""
         await self.door.close()
-        metadata = await self._write_metadata(ended=True)
+        metadata = await self._last_metadata()
         await self.bus.emit("run.finished", {"status": self.state.status, "reason": self.state.reason})
         await self.bus.close()
         await self.journal.close(self.state.status)
@@ -275,6 +275,15 @@ class Session:
         report = self._engine.board.get(REPORT) if kept and self._engine else None
         self.ended = Result(self.state.status, self.state.reason, self.exit_code, self.folder, metadata, report)
         return self.ended
+
+    async def _last_metadata(self) -> Metadata:
+        """Write the metadata; where that fails, the run says so and all the rest is still closed."""
+        try:
+            return await self._write_metadata(ended=True)
+        except LeadlineError as error:
+            self.state.error(error)
+            self._end("failed", str(error))
+            return summarize(self, ended=True)
 
     async def _write_metadata(self, *, ended: bool = False) -> Metadata:
         metadata = summarize(self, ended=ended)
