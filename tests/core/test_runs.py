@@ -1,0 +1,89 @@
+"""Runs on disk: listed, found, deleted; and what a run would do, before it does."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.errors import LeadlineError, UsageError
+from leadline.folder import folder_name, inside, write_whole
+from leadline.journal import Journal
+from leadline.runs import delete_run, find_run, list_runs
+from leadline.testing.web import fake_web
+
+WEB = {"search.engines": ["web"], "read.fetchers": ["web"]}
+
+
+async def journal(folder: Path) -> Journal:
+    return await Journal.open(folder / "journal.sqlite")
+
+
+async def test_runs_are_found_by_the_beginning_of_their_name(tmp_path: Path) -> None:
+    for name in ("abc1_20260101_000000", "abd2_20260101_000000"):
+        await (await journal(tmp_path / name)).close()
+    assert find_run(tmp_path, "abc").name == "abc1_20260101_000000"
+    assert find_run(tmp_path, tmp_path / "abd2_20260101_000000").name == "abd2_20260101_000000"
+    with pytest.raises(UsageError, match="'ab' is the beginning of 2 runs: abc1_20260101_000000, abd2"):
+        find_run(tmp_path, "ab")
+    with pytest.raises(UsageError, match="there is no run 'abc1_20260101_000001' in .*: did you mean 'abc1_2026"):
+        find_run(tmp_path, "abc1_20260101_000001")
+    with pytest.raises(UsageError, match="there are no runs in"):
+        find_run(tmp_path / "empty", "abc")
+
+
+async def test_a_run_is_not_deleted_while_it_goes_on(tmp_path: Path) -> None:
+    going = await journal(tmp_path / "abc")
+    with pytest.raises(LeadlineError, match="is going on; stop it first"):
+        delete_run(tmp_path / "abc")
+    await going.close()
+    assert [run.status for run in list_runs(tmp_path)] == ["unreadable"]
+    delete_run(tmp_path / "abc")
+    assert list_runs(tmp_path) == []
+
+
+def test_a_file_is_whole_or_not_there_and_stays_in_its_folder(tmp_path: Path) -> None:
+    write_whole(tmp_path / "figures" / "1.png", b"one")
+    write_whole(tmp_path / "figures" / "1.png", b"two")
+    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["1.png"]
+    assert (tmp_path / "figures" / "1.png").read_bytes() == b"two"
+    for name in ("../out", "/etc/x", ".", ""):
+        with pytest.raises(LeadlineError, match="leads out of the run's folder"):
+            inside(tmp_path, name)
+    with pytest.raises(LeadlineError, match="cannot write .*: File exists"):
+        write_whole(tmp_path / "figures" / "1.png" / "2", b"")
+
+
+def test_a_folder_is_named_by_trace_and_time() -> None:
+    from datetime import datetime
+
+    moment = datetime(2026, 1, 31, 23, 59, 58, tzinfo=UTC)
+    assert folder_name("0123456789abcdef", moment) == "01234567_20260131_235958"
+
+
+async def test_explain_tells_the_pipeline_and_the_calls_without_making_any(tmp_path: Path) -> None:
+    async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "runs", set=WEB) as client:
+        told = client.explain()
+    assert [step.name for step in told.steps][:4] == ["clarify", "plan", "query", "search"]
+    assert told.rounds == 3
+    expected = {item.kind: (item.by, item.at_least, item.at_most) for item in told.expected}
+    assert expected["search"] == (("web",), 1, 18)
+    assert expected["fetch"] == (("web",), 0, 54)
+    assert not told.costs_money
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_sync_twin_and_its_refusal_inside_a_loop(tmp_path: Path) -> None:
+    question = "How deep was the harbour measured at each sounding, in fathoms?"
+    options: dict[str, Any] = {"plugins": [fake_web()], "folder": tmp_path / "runs", "cache": tmp_path / "cache", "set": WEB}
+    result = leadline.research_sync(question, **options)
+    assert result.status == "complete"
+    assert result.text.startswith("# How deep")
+
+
+async def test_the_sync_twin_inside_a_loop_names_the_other() -> None:
+    with pytest.raises(UsageError, match="await leadline.research"):
+        leadline.research_sync("How deep?")

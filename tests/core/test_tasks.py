@@ -1,0 +1,146 @@
+"""Typed tasks put to a chat: what is sent, how replies are read, the one repair, the chain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.contracts import Call
+from leadline.errors import BadReply, Denied, Unavailable
+from leadline.findings import Review
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Usage
+from leadline.tasks import TaskRequest, parse, render
+from leadline.testing.plugins import plugin
+from leadline.testing.web import fake_web
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"is_sufficient": true}',
+        'Here it is:\n```json\n{"is_sufficient": true}\n```\nDone.',
+        '{"broken": {"is_sufficient": true}',
+        'Think {about} it. {"is_sufficient": true} {"is_sufficient": false}',
+    ],
+)
+def test_a_reply_is_found_in_what_stands_around_it(text: str) -> None:
+    assert parse(text, Review).is_sufficient is True
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("I cannot.", "the reply is no Review: there is no JSON object in it"),
+        ('{"is_sufficient": "perhaps"}', "is_sufficient: Input should be a valid boolean"),
+        ('{"sections": [{"coverage": "covered"}]}', "sections.0.id: Field required"),
+    ],
+)
+def test_a_reply_that_does_not_fit_says_where(text: str, says: str) -> None:
+    with pytest.raises(BadReply, match=says):
+        parse(text, Review)
+
+
+def test_instructions_come_first_and_what_changes_last() -> None:
+    system, user = render("Review it.", TaskRequest(name="review", inputs={"round": 2}), Review)
+    assert system.text.startswith("Review it.")
+    assert '"is_sufficient"' in system.text
+    assert json.loads(user.text) == {"round": 2}
+
+
+class Chat:
+    """Answers with one text after another; an exception is raised."""
+
+    def __init__(self, replies: Sequence[str | Exception], asked: list[ChatRequest]) -> None:
+        self._replies = list(replies)
+        self._asked = asked
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits(json_schema=model == "strict")
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        self._asked.append(request)
+        call.spend(Usage(input_tokens=100, output_tokens=10))
+        reply = self._replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return ChatReply(message=Message(role="assistant", text=reply))
+
+
+async def researched(
+    folder: Path, chats: Mapping[str, Sequence[str | Exception]], **settings: Any
+) -> tuple[leadline.Result, list[ChatRequest]]:
+    """Run with chats that do the task `review` and nothing else."""
+    asked: list[ChatRequest] = []
+
+    def offer(replies: Sequence[str | Exception]) -> Offer[Any, Any]:
+        return Offer(lambda s, c: Chat(replies, asked), PluginSettings, "A chat", priced=True)
+
+    plugins = [plugin(name, ai_providers=offer(replies)) for name, replies in chats.items()]
+    values = {
+        "ai.providers": ["embedded"],
+        "ai.tasks": {"review": f"{next(iter(chats))}:strict"},
+        "search.engines": ["web"],
+        "read.fetchers": ["web"],
+        "retry.base": 0,
+        **{name.replace("__", "."): value for name, value in settings.items()},
+    }
+    client = leadline.Client(plugins=[fake_web(), *plugins], folder=folder / "runs", cache=folder / "c", set=values)
+    async with client as runs:
+        return await runs.research(QUESTION), asked
+
+
+async def test_a_task_goes_to_its_own_model_with_the_schema_where_that_takes_it(tmp_path: Path) -> None:
+    result, asked = await researched(tmp_path, {"chat": ['{"is_sufficient": true}']})
+    assert result.status == "complete"
+    assert [request.model for request in asked] == ["strict"]
+    assert asked[0].json_schema is not None
+    assert result.metadata.iterations == 1
+    assert result.metadata.usage["tokens"] == 110
+    assert result.metadata.budget["model_calls"] == 1
+
+
+async def test_an_unusable_reply_is_repaired_once_with_the_error_in_hand(tmp_path: Path) -> None:
+    result, asked = await researched(tmp_path, {"chat": ["No idea.", '{"is_sufficient": true}']})
+    assert result.metadata.iterations == 1
+    assert len(asked) == 2
+    assert asked[1].messages[:2] == asked[0].messages
+    assert asked[1].messages[2].text == "No idea."
+    assert "there is no JSON object in it" in asked[1].messages[3].text
+
+
+async def test_what_a_model_cannot_do_the_next_of_the_chain_does(tmp_path: Path) -> None:
+    result, asked = await researched(tmp_path, {"chat": ["No.", "No.", "No.", "No.", "No.", "No."]})
+    assert result.status == "complete"
+    assert result.metadata.calls["perform/embedded"] > 0
+    assert len(asked) % 2 == 0
+
+
+async def test_a_rejected_key_is_not_tried_again_and_the_next_is_asked(tmp_path: Path) -> None:
+    replies = {"chat": [Denied("HTTP 401")] * 3}
+    result, asked = await researched(tmp_path, replies)
+    assert result.status == "complete"
+    assert len(asked) == result.metadata.iterations
+
+
+async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp_path: Path) -> None:
+    broken = plugin("nothing", ai_providers=Offer(lambda s, c: Nothing(), PluginSettings, "Knows no task"))
+    values = {"ai.providers": ["nothing"], "search.engines": ["web"], "read.fetchers": ["web"], "retry.base": 0}
+    client = leadline.Client(plugins=[fake_web(), broken], folder=tmp_path / "r", cache=tmp_path / "c", set=values)
+    async with client as runs:
+        result = await runs.research(QUESTION)
+    assert result.status == "no_evidence"
+    assert any(text.startswith("no usable plan") and "HTTP 503" in text for text in result.metadata.notices)
+    assert any(text.startswith("no queries were proposed") for text in result.metadata.notices)
+
+
+class Nothing:
+    async def perform(self, task: Any, call: Call, /) -> Any:
+        raise Unavailable("HTTP 503")
