@@ -100,13 +100,17 @@ class Manifest:
         with self._db:
             self._db.executemany("DELETE FROM files WHERE path = ?", [(os.fsencode(path),) for path in paths])
 
+    def unfinished(self) -> bool:
+        """Return whether an update was killed between its two commits."""
+        return self._db.execute("SELECT 1 FROM files WHERE pending LIMIT 1").fetchone() is not None
+
     def problems(self) -> tuple[Problem, ...]:
         """Return the files that could not be read, in the order of their paths."""
         rows = self._db.execute("SELECT path, problem FROM files WHERE problem != '' ORDER BY path")
         return tuple(Problem(os.fsdecode(path), reason) for path, reason in rows)
 
     def count(self) -> int:
-        """Return the number of files that are in the index."""
+        """Return the number of files that are in the index, or on their way into it."""
         return int(self._db.execute("SELECT COUNT(*) FROM files WHERE problem = ''").fetchone()[0])
 
 
@@ -116,7 +120,7 @@ def digest(data: bytes) -> bytes:
 
 
 def _digest(row: Row | None) -> bytes:
-    return b"" if row is None or row.pending else row.digest
+    return b"" if row is None or row.pending or row.problem else row.digest
 
 
 def _stale(file: File, row: Row | None) -> bool:

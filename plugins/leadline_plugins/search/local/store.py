@@ -131,6 +131,12 @@ def _open(folder: Path) -> tantivy.Index:
     return tantivy.Index(_schema(), path=str(folder), reuse=True)
 
 
+@_guarded()
+def size(folder: Path) -> int:
+    """Return the number of passages in the index of this folder; 0 where there is none."""
+    return int(_open(folder).searcher().num_docs) if (folder / "meta.json").exists() else 0
+
+
 class Reader:
     """A view of the index as it was when the reader was made; safe from any thread."""
 

@@ -20,7 +20,7 @@ from leadline_plugins.parse.media import media_type
 from leadline_plugins.search.local.folders import File, Walk, read
 from leadline_plugins.search.local.manifest import Changes, Entry, Manifest, digest
 from leadline_plugins.search.local.passages import passages
-from leadline_plugins.search.local.store import Passage, Writer
+from leadline_plugins.search.local.store import Damaged, Passage, Writer, size
 
 _FILES = 1_000
 _BYTES = 16_000_000
@@ -51,6 +51,7 @@ class Update:
         in_thread = self._context.in_thread
         with closing(await in_thread(Manifest, self._manifest)) as manifest:
             self._seen_ns = time.time_ns()
+            await in_thread(self._check, manifest)
             changes = await in_thread(self._changes, manifest)
             if not changes.read and not changes.gone:
                 return
@@ -59,6 +60,11 @@ class Update:
                 await in_thread(_remove, manifest, writer, changes.gone)
                 await self._add(changes.read, manifest, writer, call)
             self._tell(changes, manifest, time.monotonic() - started)
+
+    def _check(self, manifest: Manifest) -> None:
+        """Raise `Damaged` where one half of the index knows of files and the other is gone."""
+        if (manifest.count() > 0) != (size(self._texts) > 0) and not manifest.unfinished():
+            raise Damaged("one half of it is missing")
 
     def _changes(self, manifest: Manifest) -> Changes:
         return manifest.compare(self._walk.files())

@@ -1,0 +1,121 @@
+"""What a folder may hold: hostile files are passed over or listed, never fatal, and nothing outside is read."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline.errors import Denied, Unsupported
+from leadline.records import FetchRequest
+from leadline_plugins.search.local.engine import url_of
+
+
+async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(desk: Any) -> None:
+    desk.write("good.txt", "Tallow and rope.")
+    desk.write("binary.txt", b"tallow \x00\x01\x02")
+    desk.write("broken.pdf", b"%PDF-1.4 tallow")
+    desk.write("broken.docx", b"PK tallow")
+    desk.write("empty.md", b"")
+    desk.write("photo.png", b"\x89PNG tallow")
+    assert await desk.names("tallow") == ["good.txt"]
+    problems = await desk.problems()
+    assert sorted(problems) == ["binary.txt", "broken.docx", "broken.pdf", "empty.md"]
+    assert "is binary" in problems["binary.txt"]
+    assert "no readable PDF" in problems["broken.pdf"]
+
+
+async def test_a_huge_file_is_listed_and_not_read(desk: Any) -> None:
+    huge = desk.write("huge.txt", b"tallow")
+    os.truncate(huge, 100_000_000)
+    desk.write("good.txt", "Tallow and rope.")
+    assert await desk.names("tallow") == ["good.txt"]
+    assert await desk.problems() == {"huge.txt": "is larger than max_file_mb: 100 MB of 50 MB"}
+    assert set(await desk.names("tallow", max_file_mb=0.0001)) == {"good.txt"}
+
+
+async def test_what_is_no_file_is_passed_over(desk: Any) -> None:
+    desk.write("good.txt", "Tallow and rope.")
+    os.mkfifo(desk.docs / "pipe.txt")
+    (desk.docs / "loop").symlink_to(desk.docs)
+    (desk.docs / "self.txt").symlink_to("self.txt")
+    (desk.docs / "gone.txt").symlink_to("nowhere")
+    with socket.socket(socket.AF_UNIX) as unix:
+        os.chdir(desk.docs)
+        unix.bind("socket.txt")
+        assert await desk.names("tallow") == ["good.txt"]
+        assert await desk.problems() == {}
+
+
+async def test_hidden_and_excluded_are_passed_over(desk: Any) -> None:
+    for name in ("a.txt", ".git/b.txt", ".hidden.txt", "node_modules/c/d.txt", "drafts/e.txt", "sub/f.md"):
+        desk.write(name, f"Tallow in {name}.")
+    assert sorted(await desk.names("tallow")) == ["a.txt", "e.txt", "f.md"]
+    assert sorted(await desk.names("tallow", exclude=["drafts", ".*"], include=["*.txt"])) == ["a.txt", "d.txt"]
+    assert sorted(await desk.names("tallow", include=["sub/*"])) == ["f.md"]
+
+
+async def test_a_single_file_and_overlapping_folders_are_folders_too(desk: Any) -> None:
+    path = desk.write("sub/a.txt", "Tallow.")
+    desk.write("sub/b.txt", "Tallow.")
+    assert await desk.names("tallow", folders=[path]) == ["a.txt"]
+    assert sorted(await desk.names("tallow", folders=[desk.docs, desk.docs / "sub"])) == ["a.txt", "b.txt"]
+
+
+async def test_an_unreadable_file_is_listed_and_read_once_it_may_be(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = desk.write("locked.txt", "Tallow.")
+    real = os.open
+
+    def refuse(file: Any, *arguments: Any, **options: Any) -> int:
+        if str(file) == str(path):
+            raise PermissionError(13, "Permission denied")
+        return real(file, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("leadline_plugins.search.local.folders.os.open", refuse)
+        assert await desk.problems() == {"locked.txt": "cannot be read: Permission denied"}
+    assert await desk.names("tallow") == ["locked.txt"]
+
+
+async def test_a_folder_that_cannot_be_listed_is_a_problem(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.write("shut/a.txt", "Tallow.")
+    desk.write("b.txt", "Tallow.")
+    real = os.scandir
+
+    def refuse(folder: str) -> Any:
+        if folder.endswith("shut"):
+            raise PermissionError(13, "Permission denied")
+        return real(folder)
+
+    monkeypatch.setattr("leadline_plugins.search.local.folders.os.scandir", refuse)
+    assert await desk.names("tallow") == ["b.txt"]
+    assert await desk.problems() == {"shut": "cannot be listed: Permission denied"}
+
+
+async def test_the_fetcher_reads_nothing_outside_its_folders(desk: Any, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    (desk.docs / "link.txt").symlink_to(secret)
+    inside = desk.write("in.txt", "Tallow.")
+    fetcher = desk.fetcher()
+    outside = ["/etc/passwd", str(secret), str(desk.docs / "link.txt"), f"{desk.docs}/../secret.txt"]
+    urls = [*map(url_of, outside), "file://host/etc/passwd", "https://x.org/a", "file:///a%00b", "nonsense"]
+    for url in urls:
+        assert not fetcher.accepts(url)
+        with pytest.raises(Denied):
+            await fetcher.fetch(FetchRequest(url=url), desk.call)
+    assert fetcher.accepts(url_of(str(inside)))
+
+
+async def test_the_fetcher_says_what_is_not_there(desk: Any) -> None:
+    with pytest.raises(Unsupported, match="No such file"):
+        await desk.fetcher().fetch(FetchRequest(url=url_of(f"{desk.docs}/gone.txt")), desk.call)
+    os.mkfifo(desk.docs / "pipe")
+    with pytest.raises(Unsupported, match="no regular file"):
+        await desk.fetcher().fetch(FetchRequest(url=url_of(f"{desk.docs}/pipe")), desk.call)
+    desk.write("large.txt", b"x" * 2000)
+    with pytest.raises(Unsupported, match="larger than"):
+        await desk.fetcher(max_file_mb=0.001).fetch(FetchRequest(url=url_of(f"{desk.docs}/large.txt")), desk.call)

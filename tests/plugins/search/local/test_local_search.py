@@ -1,0 +1,151 @@
+"""What a user sees: documents of every format found, quoted verbatim, fetched again."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import docx
+import pytest
+
+from leadline.errors import BadReply
+from leadline.records import FetchRequest, SearchRequest
+from leadline_plugins.search.local import LocalSettings, leadline_fetchers, leadline_search_providers
+from leadline_plugins.search.local.engine import LocalFetcher, LocalSearch, path_of, url_of
+from leadline_plugins.search.local.settings import ready
+
+TOPICS = ("tallow", "anchor", "sextant", "compass")
+
+
+def plain_file(text: str) -> bytes:
+    return text.encode()
+
+
+def html_file(text: str) -> bytes:
+    return f"<p>{text}</p>".encode()
+
+
+def word_file(text: str) -> bytes:
+    word, data = docx.Document(), BytesIO()
+    word.add_paragraph(text)
+    word.save(data)
+    return data.getvalue()
+
+
+def pdf_file(text: str) -> bytes:
+    drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    resources = f"/Resources << /Font << /F1 {font} >> >>"
+    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {resources} /Contents 4 0 R >>"
+    return (
+        "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
+        "2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n"
+        f"3 0 obj\n{page}\nendobj\n4 0 obj\n<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream\nendobj\n"
+        "trailer << /Root 1 0 R >>\n%%EOF"
+    ).encode()
+
+
+async def test_every_format_is_found_and_fetched_again(desk: Any) -> None:
+    sentence = "The {} belongs on every ship that leaves the harbour."
+    makers = {
+        "a.md": plain_file,
+        "b.html": lambda text: f"<p>{text}</p>".encode(),
+        "c.docx": word_file,
+        "d.pdf": pdf_file,
+    }
+    for (name, make), topic in zip(makers.items(), TOPICS, strict=True):
+        desk.write(name, make(sentence.format(topic)))
+    for name, topic in zip(makers, TOPICS, strict=True):
+        best = (await desk.hits(topic))[0]
+        assert path_of(best.url).name == name
+        document = await desk.context.parse(
+            await desk.fetcher().fetch(FetchRequest(url=best.url), desk.call), desk.call
+        )
+        assert best.snippet in document.text
+        assert topic in best.snippet
+
+
+async def test_a_document_is_one_hit_with_its_best_passage(desk: Any) -> None:
+    filler = "Nothing of interest stands in this paragraph, which only fills the page.\n\n" * 60
+    desk.write("long.txt", f"Log book\n\n{filler}The tallow brought up black sand.\n\n{filler}")
+    desk.write("other.txt", "Other\n\nSand on the beach.")
+    first, *_ = hits = await desk.hits("tallow sand")
+    assert len(hits) == len({hit.url for hit in hits}) == 2
+    assert "The tallow brought up black sand." in first.snippet
+    assert len(first.snippet) <= LocalSettings().passage
+    assert first.title == "Log book"
+    assert first.score is not None
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("测深锤有什么用", "zh.txt"), ("測鉛線とは何か", "ja.txt"), ("측심추", "ko.txt"), ("São Tomé", "pt.txt")],
+)
+async def test_every_script_is_found(desk: Any, query: str, name: str) -> None:
+    desk.write("zh.txt", "测深锤是水手用来测量水深的工具。")
+    desk.write("ja.txt", "測鉛線は水深を測るための道具である。")
+    desk.write("ko.txt", "측심추는 수심을 재는 도구이다.")
+    desk.write("pt.txt", "Sao Tome is an island.")
+    assert (await desk.names(query))[0] == name
+
+
+async def test_a_document_that_the_best_one_names_follows_it(desk: Any) -> None:
+    desk.write("band.txt", "Black Sand (band)\n\nBlack Sand is a band whose singer is Edda Holm.")
+    desk.write("singer.txt", "Edda Holm\n\nBorn in Bergen in 1950 as the child of a pilot.")
+    for number in range(20):
+        desk.write(
+            f"noise{number}.txt", f"Note {number}\n\nA band on the beach played and a singer sang, part {number}."
+        )
+    names = await desk.names("Where was the singer of Black Sand born?")
+    assert set(names[:2]) == {"band.txt", "singer.txt"}
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "\x00", "the of", "unheard-of-word", "x" * 1_000_000])
+async def test_a_query_for_nothing_finds_nothing(desk: Any, query: str) -> None:
+    desk.write("a.txt", "Tallow and rope.")
+    assert await desk.hits(query) == ()
+
+
+async def test_an_empty_folder_has_no_hits(desk: Any) -> None:
+    assert await desk.hits("tallow") == ()
+
+
+async def test_pages_follow_each_other_without_gap_or_repetition(desk: Any) -> None:
+    for number in range(7):
+        desk.write(f"{number}.txt", f"Tallow {number} " * (number + 1))
+    engine, cursor, found = desk.engine(), None, []
+    while True:
+        page = await engine.search(SearchRequest(query="tallow", limit=3, cursor=cursor), desk.call)
+        found += [hit.url for hit in page.hits]
+        if (cursor := page.cursor) is None:
+            break
+    assert len(found) == len(set(found)) == 7
+    with pytest.raises(BadReply, match="no cursor"):
+        await engine.search(SearchRequest(query="tallow", cursor="later"), desk.call)
+
+
+@pytest.mark.parametrize("name", ["two\nlines.txt", "中文 文件.txt", "per%20cent#?.txt", "'\"<&>.txt"])
+async def test_any_file_name_survives_the_url(desk: Any, name: str) -> None:
+    path = desk.write(name, "Tallow.")
+    (hit,) = await desk.hits("tallow")
+    assert hit.url.isascii()
+    assert "\n" not in hit.url
+    assert path_of(hit.url) == path.resolve()
+    assert (await desk.fetcher().fetch(FetchRequest(url=hit.url), desk.call)).data == b"Tallow."
+
+
+def test_a_name_that_is_no_utf8_survives_the_url() -> None:
+    assert str(path_of(url_of("/docs/caf\udce9.txt"))) == "/docs/caf\udce9.txt"
+
+
+def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
+    assert ready(LocalSettings()) == "no folder is given: --docs DIR or plugins.local.folders"
+    assert ready(LocalSettings(folders=[desk.docs / "gone"])) == f"no such folder: {desk.docs / 'gone'}"
+    assert ready(LocalSettings(folders=[desk.docs])) is None
+
+
+def test_the_plugin_offers_engine_and_fetcher(desk: Any) -> None:
+    settings = LocalSettings(folders=[desk.docs])
+    (search,), (fetcher,) = leadline_search_providers(), leadline_fetchers()
+    assert isinstance(search.make(settings, desk.context), LocalSearch)
+    assert isinstance(fetcher.make(settings, desk.context), LocalFetcher)
