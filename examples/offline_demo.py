@@ -25,10 +25,9 @@ def write_documents(folder: Path) -> int:
     """Write the documents and return how many there are."""
     texts = {f"python/{name}.rst": text for name, text in topics.items()}
     for package in distributions():
-        # The description stands below the headers, or in one of them: either way it is the project's README.
-        readme = package.metadata.get_payload() or package.metadata.get("Description", "")
-        media_type = package.metadata.get("Description-Content-Type", "").partition(";")[0]
-        texts[f"packages/{package.name}{SUFFIXES.get(media_type, '.txt')}"] = str(readme)
+        about = package.metadata.json
+        suffix = SUFFIXES.get(str(about.get("description_content_type", "")).partition(";")[0], ".txt")
+        texts[f"packages/{package.name}{suffix}"] = str(about.get("description", ""))
     written = {name: text for name, text in texts.items() if text.strip()}
     for name, text in written.items():
         path = folder / name

@@ -1,0 +1,20 @@
+from email import message_from_bytes, policy
+
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
+from leadline.records import Blob, Document
+
+
+class Mail:
+    def accepts(self, media_type: str, /) -> bool:
+        return media_type.partition(";")[0] == "message/rfc822"
+
+    async def parse(self, blob: Blob, call: Call, /) -> Document:
+        message = message_from_bytes(blob.data, policy=policy.default)
+        body = message.get_body(("plain",))
+        return Document(title=message.get("Subject", blob.name), text=body.get_content() if body else "")
+
+
+@hookimpl
+def leadline_parsers() -> Offers[Mail]:
+    yield Offer(lambda settings, context: Mail(), PluginSettings, "E-mail (.eml)")

@@ -1,0 +1,23 @@
+import operator
+
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
+from leadline.records import Code, Execution
+
+DO = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+
+
+class Postfix:
+    async def execute(self, code: Code, call: Call, /) -> Execution:
+        stack: list[float] = []
+        try:
+            for word in code.text.split():
+                stack.append(DO[word](stack.pop(-2), stack.pop()) if word in DO else float(word))
+        except (ValueError, IndexError, ZeroDivisionError) as error:
+            return Execution(stderr=f"{word}: {error}", exit_code=1)
+        return Execution(value=list(stack))
+
+
+@hookimpl
+def leadline_sandboxes() -> Offers[Postfix]:
+    yield Offer(lambda settings, context: Postfix(), PluginSettings, "Arithmetic: 3 4 + 2 * is 14")

@@ -1,0 +1,25 @@
+from leadline_years import YEARS
+
+from leadline import PluginSettings, StageOffer, hookimpl
+from leadline.contracts import Run, Stage
+from leadline.findings import REPORT, Findings
+from leadline.hookspecs import Offers
+from leadline.records import Section
+
+
+class Timeline:
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        report = findings[REPORT]
+        quotes = {item.id: " ".join(item.quote.split()) for item in report.evidence}
+        years = sorted((year.year, year.id) for year in findings[YEARS])
+        lines = (f"- {year}: {quotes[name]} [@{name}]" for year, name in years)
+        ids = tuple(name for _, name in years)
+        section = Section(id="timeline", title="Timeline", text="\n".join(lines), evidence_ids=ids)
+        if years:
+            findings[REPORT] = report.model_copy(update={"sections": (*report.sections, section)})
+
+
+@hookimpl
+def leadline_stages() -> Offers[Stage]:
+    keys = (REPORT,)
+    yield StageOffer(lambda *_: Timeline(), PluginSettings, "A timeline", needs=keys, wants=(YEARS,), gives=keys)
