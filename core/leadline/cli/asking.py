@@ -24,6 +24,7 @@ async def ask(message: str, json_schema: Json) -> Answer:
     for name, field in _fields(json_schema):
         line = await read_line(f"{field.get('title') or name}: ")
         if line is None:
+            say("")  # the cursor still stands behind the question
             return Answer(action="cancel")
         if not line.strip():
             return Answer(action="decline")

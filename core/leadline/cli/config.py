@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,15 @@ NOWHERE = Path("/nonexistent")
 def show(args: argparse.Namespace) -> int:
     """Print every setting and where it comes from."""
     loaded = client_of(args).load(complete=False)
-    rows = [(".".join(path), shown(value)) for path, value in leaves(loaded.settings.model_dump())]
+    values = leaves(loaded.settings.model_dump())
+    rows = [(".".join(path), shown(value)) for path, value in values if value != {} or path[0] != "plugins"]
     if args.json:
         write_json({key: {"value": value, "origin": loaded.origins.get(key, "default")} for key, value in rows})
     else:
-        lines = ((key, _text(value), loaded.origins.get(key, "default")) for key, value in rows)
-        write(table(lines, ("KEY", "VALUE", "FROM")))
-    return _tell(loaded.problems)
+        lines = ((key, loaded.origins.get(key, "default"), _text(value)) for key, value in rows)
+        write(table(lines, ("KEY", "FROM", "VALUE")))
+    _tell(loaded.problems)
+    return 0
 
 
 def shown(value: Any) -> Any:
@@ -47,7 +50,9 @@ def shown(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    return ", ".join(map(_text, value)) if isinstance(value, list) else "" if value is None else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(_text, value))
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def check(args: argparse.Namespace) -> int:

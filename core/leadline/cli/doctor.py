@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import platform
+import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -39,20 +41,20 @@ class Finding:
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 0 if research can run."""
     found = list(_examine(client_of(args)))
+    docs = shlex.join(f"--docs={folder}" for folder in args.docs) or "--docs FOLDER"
     well = all(item.state != "bad" for item in found)
     if args.json:
         write_json({"ready": well, "findings": [asdict(item) for item in found]})
     else:
         write(table((_MARKS[item.state], item.what, item.detail) for item in found))
-        _advise(found, well)
+        _advise(found, well, f'leadline research "How does …?" {docs}')
     return 0 if well else ConfigError.exit_code
 
 
-def _advise(found: list[Finding], well: bool) -> None:
-    steps = list(dict.fromkeys(item.next for item in found if item.next))
+def _advise(found: list[Finding], well: bool, research: str) -> None:
+    steps = list(dict.fromkeys(item.next or research for item in found if item.state == "bad" or item.next))
     write("\nResearch can run." if well else "\nResearch cannot run yet.")
-    if steps:
-        write("Next:\n" + "\n".join(f"  {step}" for step in steps))
+    write("Next:\n" + "\n".join(f"  {step}" for step in steps or [research]))
 
 
 def _examine(client: Client) -> Iterator[Finding]:
@@ -71,8 +73,6 @@ def _examine(client: Client) -> Iterator[Finding]:
 
 def _distributions() -> Iterator[Finding]:
     """Yield a finding for each distribution Leadline needs that is not there, or one for all of them."""
-    import re
-
     try:
         needs = distribution("leadline").requires or []
     except PackageNotFoundError:
@@ -102,13 +102,16 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
         if names and key != "pipeline":
             yield Finding(key, "ok", ", ".join(names))
     yield from (Finding(f"plugin {name}", "note", reason) for name, reason in loaded.dropped.items())
-    yield from (Finding("settings", "bad", problem, _cure(problem)) for problem in loaded.problems)
+    yield from (
+        Finding("settings", "bad", problem.replace("\n  ", "; "), _cure(problem)) for problem in loaded.problems
+    )
     if not loaded.problems:
         yield _pipeline(loaded)
 
 
 def _cure(problem: str) -> str:
-    return "leadline doctor --docs FOLDER" if problem.startswith("search.engines") else "leadline config check"
+    """Return the next command; empty where a folder to search is all that is missing."""
+    return "" if problem.startswith("search.engines") else "leadline config check"
 
 
 def _pipeline(loaded: Loaded) -> Finding:
@@ -118,7 +121,10 @@ def _pipeline(loaded: Loaded) -> Finding:
     except ConfigError as error:
         return Finding(f"pipeline {name}", "bad", str(error), "leadline config check")
     return Finding(
-        f"pipeline {name}", "ok", f"{sum(1 for _ in pipeline.steps())} stages that fit together", 'leadline research "…"'
+        f"pipeline {name}",
+        "ok",
+        f"{sum(1 for _ in pipeline.steps())} stages that fit together",
+        'leadline research "…"',
     )
 
 

@@ -34,22 +34,23 @@ async def _explain(args: argparse.Namespace) -> Explanation:
 def _show(found: Explanation) -> None:
     rounds = f", the loop at most {found.rounds} times" if found.rounds > 1 else ""
     write(f"Pipeline {found.pipeline}{rounds}:")
-    write(table(map(_step, found.steps)))
+    write(table(map(_step, found.steps), indent="  "))
     write("\nWho does it:")
-    write(table((f"  {key}", ", ".join(names)) for key, names in found.chosen.items() if names and key != "pipeline"))
+    chosen = ((key, ", ".join(names)) for key, names in found.chosen.items() if names and key != "pipeline")
+    write(table(chosen, indent="  "))
     for text in (*found.choices, *found.notices):
         write(f"  {text}")
     write("\nLimits:")
-    write(table((f"  {name}", f"{value:g}") for name, value in found.limits.items()))
+    write(table(((name, f"{value:,g}") for name, value in found.limits.items()), indent="  "))
     write("\nExpected calls:")
-    write(table(_expected(found.expected)))
+    write(table(_expected(found.expected), indent="  "))
     write("\n" + ("Some of it costs money or tokens." if found.costs_money else "None of it costs money or tokens."))
 
 
-def _step(step: StepPlan) -> tuple[str, str]:
-    return f"  {'↻' if step.in_loop else ' '} {step.name}", step.summary
+def _step(step: StepPlan) -> tuple[str, str, str]:
+    return "↻" if step.in_loop else "", step.name, step.summary
 
 
 def _expected(calls: tuple[Expected, ...]) -> Iterator[tuple[str, str, str]]:
     for call in calls:
-        yield f"  {call.kind}", f"{call.at_least} to {call.at_most}", f"by {', '.join(call.by)}" if call.by else ""
+        yield call.kind, f"{call.at_least} to {call.at_most}", f"by {', '.join(call.by)}" if call.by else ""

@@ -68,21 +68,19 @@ def _silence(stream: TextIO) -> None:
 # --- in columns ------------------------------------------------------------------------------------------------------
 
 
-def table(rows: Iterable[Sequence[object]], headers: Sequence[str] = ()) -> str:
+def table(rows: Iterable[Sequence[object]], headers: Sequence[str] = (), *, indent: str = "") -> str:
     """Return rows in columns; on a terminal the last column is cut at its edge, elsewhere it stays whole."""
     from rich.cells import cell_len, set_cell_size
 
     lines = [[one_line(cell) for cell in row] for row in ([headers, *rows] if headers else rows)]
-    if not lines:
-        return ""
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    left = sum(widths[:-1]) + 2 * len(widths[:-1])
-    room = max(20, columns() - left) if sys.stdout.isatty() else None
-    return "\n".join(
-        "".join(set_cell_size(cell, width + 2) for cell, width in zip(line, widths[:-1], strict=False))
-        + (cut(line[-1], room) if room else line[-1])
-        for line in lines
-    )
+    widths = [max(map(cell_len, column)) + 2 for column in zip(*lines, strict=True)][:-1]
+    room = columns() - len(indent) - sum(widths) if sys.stdout.isatty() else None
+
+    def joined(line: list[str]) -> str:
+        begin = "".join(set_cell_size(cell, width) for cell, width in zip(line, widths, strict=False))
+        return (indent + begin + (line[-1] if room is None else cut(line[-1], max(20, room)))).rstrip()
+
+    return "\n".join(map(joined, lines))
 
 
 def cut(text: str, cells: int) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from leadline.cli import INTERRUPTED
 from leadline.cli.common import near
-from leadline.cli.out import columns, write, write_json
+from leadline.cli.out import columns, say, write, write_json
 from leadline.printable import one_line, printable
 from leadline.session import Result
 from leadline.state import Metadata
@@ -27,6 +30,24 @@ def show(result: Result, *, as_json: bool) -> None:
     if result.text:
         _show_report(result)
     write(summary(result.metadata, result.folder))
+
+
+def advise(result: Result, args: argparse.Namespace) -> None:
+    """Say how to go on with a run that is not complete."""
+    if result.status == "waiting":
+        say("Nobody can be asked here: ask more exactly, or let it assume with --set clarify.mode=assume")
+    elif result.exit_code == INTERRUPTED or result.status in ("failed", "partial"):
+        say(f"Go on with it: {resume_command(result.folder, args)}")
+
+
+def resume_command(folder: Path, args: argparse.Namespace) -> str:
+    """Return the command that goes on with a run."""
+    words = ["leadline", "resume", folder.name]
+    if args.folder or any(text.startswith("runs.folder") for text in args.set):
+        words += ["--folder", str(folder.parent)]
+    if args.settings:
+        words += ["--settings", args.settings]
+    return shlex.join(words)
 
 
 def as_data(result: Result) -> dict[str, Any]:
@@ -86,7 +107,11 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ("Done", done(known)),
         *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
         *(("Note", one_line(notice)) for notice in known.notices),
-        *(("Error", one_line(f"{error.step}: {error.message}")) for error in known.errors),
+        *(
+            ("Error", f"{error.step}: {one_line(error.message)}")
+            for error in known.errors
+            if error.message != known.reason
+        ),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
         ("Cost", cost(known.usage)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -56,7 +57,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = _parser()
     args = parser.parse_args(argv)
     if not hasattr(args, "module"):
-        parser.print_help()
+        parser.print_help(sys.stderr)
         raise UsageError('name a command, such as: leadline research "How does …?"')
     return args
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
@@ -78,22 +80,19 @@ def show(args: argparse.Namespace) -> int:
         write(f"  {entry.problem or lacks}")
     for kind, offer in plugin.offers.items():
         write(f"\n{kind}: {offer.summary}")
-        write(table((f"  {label}", text) for label, text in _details(offer)))
+        write(table(_details(offer), indent="  "))
     _write_settings(plugin)
     return 0
 
 
 def _write_settings(plugin: Plugin) -> None:
-    fields = plugin.settings.model_fields
+    fields = plugin.settings.model_fields.items()
     if not fields:
-        write("No settings of its own.")
+        write("\nNo settings of its own.")
         return
     write(f"\n[plugins.{plugin.name}]")
-    write(
-        table(
-            (f"  {name} = {_default(field)}", _type(field), field.description or "") for name, field in fields.items()
-        )
-    )
+    rows = ((name, _type(field), json.dumps(_default(field)), field.description or "") for name, field in fields)
+    write(table(rows, ("setting", "type", "default", ""), indent="  "))
 
 
 def _details(offer: AnyOffer) -> Iterator[tuple[str, str]]:
@@ -141,6 +140,5 @@ def _default(field: FieldInfo) -> Any:
 
 
 def _type(field: FieldInfo) -> str:
-    return str(field.annotation.__name__ if isinstance(field.annotation, type) else field.annotation).replace(
-        "typing.", ""
-    )
+    kind = field.annotation
+    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else re.sub(r"\w+\.", "", str(kind))

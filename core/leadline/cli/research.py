@@ -9,7 +9,7 @@ from functools import partial
 
 from leadline.api import LONGEST_QUESTION, checked_question
 from leadline.cli.common import client_of, pairs
-from leadline.cli.outcome import show
+from leadline.cli.outcome import advise, show
 from leadline.cli.running import through
 from leadline.errors import UsageError
 from leadline.session import Result
@@ -22,6 +22,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError('ask something: leadline research "How does …?" --docs FOLDER')
     result = asyncio.run(_research(args, checked_question(question), pairs(args.tag, "--tag")))
     show(result, as_json=args.json)
+    advise(result, args)
     return result.exit_code
 
 

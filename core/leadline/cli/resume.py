@@ -8,7 +8,7 @@ from functools import partial
 
 from leadline.cli.common import client_of
 from leadline.cli.out import write
-from leadline.cli.outcome import show
+from leadline.cli.outcome import advise, show
 from leadline.cli.running import through
 from leadline.errors import UsageError
 from leadline.session import Result
@@ -23,6 +23,8 @@ def run(args: argparse.Namespace) -> int:
         write(result.text)
     else:
         show(result, as_json=args.json)
+    if not args.offline:
+        advise(result, args)
     return result.exit_code
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shlex
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from typing import Any, Protocol
 
 from leadline.api import Client, RunHandle
 from leadline.assemble import default_cache
-from leadline.cli import INTERRUPTED
 from leadline.cli.asking import ask
 from leadline.cli.common import interactive
 from leadline.cli.out import say
@@ -36,10 +34,7 @@ async def through(client: Client, launch: Launch, args: argparse.Namespace) -> R
     with _progress(client, args) as observers:
         handle = await launch(asker=ask if interactive() else None, observers=observers)
         with interruptible(handle):
-            result = await handle.result()
-    if result.exit_code == INTERRUPTED:
-        say(f"Go on with it: {resume_command(handle, args)}")
-    return result
+            return await handle.result()
 
 
 @contextmanager
@@ -93,13 +88,3 @@ class Interrupts:
             say("Ending the run.")
             self._cancelling = self._loop.create_task(self._handle.cancel())
             signal.signal(signal.SIGINT, signal.default_int_handler)  # the third one does not wait
-
-
-def resume_command(handle: RunHandle, args: argparse.Namespace) -> str:
-    """Return the command that goes on with the run."""
-    words = ["leadline", "resume", handle.id]
-    if args.folder or any(text.startswith("runs.folder") for text in args.set):
-        words += ["--folder", str(handle.folder.parent)]
-    if args.settings:
-        words += ["--settings", args.settings]
-    return shlex.join(words)

@@ -42,7 +42,12 @@ def _row(run: RunInfo) -> tuple[str, ...]:
 def _data(run: RunInfo) -> dict[str, Any]:
     known = run.metadata.model_dump(mode="json") if run.metadata else {}
     kept = ("question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
-    return {"run": run.id, "status": run.status, "folder": str(run.folder), **{key: known.get(key) for key in kept}}
+    return {
+        "run": run.id,
+        "status": run.status,
+        "folder": str(run.folder.absolute()),
+        **{key: known.get(key) for key in kept},
+    }
 
 
 def show(args: argparse.Namespace) -> int:

@@ -29,10 +29,9 @@ class Lines:
                     self._write(text)
             case "progress" if data["status"] != "started":
                 self._write(f"{now - self._began:6.1f} s  {_step(event)}")
-            case "notice":
-                self._write(f"note: {one_line(data['message'])}")
-            case "error":
-                self._write(f"error: {one_line(data['message'])}")
+            case "notice" | "error":
+                if message := self._standing.news(event):
+                    self._write(f"{'note' if event.kind == 'notice' else 'error'}: {message}")
             case "run.finished":
                 self._write(", ".join([self._standing.status, *self._standing.totals(), f"{now - self._began:.1f} s"]))
 

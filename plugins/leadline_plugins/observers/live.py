@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
-from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from leadline.printable import one_line
 from leadline.records import Event
 from leadline_plugins.observers.standing import Standing
 
@@ -51,24 +51,28 @@ class LiveView:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the lines that change."""
-        counts = Text(" · ".join([self._elapsed(), *self._standing.totals()]), no_wrap=True, overflow="ellipsis")
-        latest = Text(self._standing.source, "bright_black", no_wrap=True, overflow="ellipsis")
-        yield Group(self._steps(), counts, latest)
+        yield from self._steps(options.max_width)
+        yield Text(" · ".join([self._elapsed(), *self._standing.totals()]), no_wrap=True, overflow="ellipsis")
+        yield Text(self._standing.source, "bright_black", no_wrap=True, overflow="ellipsis")
 
-    def _steps(self) -> Text:
-        steps = Text(overflow="fold")
+    def _steps(self, width: int) -> Iterator[Text]:
+        """Yield the steps in as many lines as they need; a mark stays beside its name."""
+        steps = Text()
         for name, status in self._standing.steps.items():
-            steps.append_text(self._step(name, status)).append("  ")
-        return steps
+            step = self._step(name, status)
+            if steps.cell_len and steps.cell_len + step.cell_len > width:
+                yield steps
+                steps = Text()
+            steps.append_text(step).append("  ")
+        yield steps
 
     def _step(self, name: str, status: str) -> Text:
-        # A no-break space keeps a mark beside its name where the line wraps.
         if status == "started":
             frame = self._spinner.render(time.monotonic())
             assert isinstance(frame, Text)
-            return frame.append(f"\u00a0{name}", "bold cyan")
+            return frame.append(f" {name}", "bold cyan")
         mark, style = _MARKS[status]
-        return Text(f"{mark}\u00a0{name}", style)
+        return Text(f"{mark} {name}", style)
 
     def _start(self) -> None:
         self._console.print(Text(self._standing.question, "bold"))
@@ -77,7 +81,8 @@ class LiveView:
         self._live.start()
 
     def _say(self, word: str, style: str, event: Event) -> None:
-        self._console.print(Text.assemble((f"{word}: ", style), one_line(event.data["message"])))
+        if message := self._standing.news(event):
+            self._console.print(Text.assemble((f"{word}: ", style), message))
 
     def _finish(self) -> None:
         self._live.stop()

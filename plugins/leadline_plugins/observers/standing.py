@@ -38,6 +38,7 @@ class Standing:
     _urls: set[str] = field(default_factory=set)
     _given: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     """By step and round: a run taken up again goes through them once more."""
+    _told: list[str] = field(default_factory=list)
 
     def take(self, event: Event) -> None:
         """Take an event in."""
@@ -70,6 +71,17 @@ class Standing:
         for data in self._given.values():
             given.update({key: int(data[key]) for key in ("tasks", "evidence") if key in data})
         return given
+
+    def news(self, event: Event) -> str:
+        """Return the message of a notice or error on one line; empty where it repeats one inside another's words.
+
+        A failed engine fails the search around it, which says the same once more.
+        """
+        message = one_line(event.data["message"])
+        if any(message.endswith(told) for told in self._told):
+            return ""
+        self._told.append(message)
+        return message
 
     def totals(self) -> Iterator[str]:
         """Yield how far the run is: rounds, queries, sources, passages, tokens, cost; what is none is left out."""
