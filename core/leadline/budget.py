@@ -146,6 +146,8 @@ class Budget:
 
     def lease(self, need: Need) -> Lease:
         """Take what a call may need; raises `Refused`, saying which budget is spent."""
+        if not need:
+            return Lease(need)
         for name in NAMES:
             self._check(name, need)
         if share := _share.get():
@@ -170,7 +172,8 @@ class Budget:
 
     def settle(self, lease: Lease, used: Need) -> None:
         """Put what a call used in the place of its lease."""
-        self._taken += used - lease.need
+        if used != lease.need:
+            self._taken += used - lease.need
 
     def time_left(self) -> float | None:
         """Return the seconds left to the code running now (0 or less: none); None without a limit."""

@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
-from leadline.keys import canonical, digest
+from leadline.keys import digest, dump
 from leadline.records import Record, Usage
 from leadline.storage import Mode, Storage
 
@@ -148,10 +148,13 @@ class Journal:
 
     async def keep(self, row: Row, body: bytes, request: JsonValue, *, durable: bool = False) -> Row:
         """Write what a call returned; it is committed when this returns."""
-        asked = canonical(request)
 
         def write(db: sqlite3.Connection) -> Row:
-            refs = {"body": _put_blob(db, body), "request": _put_blob(db, asked), "session": self.session}
+            refs = {
+                "body": _put_blob(db, body),
+                "request": _put_blob(db, dump(request)),
+                "session": self.session,
+            }
             kept = row.model_copy(update=refs)
             _put(db, "call", row.key, kept.model_dump_json(exclude_defaults=True))
             return kept

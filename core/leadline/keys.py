@@ -75,7 +75,12 @@ def _scalar(value: Any, path: str) -> JsonValue:
 
 def canonical(value: Any) -> bytes:
     """Return the one JSON text of a value: keys sorted, no white space, ASCII (lone surrogates escaped)."""
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
+    return dump(plain(value))
+
+
+def dump(tree: JsonValue) -> bytes:
+    """Return the one JSON text of what is plain already."""
+    return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
 def digest(data: bytes, size: int = 16) -> str:
@@ -93,10 +98,10 @@ def call_key(kind: str, maker: str, fingerprint: str, request: BaseModel | JsonV
         "kind": kind,
         "maker": maker,
         "fingerprint": fingerprint,
-        "request": plain(request),
+        "request": plain(request) if isinstance(request, BaseModel) else request,
         "sample": sample,
     }
-    return digest(canonical(parts))
+    return digest(dump(parts))
 
 
 def fingerprint(values: Mapping[str, Any]) -> str:
