@@ -38,6 +38,8 @@ _KINDS = {
     "observers": "observers",
 }
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "observers"}
+_MAY_BE_NONE = {"read.fetchers"}
+"""What a run can do without where the settings leave it at its default: engines may bring the full text themselves."""
 _NO_MODEL = "no language model is set up; every sentence will be a quote"
 
 
@@ -159,7 +161,8 @@ class Selector:
             if name not in chosen.dropped and name not in automatic and kept:
                 chosen.notices.append(f"{key}: {name} is left out: {reason}")
             chosen.dropped.setdefault(name, reason)
-        if selection.names and not kept and len(reasons) == len(lost):
+        needed = key not in _MAY_BE_NONE or self._sections.place(key)
+        if needed and selection.names and not kept and len(reasons) == len(lost):
             self._emptied.setdefault(tuple(reasons.items()) or self._none_of(selection), []).append(key)
         if selection.names and (automatic or key == "ai.providers") and kept:
             because = _NO_MODEL if kept == ("embedded",) else "chosen by auto"

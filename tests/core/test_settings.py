@@ -307,18 +307,24 @@ def test_a_selection_that_ends_empty_lists_each_reason(host: Host, tmp_path: Pat
     assert str(caught.value) == (
         "search.engines: none of the chosen plugins can work here\n"
         "  tavily: plugins.tavily.api_key is not set: set TAVILY_API_KEY, or plugins.tavily.api_key in leadline.toml\n"
-        "  asleep: no server answers at port 8080\n"
-        "read.fetchers: none of the chosen plugins can work here\n"
-        "  local: plugins.local.folders is not set: set LEADLINE_PLUGINS__LOCAL__FOLDERS, "
-        "or plugins.local.folders in leadline.toml"
+        "  asleep: no server answers at port 8080"
     )
+
+
+def test_engines_may_do_without_a_fetcher_unless_one_is_asked_for(host: Host, tmp_path: Path) -> None:
+    def load(*sets: str) -> Loaded:
+        return load_settings(host, sets=sets, cwd=tmp_path, environ={}, user_file=tmp_path / "no")
+
+    assert load("search.engines=free").chosen["read.fetchers"] == ()
+    with pytest.raises(ConfigError, match=r"read\.fetchers: none of the chosen plugins can work here\n  local: "):
+        load("search.engines=free", "read.fetchers=local")
 
 
 def test_what_cannot_work_can_be_looked_at(host: Host, tmp_path: Path) -> None:
     loaded = load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "no", complete=False)
     assert loaded.chosen["search.engines"] == ()
     assert loaded.problems == (
-        "search.engines, read.fetchers: none of the chosen plugins can work here\n"
+        "search.engines: none of the chosen plugins can work here\n"
         "  local: plugins.local.folders is not set: set LEADLINE_PLUGINS__LOCAL__FOLDERS, "
         "or plugins.local.folders in leadline.toml",
     )

@@ -27,8 +27,10 @@ Reply = tuple[int, str, str]
 """Status, media type, body."""
 
 
-def install(projects: Sequence[Path], site: Path) -> None:
-    """Build the wheels of these projects and have pip install them into a folder."""
+Install = Callable[[Sequence[Path], Path], None]
+
+
+def built_and_installed(projects: Sequence[Path], site: Path) -> None:
     wheels = site.with_name(site.name + "-wheels")
     wheels.mkdir()
     subprocess.run([sys.executable, "-c", _BUILD, str(wheels), *map(str, projects)], check=True, capture_output=True)
@@ -38,7 +40,13 @@ def install(projects: Sequence[Path], site: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def install() -> Install:
+    """Build the wheels of these projects, and have pip install them into a folder."""
+    return built_and_installed
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory: pytest.TempPathFactory, install: Install) -> Path:
     """Install every example plugin, each its own distribution, and the tests' own; returns the folder."""
     site = tmp_path_factory.mktemp("examples") / "site"
     kinds = sorted(path.parent for path in (ROOT / "examples" / "kinds").glob("*/pyproject.toml"))
