@@ -61,7 +61,8 @@ def _name(name: Any, path: str) -> str:
 
 def _scalar(value: Any, path: str) -> JsonValue:
     if isinstance(value, float) and math.isfinite(value):
-        return value
+        # A default of 50 that was stored is read again as the float it is declared to be: the same number, one form.
+        return int(value) if value.is_integer() else value
     if isinstance(value, Decimal) and value.is_finite():
         return str(value)
     if isinstance(value, bytes):
