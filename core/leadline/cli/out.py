@@ -65,6 +65,9 @@ def _silence(stream: TextIO) -> None:
     os.close(nowhere)
 
 
+_NARROWEST = 10
+"""Cells of a last column, however narrow the terminal."""
+
 # --- in columns ------------------------------------------------------------------------------------------------------
 
 
@@ -78,7 +81,7 @@ def table(rows: Iterable[Sequence[object]], headers: Sequence[str] = (), *, inde
 
     def joined(line: list[str]) -> str:
         begin = "".join(set_cell_size(cell, width) for cell, width in zip(line, widths, strict=False))
-        return (indent + begin + (line[-1] if room is None else cut(line[-1], max(20, room)))).rstrip()
+        return (indent + begin + (line[-1] if room is None else cut(line[-1], max(_NARROWEST, room)))).rstrip()
 
     return "\n".join(map(joined, lines))
 

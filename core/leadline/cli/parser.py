@@ -126,7 +126,7 @@ def _research(commands: Any) -> None:
     parser.add_argument("question", nargs="*", metavar="QUESTION", help="the question; - reads it from standard input")
     _what(parser)
     parser.add_argument("--tag", action="append", default=[], metavar="KEY=VALUE", help="kept with the run")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def _resume(commands: Any) -> None:
@@ -140,7 +140,7 @@ def _resume(commands: Any) -> None:
     _folder(parser)
     _settings(parser)
     _json(parser)
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def _explain(commands: Any) -> None:

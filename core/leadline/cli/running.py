@@ -17,6 +17,9 @@ from leadline.cli.asking import ask
 from leadline.cli.common import interactive
 from leadline.cli.out import say
 from leadline.context import HouseContext
+from leadline.contracts import Call
+from leadline.errors import Unsupported
+from leadline.records import Blob, Document
 from leadline.session import Result
 
 PROGRESS = "terminal"
@@ -37,6 +40,16 @@ async def through(client: Client, launch: Launch, args: argparse.Namespace) -> R
             return await handle.result()
 
 
+class _NoParsers:
+    """What the observer is lent: the run's own parsers are those of its settings, which a resumed run brings along."""
+
+    def parses(self, media_type: str) -> bool:
+        return False
+
+    async def parse(self, blob: Blob, call: Call) -> Document:
+        raise Unsupported(f"{blob.name}: an observer reads nothing")
+
+
 @contextmanager
 def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Make the observer that shows progress, and let it give the terminal back."""
@@ -44,7 +57,7 @@ def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, An
         yield {}
         return
     offer = client.host.offer("observers", PROGRESS)
-    observer = offer.make(offer.settings(), HouseContext(PROGRESS, default_cache(), client.house))
+    observer = offer.make(offer.settings(), HouseContext(PROGRESS, default_cache(), _NoParsers()))
     try:
         yield {PROGRESS: observer}
     finally:

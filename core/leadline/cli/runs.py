@@ -25,7 +25,7 @@ def list_(args: argparse.Namespace) -> int:
     if args.json:
         write_json([_data(run) for run in runs])
     elif runs:
-        write(table(map(_row, runs), ("RUN", "STATUS", "BEGAN", "TOOK", "QUESTION")))
+        write(table(map(_row, runs), ("RUN", "STATUS", "BEGAN", "QUESTION")))
     else:
         say(f'No runs in {folder}. Begin one: leadline research "How does …?" --docs FOLDER')
     return 0
@@ -34,9 +34,9 @@ def list_(args: argparse.Namespace) -> int:
 def _row(run: RunInfo) -> tuple[str, ...]:
     known = run.metadata
     if known is None:
-        return run.id, run.status, "", "", ""
+        return run.id, run.status, "", ""
     began = known.began.astimezone().strftime("%Y-%m-%d %H:%M")
-    return run.id, run.status, began, f"{known.seconds:.1f} s", one_line(known.question)
+    return run.id, run.status, began, one_line(known.question)
 
 
 def _data(run: RunInfo) -> dict[str, Any]:
