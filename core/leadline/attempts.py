@@ -30,6 +30,7 @@ class Trip:
 
     attempts: int = 1
     usages: list[Usage] = field(default_factory=list)
+    leased: Need = field(default_factory=Need)
     streamed: bool = False
 
 
@@ -49,7 +50,7 @@ class Attempts:
         """Run what calls leaves; its refusal by the budget comes before, its failures from below."""
         call = self._active(job, 1, math.inf)
         try:
-            lease = self._lease(job)
+            lease = self._lease(job, trip)
         except Refused as error:
             return blame.refused(str(error))
         token = call_now.set(call)
@@ -92,7 +93,7 @@ class Attempts:
         async with job.maker.permit():
             if self.journal.broken and job.kind.keep:  # nothing more is paid for in vain
                 raise self.journal.broken
-            lease = self._lease(job)
+            lease = self._lease(job, trip)
             call = self._active(job, trip.attempts, self.monotonic() + job.maker.timeout)
             ended: Literal["reply", "error", "cut"] = "cut"
             token = call_now.set(call)
@@ -138,9 +139,10 @@ class Attempts:
             live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
         )
 
-    def _lease(self, job: Job) -> tuple[Lease, str]:
+    def _lease(self, job: Job, trip: Trip) -> tuple[Lease, str]:
         need = job.kind.need(job.request)
         lease = self.budget.lease(need)
+        trip.leased += need
         return lease, self.journal.lease(need) if need and not self.journal.readonly else ""
 
     def _settle(self, lease: tuple[Lease, str], used: Need) -> None:

@@ -19,7 +19,8 @@ from leadline.errors import Refused
 from leadline.records import Usage
 
 _closing: ContextVar[str | None] = ContextVar("closing", default=None)
-_share: ContextVar[Share | None] = ContextVar("share", default=None)
+share_now: ContextVar[Share | None] = ContextVar("share_now", default=None)
+"""The share from which the code running now leases."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +85,15 @@ class Share:
         self._token: Any = None
 
     def __enter__(self) -> None:
-        self._token = _share.set(self)
+        self._token = share_now.set(self)
 
     def __exit__(self, *_: object) -> None:
-        _share.reset(self._token)
+        share_now.reset(self._token)
+
+    def charge(self, need: Need) -> None:
+        """Take what a call leased that is answered now from the journal: a resumed item stands as it stood."""
+        for name in self._left:
+            self._left[name] -= getattr(need, name)
 
     def take(self, need: Need) -> None:
         """Take the need from this share; raises `Refused` when it is used up."""
@@ -96,8 +102,7 @@ class Share:
                 raise Refused(
                     f"this item's share of {_WORDS[name]} is used up; raise it with --set budget.{name}=N"
                 )
-        for name in self._left:
-            self._left[name] -= getattr(need, name)
+        self.charge(need)
 
 
 class Budget:
@@ -136,9 +141,16 @@ class Budget:
         """Whether the code running now belongs to a closing stage."""
         return _closing.get() is not None
 
-    def share(self, items: int) -> list[Share]:
-        """Share the countable budgets out between so many items, the first ones getting what is left over."""
-        left = {name: self._left(name) for name in _SHARED_OUT if self._visible(name) is not None}
+    def countable(self) -> dict[str, int]:
+        """Return what is left of the budgets that can be shared out, where they have a limit."""
+        return {name: self._left(name) for name in _SHARED_OUT if self._visible(name) is not None}
+
+    def share(self, items: int, left: Mapping[str, int] | None = None) -> list[Share]:
+        """Share the countable budgets out between so many items, the first ones getting what is left over.
+
+        `left` is what there was when the group first began: see `Door.share`.
+        """
+        left = self.countable() if left is None else left
         return [
             Share({name: whole // items + (place < whole % items) for name, whole in left.items()})
             for place in range(items)
@@ -150,7 +162,7 @@ class Budget:
             return Lease(need)
         for name in NAMES:
             self._check(name, need)
-        if share := _share.get():
+        if share := share_now.get():
             share.take(need)
         self._taken += need
         return Lease(need)

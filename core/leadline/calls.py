@@ -19,7 +19,7 @@ from pydantic import JsonValue, ValidationError
 
 from leadline.active import call_now, stage_now, total
 from leadline.attempts import Attempts, Trip
-from leadline.budget import Budget
+from leadline.budget import Budget, Share, share_now
 from leadline.contracts import Call, Middleware, Run
 from leadline.errors import JournalError, JournalMissing, PluginError, Refused
 from leadline.events import Bus
@@ -121,6 +121,7 @@ class Door:
         start, waiting = partial(self._fly, job), caller.key if caller else ""
         landed, shared = await self._flights.board(key, job.what, start, waiting)
         if shared:
+            self._charge(landed.row)
             await self._reports.finished(job, landed.row, landed.body, "shared")
         return self._deliver(kind, landed)
 
@@ -131,6 +132,15 @@ class Door:
             return _Value(value=make())
 
         return (await self.call(_FACT, _Name(name=name), do, maker=_HOUSE)).value
+
+    async def share(self, name: str, items: int) -> list[Share]:
+        """Share the countable budgets out between the items of a group, by their order.
+
+        Each share is a context for its item's calls. What there was to share is a fact of the run, and calls answered
+        from the journal count in it: so a resumed item is refused exactly what it was refused before.
+        """
+        left = await self.fact(f"share {name}", self._budget.countable)
+        return self._budget.share(items, left)
 
     def wind_down(self, reason: str) -> None:
         """Refuse all calls outside the closing stages, those under way too; the first reason stays."""
@@ -173,6 +183,10 @@ class Door:
             "usage": usage.model_dump(mode="json"),
         }
 
+    def _charge(self, row: Row) -> None:
+        if share := share_now.get():
+            share.charge(self._journal.leased(row))
+
     def _deliver(self, kind: Kind[R], landed: _Landed) -> R:
         """Make the answer from the stored bytes, anew for each caller: live, shared and replayed ones are alike."""
         if landed.row.outcome != "reply":
@@ -198,6 +212,7 @@ class Door:
         damages = len(self._journal.damaged)
         if found := await self._journal.get(job.key):
             self.replayed.add(job.key)
+            self._charge(found[0])
             return _Landed(*found, "journal")
         if self._offline:
             raise JournalMissing(await explain_missing(self._journal, job))
@@ -222,6 +237,7 @@ class Door:
             attempts=trip.attempts,
             seconds=round(self._monotonic() - began, 4),
             usage=total(trip.usages) or Usage(),
+            leased=trip.leased.dump(),
             causes=ended.causes,
         )
         return _Landed(await self._keep(job, row, ended.body, flight), ended.body, "live")

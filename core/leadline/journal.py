@@ -21,7 +21,7 @@ from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
 from leadline.keys import digest, dump
-from leadline.records import Record, Usage
+from leadline.records import Json, Record, Usage
 from leadline.storage import Mode, Storage
 
 Outcome = Literal["reply", "failure", "refusal"]
@@ -45,6 +45,8 @@ class Row(Record):
     attempts: int = 1
     seconds: float = 0.0
     usage: Usage = Usage()
+    leased: Json = {}
+    """What its attempts leased of the budget: `Need.dump`."""
     causes: tuple[str, ...] = ()
     """Keys of the failed calls that a composite's failure is made of."""
     escaped: bool = False
@@ -234,6 +236,11 @@ class Journal:
         self._rows.update((row.key, row) for row in rows)
 
     # --- the ledger --------------------------------------------------------------------------------------------------
+
+    def leased(self, row: Row) -> Need:
+        """Return what a call leased, with those below it."""
+        below = (other for other in self._rows.values() if row.key and other.parent == row.key)
+        return sum((self.leased(other) for other in below), Need.load(row.leased))
 
     def lease(self, need: Need) -> str:
         """Queue a ledger entry for what a call may use; returns its name."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leadline.budget import Limits, Need
+from leadline.budget import Budget, Limits, Need, Share
 from leadline.calls import Kind, Maker
 from leadline.contracts import Call
 from leadline.errors import (
@@ -434,6 +434,45 @@ async def test_errors_are_scrubbed_and_pages_are_not(tmp_path: Path) -> None:
         page = await opened.door.call(SEARCH, SearchRequest(query="good"), echo, maker=FAKE)
         assert page.cursor == KEY
     assert KEY not in str(opened.seen.events)
+
+
+# --- shares --------------------------------------------------------------------------------------------------------
+
+
+async def item(opened: OpenDoor, engine: FakeSearch, share: Share, queries: list[str]) -> list[bool]:
+    """Ask the item's queries one by one, each by way of a composite; returns which were answered."""
+    leaf = Kind("chat", SearchPage, need=lambda _: Need(model_calls=1))
+    answered = []
+
+    async def do(request: SearchRequest, call: Call) -> SearchPage:
+        return await ask(opened, engine, request.query, kind=leaf)
+
+    with share:
+        for query in queries:
+            try:
+                await opened.door.call(STRATEGY, SearchRequest(query=query), do, maker=FAKE)
+                answered.append(True)
+            except CallRefused:
+                answered.append(False)
+    return answered
+
+
+async def test_a_resumed_item_has_the_share_it_had(tmp_path: Path) -> None:
+    """Killed after the first item: recomputed from what is left, the shares would be others."""
+    items = [["a", "b", "c"], ["d", "e", "f"]]
+    limits = Limits(model_calls=3)
+
+    async def run(folder: Path, engine: FakeSearch, first: int = 2) -> list[list[bool]]:
+        async with open_door(folder, budget=Budget(limits, reserve=0)) as opened:
+            shares = await opened.door.share("group", 2)
+            pairs = list(zip(shares, items, strict=True))[:first]
+            return [await item(opened, engine, share, queries) for share, queries in pairs]
+
+    calm = await run(tmp_path / "calm", FakeSearch())
+    engine = FakeSearch()
+    await run(tmp_path / "cut", engine, first=1)
+    assert await run(tmp_path / "cut", engine) == calm == [[True, True, False], [True, False, False]]
+    assert engine.asked == ["a", "b", "d"]
 
 
 # --- usage and counts ----------------------------------------------------------------------------------------------
