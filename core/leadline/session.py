@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from leadline.assemble import House
 from leadline.budget import Budget, Limits
@@ -32,6 +32,7 @@ from leadline.settings import resolve
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
 from leadline.summary import summarize, write_metadata
 
+T = TypeVar("T")
 INTERRUPTED = 130
 """The exit code of a run that was stopped from outside, whatever it could still write up."""
 
@@ -182,7 +183,7 @@ class Session:
             self._end("failed", self.state.errors[-1].message, getattr(error, "exit_code", None))
             await self.bus.emit("error", self.state.errors[-1].model_dump(mode="json"))
         finally:
-            result = await asyncio.shield(asyncio.ensure_future(self._finish()))
+            result = await to_the_end(self._finish())
         return result
 
     async def _begin(self) -> None:
@@ -290,6 +291,16 @@ class Session:
         if not self.replaying:
             await asyncio.to_thread(write_metadata, self.folder, metadata)
         return metadata
+
+
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+    """Do what must be done whole; a cancellation meanwhile is raised when it is."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 def pipeline_of(house: House, name: str) -> Pipeline:
