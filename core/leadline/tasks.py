@@ -7,13 +7,13 @@ better parser serves old journals too.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
 from leadline.errors import BadReply
+from leadline.lenient import objects
 from leadline.records import Json, Message, Record
 
 R = TypeVar("R", bound=Record)
@@ -62,25 +62,12 @@ def repair(messages: tuple[Message, ...], said: str, error: BadReply) -> tuple[M
 
 
 def parse(text: str, reply: type[R]) -> R:
-    """Read a reply: the first JSON object in the text that fits. Raises `BadReply`."""
+    """Read a reply: the first JSON object in the text that fits, repaired where need be. Raises `BadReply`."""
     problem = "there is no JSON object in it"
-    for data in _objects(text):
+    for data in objects(text):
         try:
             return reply.model_validate(data)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             problem = f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
     raise BadReply(f"the reply is no {reply.__name__}: {problem}")
-
-
-def _objects(text: str) -> Iterator[object]:
-    decoder = json.JSONDecoder()
-    start = text.find("{")
-    while start >= 0:
-        try:
-            data, end = decoder.raw_decode(text, start)
-        except ValueError:
-            end = start + 1
-        else:
-            yield data
-        start = text.find("{", end)

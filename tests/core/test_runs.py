@@ -78,7 +78,12 @@ async def test_explain_tells_the_pipeline_and_the_calls_without_making_any(tmp_p
 
 def test_the_sync_twin_and_its_refusal_inside_a_loop(tmp_path: Path) -> None:
     question = "How deep was the harbour measured at each sounding, in fathoms?"
-    options: dict[str, Any] = {"plugins": [fake_web()], "folder": tmp_path / "runs", "cache": tmp_path / "cache", "set": WEB}
+    options: dict[str, Any] = {
+        "plugins": [fake_web()],
+        "folder": tmp_path / "runs",
+        "cache": tmp_path / "cache",
+        "set": WEB,
+    }
     result = leadline.research_sync(question, **options)
     assert result.status == "complete"
     assert result.text.startswith("# How deep")
