@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied
+from leadline_plugins.search.local.checksums import broken
 from leadline_plugins.search.local.folders import Walk, resolve
 from leadline_plugins.search.local.lock import locked
 from leadline_plugins.search.local.manifest import Manifest, Problem
@@ -70,7 +71,7 @@ class LocalIndex:
                 if damage is None:
                     try:
                         return await self._update(call)
-                    except (Damaged, sqlite3.DatabaseError) as error:
+                    except (Damaged, sqlite3.DatabaseError, UnicodeDecodeError) as error:
                         damage = Damaged(str(error))
                 self._context.log.warning("the index in %s is damaged (%s): rebuilding it", self._folder, damage)
                 await self._context.in_thread(shutil.rmtree, self._folder, ignore_errors=True)
@@ -84,6 +85,8 @@ class LocalIndex:
             self._roots, settings.include, settings.exclude, int(settings.max_file_mb * 1e6), self._context.parses
         )
         await self._context.in_thread(self._folder.mkdir, parents=True, exist_ok=True)
+        if self._reader is None and (name := await self._context.in_thread(broken, self._folder / "texts")):
+            raise Damaged(f"{name} is not what was written")
         await Update(self._folder, walk, settings.passage, self._context).run(call)
         return await self._context.in_thread(Reader, self._folder / "texts")
 

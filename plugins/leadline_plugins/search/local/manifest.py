@@ -68,16 +68,21 @@ class Manifest:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute("PRAGMA synchronous=NORMAL")
         self._db.execute(_SCHEMA)
+        if (found := self._db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+            raise sqlite3.DatabaseError(found)
 
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()
 
     def compare(self, found: dict[str, File]) -> Changes:
-        """Compare a walk with what is known."""
+        """Compare a walk with what is known; raises `sqlite3.DatabaseError` where that makes no sense."""
         rows = self._db.execute("SELECT path, size, mtime_ns, digest, seen_ns, problem, pending FROM files")
-        known = {os.fsdecode(path): Row(*row) for path, *row in rows}
-        read = [(file, _digest(known.get(path))) for path, file in found.items() if _stale(file, known.get(path))]
+        try:
+            known = {os.fsdecode(path): Row(*row) for path, *row in rows}
+            read = [(file, _digest(known.get(path))) for path, file in found.items() if _stale(file, known.get(path))]
+        except TypeError as error:  # a flipped bit in a row's header makes a number of a text
+            raise sqlite3.DatabaseError(f"a row is damaged: {error}") from error
         return Changes(read, [path for path in known if path not in found])
 
     def expect(self, files: Iterable[File]) -> None:

@@ -30,10 +30,9 @@ def _pieces(text: str, size: int) -> Iterator[Span]:
         start, end = paragraph.span()
         while end - start > size:
             cut = _cut(text, start, start + size)
-            yield start, cut
-            start = cut
-        if text[start:end].strip():
-            yield start, end
+            yield start, start + len(text[start:cut].rstrip())
+            start = cut + len(text[cut:end]) - len(text[cut:end].lstrip())
+        yield start, end
 
 
 def _cut(text: str, start: int, wanted: int) -> int:
