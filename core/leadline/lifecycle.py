@@ -27,6 +27,8 @@ class Keeper:
 
     async def get(self) -> Any:
         """Return the plugin, made and entered."""
+        if self._instance is not None:
+            return self._instance
         async with self._lock:
             if self._instance is None:
                 self._instance = await self._enter(self._made())
