@@ -1,6 +1,6 @@
 """Verbatim: a quote as Markdown that shows it as it stands in the source.
 
-What Markdown would take for markup is escaped; code spans stay code, since they show their content as it is. A list
+What Markdown would take for markup is escaped. Code spans and plain emphasis stay: they show every word as it is. A list
 item, a block quotation and fenced code keep their mark and stand as blocks of their own.
 """
 
@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 
-_CODE = re.compile(r"(?<!`)(`{1,2})(?!`)(?:[^`\n]|(?<!`)`(?!`)(?=[^`]*\1))+?(?<!`)\1(?!`)")
+_KEPT = re.compile(
+    r"(?<!`)(?P<tick>`{1,2})(?!`)[^`\n]+(?<!`)(?P=tick)(?!`)"
+    r"|(?<![\w*])(?P<star>\*{1,2})(?=[^\W_])[^*_`\[\]<>\\$~|&\n]*[\w.!?](?P=star)(?![\w*])"
+)
+"""Code spans; emphasis with nothing but words in it."""
 _MARKUP = re.compile(r"[\\`*\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|!(?=\[)|^#(?=#{0,5}\s)")
 """Underscores inside a word are no markup; neither is an ampersand that begins no entity."""
 _BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|>)\s+(?=\S)")
@@ -33,7 +37,7 @@ def markdown(quote: str, citation: str) -> str:
 def _escaped(text: str) -> str:
     parts: list[str] = []
     end = 0
-    for code in _CODE.finditer(text):
-        parts += [_MARKUP.sub(r"\\\g<0>", text[end : code.start()]), code.group()]
-        end = code.end()
+    for kept in _KEPT.finditer(text):
+        parts += [_MARKUP.sub(r"\\\g<0>", text[end : kept.start()]), kept.group()]
+        end = kept.end()
     return "".join([*parts, _MARKUP.sub(r"\\\g<0>", text[end:])])

@@ -55,10 +55,7 @@ class Index:
             idf = math.log(1 + (len(self.docs) - len(found) + 0.5) / (len(found) + 0.5))
             for i, count in found:
                 scores[i] += (
-                    idf
-                    * count
-                    * (self.k1 + 1)
-                    / (count + self.k1 * (1 - self.b + self.b * self.sizes[i] / self.mean))
+                    idf * count * (self.k1 + 1) / (count + self.k1 * (1 - self.b + self.b * self.sizes[i] / self.mean))
                 )
         return sorted(scores, key=lambda i: (-scores[i], i))[:limit]
 
@@ -91,29 +88,21 @@ def research(index: Index, text: str, length: int, rounds: int = 3) -> dict[str,
             )
         )
         fresh = [
-            id_
-            for ask in asks.queries[: 20 - len(state.past)]
-            for id_ in _follow(index, state, asked, ask, number)
+            id_ for ask in asks.queries[: 20 - len(state.past)] for id_ in _follow(index, state, asked, ask, number)
         ]
         if not fresh and number > 1:
             break
         every = tuple(state.evidence.values())
         last = digest(
-            DigestRequest(
-                question=asked, plan=outline, round=number, evidence=every, fresh=tuple(fresh), last=last
-            )
+            DigestRequest(question=asked, plan=outline, round=number, evidence=every, fresh=tuple(fresh), last=last)
         )
-        verdict = review(
-            ReviewRequest(question=asked, plan=outline, round=number, digest=last, evidence=every)
-        )
+        verdict = review(ReviewRequest(question=asked, plan=outline, round=number, digest=last, evidence=every))
         gaps = verdict.priority_gaps
         if verdict.is_sufficient:
             break
     every = tuple(state.evidence.values())
     chosen = sort(
-        SortRequest(
-            question=asked, plan=outline, evidence=every, sources=tuple(state.sources.values()), length=length
-        )
+        SortRequest(question=asked, plan=outline, evidence=every, sources=tuple(state.sources.values()), length=length)
     )
     return {"state": state, "sorted": chosen, "rounds": number}
 
@@ -132,9 +121,7 @@ def _follow(index: Index, state: State, asked: Question, ask: Any, number: int) 
             document=Document(text=doc["text"], title=doc["title"]),
         )
         state.sources[i] = source
-        for n, learning in enumerate(
-            extract(ExtractRequest(question=asked, query=ask.query, source=source)).learnings
-        ):
+        for n, learning in enumerate(extract(ExtractRequest(question=asked, query=ask.query, source=source)).learnings):
             end = learning.start + len(learning.quote)
             item = Evidence(
                 id=f"{source.id}.{n}",
@@ -153,11 +140,7 @@ def _follow(index: Index, state: State, asked: Question, ask: Any, number: int) 
 def predict(index: Index, qid: str, text: str, length: int, rounds: int = 3) -> dict[str, Any]:
     found = research(index, text, length, rounds)
     state, chosen = found["state"], found["sorted"]
-    cited = (
-        [state.evidence[id_] for part in chosen.sections for id_ in part.evidence_ids]
-        if chosen.answers
-        else []
-    )
+    cited = [state.evidence[id_] for part in chosen.sections for id_ in part.evidence_ids] if chosen.answers else []
     docs = list(dict.fromkeys(e.source_id for e in cited))
     ranked = list(
         dict.fromkeys(
@@ -198,10 +181,7 @@ def main() -> None:
     with args.out.open("w", encoding="utf-8") as out:
         for q in questions:
             out.write(
-                json.dumps(
-                    predict(index, q["qid"], q["question"], args.length, args.rounds), ensure_ascii=False
-                )
-                + "\n"
+                json.dumps(predict(index, q["qid"], q["question"], args.length, args.rounds), ensure_ascii=False) + "\n"
             )
     print(f"{(time.process_time() - start) / len(questions):.3f} s CPU a question")
 

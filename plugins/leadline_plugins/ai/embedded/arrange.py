@@ -53,9 +53,7 @@ def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated]) -> lis
     return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
 
 
-def _by_document(
-    plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked
-) -> list[Part]:
+def _by_document(plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked) -> list[Part]:
     first = plan.sections[0] if plan.sections else PlannedSection(id="s1", title=question.text)
     if not question.account:
         return [(first, _ordered(chosen))]

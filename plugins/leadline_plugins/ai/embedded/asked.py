@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from leadline_plugins.ai.embedded.kinds import Kind, kind_of, wants_account
 from leadline_plugins.ai.embedded.names import names
-from leadline_plugins.text import content_words, language
+from leadline_plugins.text import content_words, language, tokens
+from leadline_plugins.text.stopwords import STOPWORDS
 
 
 @dataclass(frozen=True)
@@ -20,12 +22,23 @@ class Asked:
     language: str
     terms: tuple[str, ...]
     """Content words as index tokens, each once."""
+    phrases: Mapping[tuple[str, str], str]
+    """Pairs of tokens that are a term together, to that term: `the with statement`."""
     names: tuple[str, ...]
     parts: tuple[str, ...]
     """Sub-questions, where it has several."""
     kind: Kind
     account: bool
     """Whether an account is asked for rather than a fact."""
+
+    def tokens(self, text: str) -> frozenset[str]:
+        """Return the content words of a text, with the question's phrases that stand in it."""
+        single = frozenset(content_words(text))
+        return single.union(self.phrases[pair] for pair in self._pairs(text)) if self.phrases else single
+
+    def _pairs(self, text: str) -> Iterator[tuple[str, str]]:
+        row = tokens(text)
+        return (pair for pair in pairwise(row) if pair in self.phrases)
 
     def words(self, terms: Container[str]) -> str:
         """Return those words of the question that hold one of the terms, as they stand in it."""
@@ -42,15 +55,29 @@ _LONGEST = 5000
 """Characters of a question that are looked at: what lies beyond is pasted material."""
 
 
+_SUBJECT = re.compile(r"\b(?:the|an?)\s+[\"'“‘`]*(\w+)[\"'”’`]*\s+(?=(\w+))", re.IGNORECASE)
+_ORDINARY = frozenset(["same", "other", "most", "more", "own", "only", "both", "such", "very", "just", "first"])
+"""Stop words that may stand behind an article and still say nothing."""
+
+
+def _phrases(text: str) -> dict[tuple[str, str], str]:
+    """Return the pairs in which a stop word is what is spoken of, as its place behind an article shows."""
+    pairs = [match.groups() for match in _SUBJECT.finditer(text)]
+    named = [(a.lower(), b) for a, b in pairs if a.lower() in STOPWORDS["en"] - _ORDINARY]
+    return {(a, tokens(b)[0]): f"{a} {tokens(b)[0]}" for a, b in named if content_words(b)}
+
+
 @lru_cache(maxsize=256)
 def asked(text: str) -> Asked:
     """Take a question apart."""
     text = " ".join(text[:_LONGEST].split())
+    phrases = _phrases(text)
     parts = tuple(part for part in _PART.split(text) if len(content_words(part)) >= _ENOUGH)
     return Asked(
         text=text,
         language=language(text),
-        terms=tuple(dict.fromkeys(content_words(text))),
+        terms=tuple(dict.fromkeys([*content_words(text), *phrases.values()])),
+        phrases=phrases,
         names=names(text),
         parts=parts if len(parts) > 1 else (),
         kind=kind_of(text),

@@ -15,7 +15,6 @@ from heapq import nlargest
 from leadline.records import Evidence, Source
 from leadline_plugins.ai.embedded.asked import Asked
 from leadline_plugins.ai.embedded.names import Name, key, unasked
-from leadline_plugins.text import content_words
 
 _TITLE = 0.5
 """Worth of a question's word that stands only in a title that says more than the question."""
@@ -55,8 +54,8 @@ class Chain:
 
 def links(question: Asked, evidence: Iterable[Evidence], sources: Iterable[Source]) -> list[Link]:
     """Prepare evidence for chaining."""
-    titles = {source.id: key(title_of(source)) for source in sources}
-    return [_link(question, item, titles.get(item.source_id, ())) for item in evidence]
+    titles = {source.id: title_of(source) for source in sources}
+    return [_link(question, item, titles.get(item.source_id, "")) for item in evidence]
 
 
 def title_of(source: Source) -> str:
@@ -64,21 +63,21 @@ def title_of(source: Source) -> str:
     return source.document.title or source.hit.title
 
 
-def _link(question: Asked, evidence: Evidence, title: Name) -> Link:
+def _link(question: Asked, evidence: Evidence, title: str) -> Link:
     known = frozenset(question.terms)
     return Link(
         evidence,
-        held=known.intersection(content_words(evidence.quote)),
-        titled=known.intersection(title),
-        worth=1.0 if known.issuperset(title) else _TITLE,
+        held=known & question.tokens(evidence.quote),
+        titled=known & question.tokens(title),
+        worth=1.0 if known.issuperset(key(title)) else _TITLE,
         names=frozenset(unasked(evidence.quote, known)),
-        about=title,
+        about=key(title),
     )
 
 
 def weights(question: Asked, sources: Iterable[Source]) -> dict[str, float]:
     """Return the weights of the question's terms: those in fewer sources say more; they sum to 1."""
-    texts = [{*key(title_of(source)), *content_words(source.document.text[:_SAMPLE])} for source in sources]
+    texts = [question.tokens(f"{title_of(source)}\n{source.document.text[:_SAMPLE]}") for source in sources]
     counts = Counter(term for text in texts for term in question.terms if term in text)
     raw = {term: math.log(1 + (len(texts) + 1) / (counts[term] + 0.5)) for term in question.terms}
     total = sum(raw.values())

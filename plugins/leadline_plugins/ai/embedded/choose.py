@@ -11,6 +11,8 @@ from leadline_plugins.text import content_words, is_cjk, length, repeats
 
 _CUT = 0.5
 """Of the best rating: sentences below bring in no document of their own."""
+_AROUND = 1000
+"""Characters from the best sentence: what stands there speaks of the same, though in other words."""
 _FACT, _ACCOUNT = 200, 1200
 """Words of a report whose length nobody set."""
 _CHARACTERS = 2
@@ -34,13 +36,18 @@ def room(question: Asked, length: int) -> int:
 
 
 def choose(rated: Iterable[Rated], room: int, language: str) -> list[Rated]:
-    """Take what serves the question while there is room; then what else its documents hold around it."""
+    """Take what serves the question while there is room; then what stands around the best of it."""
     order = sorted((item for item in rated if item.rating > 0), key=lambda item: -item.rating)
-    limit = _CUT * order[0].rating if order else 0.0
-    serving = _fitting([item for item in order if item.rating >= limit], room, language)
-    documents = {item.evidence.source_id for item in serving}
-    around = [item for item in order if item not in serving and item.evidence.source_id in documents]
+    if not order:
+        return []
+    best = order[0]
+    serving = [item for item in order if item.rating >= _CUT * best.rating]
+    around = [item for item in order if item.rating < _CUT * best.rating and _near(item.evidence, best.evidence)]
     return _fitting([*serving, *around], room, language)
+
+
+def _near(evidence: Evidence, best: Evidence) -> bool:
+    return evidence.source_id == best.source_id and abs(evidence.span[0] - best.span[0]) <= _AROUND
 
 
 def _fitting(order: Sequence[Rated], room: int, language: str) -> list[Rated]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence, Set
 from leadline.findings import Coverage, Digest
 from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.tasks import DigestRequest
-from leadline_plugins.text import content_words
 
 _COVERED, _PARTIAL = 0.75, 0.375
 """Shares of a section's content words that stand in its best sentence."""
@@ -17,9 +16,9 @@ _BEST = 3
 
 def digest(request: DigestRequest) -> Digest:
     """Return the coverage by section; as gaps the words of the question that nothing speaks of."""
-    ranked = sorted(request.evidence, key=lambda item: (-item.score, item.id))
-    held = [frozenset(content_words(item.quote)) for item in ranked]
     question = asked(request.question.text)
+    ranked = sorted(request.evidence, key=lambda item: (-item.score, item.id))
+    held = [question.tokens(item.quote) for item in ranked]
     gap = question.words(frozenset(question.terms).difference(*held))
     return Digest(
         synthesis="\n".join(f"{item.quote} [@{item.id}]" for item in ranked[:_BEST]),
@@ -31,6 +30,6 @@ def digest(request: DigestRequest) -> Digest:
 
 
 def _coverage(goal: str, held: Sequence[Set[str]]) -> Coverage:
-    terms = frozenset(content_words(goal))
+    terms = frozenset(asked(goal).terms)
     best = max((len(terms & words) / len(terms) for words in held if terms), default=0.0)
     return "covered" if best >= _COVERED else "partial" if best >= _PARTIAL else "missing"

@@ -35,11 +35,11 @@ def extract(request: ExtractRequest) -> Learnings:
     text = request.source.document.text
     question = asked(request.question.text)
     weight = _weights(question, request.query)
-    title = frozenset(content_words(title_of(request.source)))
+    title = question.tokens(title_of(request.source))
     worth = 1.0 if title <= weight.keys() else _TITLE
     scored: list[Scored] = []
     for start, end in regions(text, weight, request.snippet):
-        scored += _scored(text, start, end, weight, dict.fromkeys(title, worth))
+        scored += _scored(question, text, start, end, weight, dict.fromkeys(title, worth))
     scored.sort(key=lambda item: (-item.score, item.start))
     best = [item for item in scored[: request.limit] if item.score > 0]
     return Learnings(learnings=tuple(_learning(text, item) for item in best))
@@ -51,14 +51,14 @@ def _weights(question: Asked, query: str) -> dict[str, float]:
 
 
 def _scored(
-    text: str, start: int, end: int, weight: Mapping[str, float], title: Mapping[str, float]
+    question: Asked, text: str, start: int, end: int, weight: Mapping[str, float], title: Mapping[str, float]
 ) -> list[Scored]:
     """Score the sentences of a stretch of text by the terms in them, in the title, and in the sentence before."""
     total = sum(weight.values())
     found: list[Scored] = []
     before: frozenset[str] = frozenset()
     for a, b in sentences(text[start:end]):
-        held = frozenset(content_words(text[start + a : start + b]))
+        held = question.tokens(text[start + a : start + b])
         worth = {**dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
         score = sum(w * worth.get(term, 0.0) for term, w in weight.items()) / total if total else 0.0
         if quotable(text[start + a : start + b]):

@@ -19,9 +19,7 @@ def query(request: QueryRequest) -> Queries:
     question = asked(request.question.text)
     made = {_same(past.task.query) for past in request.past}
     proposed: list[Query] = []
-    for text, priority, section in (
-        _first(question, request) if request.round == 1 else _later(question, request)
-    ):
+    for text, priority, section in _first(question, request) if request.round == 1 else _later(question, request):
         same = _same(text)
         if same and same not in made and len(proposed) < request.limit:
             made.add(same)
@@ -40,7 +38,7 @@ def _first(question: Asked, request: QueryRequest) -> Iterator[tuple[str, str, s
     yield question.text, "high", whole
     for section in sections:
         yield section.goal or section.title, "high", section.id
-    for name in question.names:
+    for name in [*question.names, *question.phrases.values()]:
         yield name, "medium", whole
 
 
@@ -49,7 +47,7 @@ def _later(question: Asked, request: QueryRequest) -> Iterator[tuple[str, str, s
     known, seen = frozenset(question.terms), set[Name]()
     section = request.plan.sections[0].id if request.plan.sections else ""
     for evidence in sorted(request.evidence, key=lambda item: (-item.score, item.id)):
-        left = known.difference(content_words(evidence.quote))
+        left = known - question.tokens(evidence.quote)
         for tokens, name in unasked(evidence.quote, known).items():
             if tokens not in seen:
                 seen.add(tokens)

@@ -6,10 +6,16 @@ import re
 
 from leadline_plugins.text import length
 
-_TERMINATED = re.compile(r"[.!?。！？；…:：][\"'”’」』）)\]»*_`]*\s*$")
+_TERMINATED = re.compile(r"[.!?。！？；…][\"'”’」』）)\]»*_`]*\s*$")
 _MARKED = re.compile(r"\s*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|\||```|~~~)|.*\S\s\|\s\S.*\|")
 """List items, table rows, fenced code: they end without a full stop."""
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\.\. )")
+_LEAD_IN = re.compile(r"[:：]\s*$")
+_POINTER = re.compile(r"\W*(?:see|cf\.?|siehe|voir|参见|參見|参照)\b", re.IGNORECASE)
+"""`See also …`: it says only where something is said."""
+_GRAMMAR = "::="
+_LETTERS = 0.5
+"""Share of letters and spaces; below it is a formula, a row of figures, a drawing."""
 _LONG_HEADING = 12
 """Words; what is longer and has no full stop is prose all the same."""
 _LONGEST = 1200
@@ -20,4 +26,12 @@ def quotable(text: str) -> bool:
     """Return whether a sentence, list item, table row or block of code states something by itself."""
     if len(text) > _LONGEST or _HEADING.match(text) or re.search(r"\n\s*\n", text):
         return False
-    return bool(_TERMINATED.search(text) or _MARKED.match(text)) or length(text) > _LONG_HEADING
+    if _MARKED.match(text):
+        return True
+    if _LEAD_IN.search(text) or _POINTER.match(text) or _GRAMMAR in text or _letters(text) < _LETTERS:
+        return False
+    return bool(_TERMINATED.search(text)) or length(text) > _LONG_HEADING
+
+
+def _letters(text: str) -> float:
+    return sum(char.isalnum() or char.isspace() for char in text) / len(text)

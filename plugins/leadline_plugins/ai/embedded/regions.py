@@ -22,9 +22,7 @@ def regions(text: str, weight: Mapping[str, float], snippet: str = "") -> list[S
     if len(text) <= _SMALL:
         return [(0, len(text))]
     stretches = _stretches(text)
-    pattern = re.compile(
-        "|".join(re.escape(term.rstrip("i")) for term in weight if term) or r"(?!)", re.IGNORECASE
-    )
+    pattern = re.compile("|".join(re.escape(term.rstrip("i")) for term in weight if term) or r"(?!)", re.IGNORECASE)
     scores = {span: _score(pattern.findall(text, *span), weight) for span in stretches}
     best = nlargest(_BEST, stretches, key=lambda span: (scores[span], -span[0]))
     found = text.find(snippet) if snippet else -1
@@ -33,8 +31,7 @@ def regions(text: str, weight: Mapping[str, float], snippet: str = "") -> list[S
 
 def _score(hits: Iterable[str], weight: Mapping[str, float]) -> float:
     return sum(
-        max((w for term, w in weight.items() if term.startswith(hit)), default=0.0)
-        for hit in {h.lower() for h in hits}
+        max((w for term, w in weight.items() if term.startswith(hit)), default=0.0) for hit in {h.lower() for h in hits}
     )
 
 

@@ -7,7 +7,7 @@ from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.tasks import ReviewRequest
 
 _DEPTH = {"covered": 1.0, "partial": 0.5, "missing": 0.0}
-_PLAIN = 4
+_PLAIN = 6
 """Content words of a question that asks in one step; a longer one may name its object by a detour."""
 
 
@@ -16,9 +16,7 @@ def review(request: ReviewRequest) -> Review:
     coverage = request.digest.section_coverage
     plain = len(asked(request.question.text).terms) <= _PLAIN
     return Review(
-        sections=tuple(
-            SectionReview(id=id_, coverage=said, depth=_DEPTH[said]) for id_, said in coverage.items()
-        ),
+        sections=tuple(SectionReview(id=id_, coverage=said, depth=_DEPTH[said]) for id_, said in coverage.items()),
         is_sufficient=plain and bool(coverage) and set(coverage.values()) == {"covered"},
         priority_gaps=request.digest.knowledge_gaps,
     )
