@@ -1,7 +1,7 @@
 """Verbatim: a quote as Markdown that shows it as it stands in the source.
 
-What Markdown would take for markup is escaped. Code spans and plain emphasis stay: they show every word as it is. A list
-item, a block quotation and fenced code keep their mark and stand as blocks of their own.
+What Markdown would take for markup is escaped. Code spans and plain emphasis stay: they show every word. A list item, a
+block quotation and fenced code keep their mark and stand as blocks of their own.
 """
 
 from __future__ import annotations

@@ -46,9 +46,7 @@ def language(text: str) -> str:
 def _latin(text: str) -> str:
     """Return the language whose stop words make up most of the text; English where none do."""
     seen = Counter(word for word in _WORD.findall(text.lower()))
-    scores = {
-        code: sum(count for word, count in seen.items() if word in stop) for code, stop in STOPWORDS.items()
-    }
+    scores = {code: sum(count for word, count in seen.items() if word in stop) for code, stop in STOPWORDS.items()}
     return max(scores, key=lambda code: scores[code])
 
 

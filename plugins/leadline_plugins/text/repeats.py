@@ -10,6 +10,4 @@ SAME = 0.6
 
 def repeats(words: Set[str], others: Iterable[Set[str]]) -> bool:
     """Return whether a sentence, as its content words, nearly repeats one of the others."""
-    return any(
-        len(words & other) >= SAME * min(len(words), len(other)) for other in others if words and other
-    )
+    return any(len(words & other) >= SAME * min(len(words), len(other)) for other in others if words and other)

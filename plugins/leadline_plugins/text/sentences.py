@@ -26,6 +26,8 @@ _OWN_LINE = re.compile(
 """A line that starts a block of its own: list item, heading, quotation, table row, directive."""
 _ROW = re.compile(r"\s*\||\s*#{1,6}\s|\s*\+[-=+]{3,}|.*\S\s\|\s\S.*\|")
 """A line that is a block by itself: table row, heading, rule of a grid table."""
+_NUMBERED = re.compile(r"\s*\(?(?:\d{1,3}|[a-zA-Z])\.\s")
+"""The number of a list item: its full stop ends nothing."""
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LETTER = re.compile(r"[^\W_]")
 _WIDEST_WRAP = 120
@@ -129,11 +131,17 @@ def _split(text: str, block: tuple[int, int, bool]) -> Iterator[Span]:
     start, end, prose = block
     if prose:
         closed = _brackets(text, start, end)
-        for found in _END.finditer(text, start, end):
-            if found.end() > start and _ends(text, found, end) and not _inside(closed, found.start()):
+        marker = _NUMBERED.match(text, start, end)
+        for found in _END.finditer(text, marker.end() if marker else start, end):
+            if found.end() > start and _ends(text, found, end) and not _inside(closed, _place(found)):
                 yield from _trim(text, start, found.end())
                 start = found.end()
     yield from _trim(text, start, end)
+
+
+def _place(found: re.Match[str]) -> int:
+    """Return where a terminator counts: a Latin sentence may be all in brackets, CJK speech goes on behind them."""
+    return found.start() if found.group()[0] in _CJK_END else found.end() - 1
 
 
 def _trim(text: str, start: int, end: int) -> Iterator[Span]:
@@ -195,4 +203,4 @@ def _inside(closed: deque[Span], at: int) -> bool:
     """Return whether the position is in a closed bracket; drops what lies behind it."""
     while closed and closed[0][1] < at:
         closed.popleft()
-    return bool(closed) and closed[0][0] < at
+    return bool(closed) and closed[0][0] < at < closed[0][1]

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/quality/reports.py [mhqa] [zh] [ja] [abstain] [--limit N] [--out FOLDER]
 
-The data lies in $LEADLINE_DATA, the scorers in $LEADLINE_SCORE. What is scored is the body of the report, without titles
-and citation numbers. `retrieved` is ranked: what the report cites, then what else was read, by the score of its best
+The data lies in $LEADLINE_DATA, the scorers in $LEADLINE_SCORE. What is scored is the body of the report, without
+titles and citation numbers. `retrieved` is ranked: what the report cites, then what else was read, by the score of its best
 evidence, then what was only found.
 """
 
@@ -124,7 +124,8 @@ async def predict(chosen: Set, limit: int | None, work: Path) -> list[dict[str, 
     lay_out(rows(chosen.docs), work / "docs")
     options = {"report.length": chosen.length, "clarify.mode": "off", "observers": []}
     async with Client(docs=work / "docs", set=options, folder=work / "runs", cache=work / "cache") as client:
-        asked = rows(chosen.questions)[:limit]
+        asked = rows(chosen.questions)
+        asked = asked[:: max(1, len(asked) // (limit or len(asked)))]
         return [prediction(row["qid"], await client.research(row["question"])) for row in asked]
 
 

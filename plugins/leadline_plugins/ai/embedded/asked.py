@@ -56,6 +56,12 @@ _LONGEST = 5000
 
 
 _SUBJECT = re.compile(r"\b(?:the|an?)\s+[\"'“‘`]*(\w+)[\"'”’`]*\s+(?=(\w+))", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"\b(?:explain|describe|discuss|summari[sz]e|outline|tell|give|introduc(?:e|tion)|overview)\b"
+    r"|(?<=\s)works?(?=\s*[?.]?$)|[请請]?(?:介[绍紹]|概述|[说說]明)|について(?:説明|紹介)",
+    re.IGNORECASE,
+)
+"""What is to be done with the topic, not the topic."""
 _ORDINARY = frozenset(["same", "other", "most", "more", "own", "only", "both", "such", "very", "just", "first"])
 """Stop words that may stand behind an article and still say nothing."""
 
@@ -76,7 +82,9 @@ def asked(text: str) -> Asked:
     return Asked(
         text=text,
         language=language(text),
-        terms=tuple(dict.fromkeys([*content_words(text), *phrases.values()])),
+        terms=tuple(
+            dict.fromkeys([*(content_words(_REQUEST.sub(" ", text)) or content_words(text)), *phrases.values()])
+        ),
         phrases=phrases,
         names=names(text),
         parts=parts if len(parts) > 1 else (),

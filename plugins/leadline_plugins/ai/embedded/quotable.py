@@ -7,7 +7,7 @@ import re
 from leadline_plugins.text import length
 
 _TERMINATED = re.compile(r"[.!?。！？；…][\"'”’」』）)\]»*_`]*\s*$")
-_MARKED = re.compile(r"\s*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|\||```|~~~)|.*\S\s\|\s\S.*\|")
+_MARKED = re.compile(r"\s*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|```|~~~)|\s*\|.*\|\s*$|.*\S\s\|\s\S.*\|")
 """List items, table rows, fenced code: they end without a full stop."""
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\.\. )")
 _LEAD_IN = re.compile(r"[:：]\s*$")
