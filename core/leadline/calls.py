@@ -21,6 +21,7 @@ from leadline.active import call_now, stage_now, total
 from leadline.attempts import Attempts, Trip
 from leadline.budget import Budget, Share, share_now
 from leadline.contracts import Call, Middleware, Run
+from leadline.counts import Counts, count
 from leadline.errors import JournalError, JournalMissing, PluginError, Refused
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
@@ -159,29 +160,10 @@ class Door:
         """Return the keys of the failed calls that an error out of the pipeline is made of, and of those below."""
         return self._journal.behind(escaped(error))
 
-    def counts(self) -> dict[str, dict[str, dict[str, Any]]]:
+    def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""
-        groups: dict[tuple[str, str], list[Row]] = {}
-        for row in (*self._journal.rows(), *self._unkept.values()):
-            groups.setdefault((row.kind, row.provider), []).append(row)
-        counts: dict[str, dict[str, dict[str, Any]]] = {}
-        for (kind, provider), rows in sorted(groups.items()):
-            if kind != _FACT.name:
-                counts.setdefault(kind, {})[provider] = self._count(rows)
-        return counts
-
-    def _count(self, rows: list[Row]) -> dict[str, Any]:
-        outcomes = [row.outcome for row in rows]
-        usage = total([row.usage for row in rows]) or Usage()
-        return {
-            "calls": len(rows),
-            "replies": outcomes.count("reply"),
-            "failures": outcomes.count("failure"),
-            "refusals": outcomes.count("refusal"),
-            "attempts": sum(row.attempts for row in rows),
-            "from_journal": sum(row.key in self.replayed for row in rows),
-            "usage": usage.model_dump(mode="json"),
-        }
+        rows = [row for row in (*self._journal.rows(), *self._unkept.values()) if row.kind != _FACT.name]
+        return count(rows, self.replayed)
 
     def _charge(self, row: Row) -> None:
         if share := share_now.get():

@@ -9,57 +9,21 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import JsonValue
 
 from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
-from leadline.keys import digest, dump
-from leadline.records import Json, Record, Usage
+from leadline.keys import dump
+from leadline.rows import Row, Session, blob, mark_of, put, put_blob
 from leadline.storage import Mode, Storage
 
-Outcome = Literal["reply", "failure", "refusal"]
-
-
-class Row(Record):
-    """One call as the journal keeps it; `body` and `request` are digests of the JSON of what came and was asked."""
-
-    key: str
-    kind: str
-    provider: str
-    outcome: Outcome
-    body: str = ""
-    request: str = ""
-    task: str = ""
-    step: str = ""
-    """The stage that asked first."""
-    parent: str = ""
-    """Key of the composite call around it."""
-    session: int = 0
-    attempts: int = 1
-    seconds: float = 0.0
-    usage: Usage = Usage()
-    leased: Json = {}
-    """What its attempts leased of the budget: `Need.dump`."""
-    causes: tuple[str, ...] = ()
-    """Keys of the failed calls that a composite's failure is made of."""
-    escaped: bool = False
-    """Whether its failure ended a session: the next one asks again."""
-
-
-class Session(Record):
-    """One process's work on the run."""
-
-    id: int
-    began: datetime
-    ended: datetime | None = None
-    status: str = ""
+__all__ = ["Journal", "Row", "Session"]
 
 
 class Journal:
@@ -100,7 +64,7 @@ class Journal:
         session = self._sessions.get(self.session)
         if status and session and not self.readonly and not self.broken:
             ended = session.model_copy(update={"ended": self._now(), "status": status})
-            await self._storage.write(lambda db: _put(db, "session", str(ended.id), ended.model_dump_json()))
+            await self._storage.write(lambda db: put(db, "session", str(ended.id), ended.model_dump_json()))
         await self._storage.close()
 
     @property
@@ -141,7 +105,7 @@ class Journal:
         if row is None:
             return None
         self._asked.add(key)
-        body = await self._storage.read(lambda db: _blob(db, row.body))
+        body = await self._storage.read(lambda db: blob(db, row.body))
         if body is None:
             del self._rows[key]
             self.damaged.append(f"{row.kind} by {row.provider}")
@@ -153,12 +117,12 @@ class Journal:
 
         def write(db: sqlite3.Connection) -> Row:
             refs = {
-                "body": _put_blob(db, body),
-                "request": _put_blob(db, dump(request)),
+                "body": put_blob(db, body),
+                "request": put_blob(db, dump(request)),
                 "session": self.session,
             }
             kept = row.model_copy(update=refs)
-            _put(db, "call", row.key, kept.model_dump_json(exclude_defaults=True))
+            put(db, "call", row.key, kept.model_dump_json(exclude_defaults=True))
             return kept
 
         return await self._storage.write(write, durable=durable, then=self._kept)
@@ -169,11 +133,11 @@ class Journal:
 
     async def begin_effect(self, key: str) -> None:
         """Mark that an effect starts; `effects_begun` tells it after a crash."""
-        await self._storage.write(lambda db: _put(db, "effect", key, str(self.session)), durable=True)
+        await self._storage.write(lambda db: put(db, "effect", key, str(self.session)), durable=True)
 
     async def request(self, row: Row) -> JsonValue:
         """Return what was asked, long texts cut; None where it is damaged."""
-        data = await self._storage.read(lambda db: _blob(db, row.request))
+        data = await self._storage.read(lambda db: blob(db, row.request))
         return None if data is None else json.loads(data)
 
     def unasked(self, kind: str) -> list[Row]:
@@ -230,7 +194,7 @@ class Journal:
     async def _replace(self, rows: list[Row]) -> None:
         def write(db: sqlite3.Connection) -> None:
             for row in rows:
-                _put(db, "call", row.key, row.model_dump_json(exclude_defaults=True))
+                put(db, "call", row.key, row.model_dump_json(exclude_defaults=True))
 
         await self._storage.write(write)
         self._rows.update((row.key, row) for row in rows)
@@ -261,7 +225,7 @@ class Journal:
     def _write_lease(self, name: str) -> None:
         need, used = self._leases[name]
         value = json.dumps([need.dump(), None if used is None else used.dump()])
-        self._storage.write_soon(lambda db: _put(db, "lease", name, value))
+        self._storage.write_soon(lambda db: put(db, "lease", name, value))
 
     # --- notes of the run --------------------------------------------------------------------------------------------
 
@@ -277,7 +241,7 @@ class Journal:
     async def set_meta(self, name: str, value: JsonValue) -> None:
         """Write a note of the run: its settings, its question, versions."""
         text = json.dumps(value)
-        await self._storage.write(lambda db: _put(db, "meta", name, text), durable=True)
+        await self._storage.write(lambda db: put(db, "meta", name, text), durable=True)
         self._meta[name] = text
 
     # --- opening -----------------------------------------------------------------------------------------------------
@@ -287,7 +251,7 @@ class Journal:
             lambda db: db.execute("select space, name, value, mark from entries").fetchall()
         )
         for space, name, value, mark in entries:
-            if not isinstance(value, str) or mark != _mark(space, name, value):
+            if not isinstance(value, str) or mark != mark_of(space, name, value):
                 self.damaged.append(f"{space} {name}")
                 continue
             self._take(str(space), str(name), value)
@@ -307,30 +271,5 @@ class Journal:
     async def _begin(self) -> None:
         session = Session(id=self.session + 1, began=self._now())
         self._sessions[session.id] = session
-        await self._storage.write(lambda db: _put(db, "session", str(session.id), session.model_dump_json()))
+        await self._storage.write(lambda db: put(db, "session", str(session.id), session.model_dump_json()))
         await self.forget([row.key for row in self._rows.values() if row.escaped])
-
-
-def _mark(space: Any, name: Any, value: str) -> str:
-    return digest(f"{space}\n{name}\n{value}".encode("utf-8", "surrogatepass"), 8)
-
-
-def _put(db: sqlite3.Connection, space: str, name: str, value: str) -> None:
-    db.execute(
-        "insert or replace into entries values (?, ?, ?, ?)", (space, name, value, _mark(space, name, value))
-    )
-
-
-def _put_blob(db: sqlite3.Connection, data: bytes) -> str:
-    name = digest(data)
-    db.execute("insert or replace into blobs values (?, ?)", (name, zlib.compress(data, 1)))
-    return name
-
-
-def _blob(db: sqlite3.Connection, name: str) -> bytes | None:
-    found = db.execute("select data from blobs where digest = ?", (name,)).fetchone()
-    try:
-        data = zlib.decompress(found[0]) if found else None
-    except (zlib.error, TypeError):
-        return None
-    return data if data is not None and digest(data) == name else None

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
-from leadline.journal import Outcome
 from leadline.records import Failure
 from leadline.retry import translate
+from leadline.rows import Outcome
 from leadline.secrets import Secrets
 from leadline.wire import without_surrogates
 
