@@ -42,8 +42,13 @@ class LiveView:
                 self._say("error", "red", event)
             case "run.finished":
                 self._finish()
-            case _ if not self._live.is_started:
+            case _ if not self.drawing:
                 self._live.start()
+
+    @property
+    def drawing(self) -> bool:
+        """Whether the lines are on the screen."""
+        return self._live.is_started
 
     def close(self) -> None:
         """Give the terminal back."""

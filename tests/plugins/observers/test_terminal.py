@@ -1,0 +1,169 @@
+"""The terminal's progress says where a run stands, in both its forms, and lets no foreign text steer the screen."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from leadline.records import Event
+from leadline_plugins.observers.lines import Lines
+from leadline_plugins.observers.live import LiveView
+from leadline_plugins.observers.standing import Standing
+from leadline_plugins.observers.terminal import Terminal, TerminalSettings, can_change
+
+Make = Callable[..., Event]
+STEPS = ["clarify", "query", "search", "fetch", "review", "write"]
+
+
+def started(event: Make, **data: Any) -> Event:
+    return event("run.started", **{"question": "How?", "choices": ["by: local"], "steps": STEPS, **data})
+
+
+def research(event: Make) -> Iterator[Event]:
+    """Yield the events of a small run."""
+    yield started(event)
+    for number in (1, 2):
+        yield event("progress", step="query", status="started", data={"round": number})
+        yield event("progress", step="query", status="finished", data={"round": number, "tasks": 2})
+        yield event("source", url=f"file:{number}", title=f"Page \x1b[2J{number}\nof two", engine="local", tier=3)
+        yield event("progress", step="fetch", status="finished", data={"round": number, "sources": 1, "unread": 1})
+    yield event("usage", usage={}, spent={"tokens": 1200, "money": 0.01})
+    yield event("progress", step="review", status="failed", data={"reason": "budget spent"})
+    yield event("run.finished", status="partial", reason="budget spent")
+
+
+def plain(events: Iterator[Event]) -> list[str]:
+    out = io.StringIO()
+    view = Lines(out)
+    for event in events:
+        view.show(event)
+    return out.getvalue().splitlines()
+
+
+def test_plain_progress_is_a_line_a_step(event: Make) -> None:
+    assert plain(research(event)) == [
+        "How?",
+        "by: local",
+        "   2.0 s  query (round 1): 2 queries",
+        "   4.0 s  fetch (round 1): 1 source, 1 page not readable",
+        "   6.0 s  query (round 2): 2 queries",
+        "   8.0 s  fetch (round 2): 1 source, 1 page not readable",
+        "  10.0 s  review: not done: budget spent",
+        "partial, 2 rounds, 4 queries, 2 sources, 1,200 tokens, $0.0100, 11.0 s",
+    ]
+
+
+def test_a_pass_over_the_same_rounds_counts_once(event: Make) -> None:
+    standing = Standing()
+    for one in (*research(event), *research(event)):
+        standing.take(one)
+    assert list(standing.totals())[:3] == ["2 rounds", "4 queries", "2 sources"]
+
+
+def test_a_failure_is_said_once_though_the_calls_around_it_fail_with_it(event: Make) -> None:
+    messages = ["search by web: gone", "query by batch: search by web: gone", "search by web: slow"]
+    told = plain(iter([started(event), *(event("error", message=message) for message in messages)]))
+    assert told[2:] == ["error: search by web: gone", "error: search by web: slow"]
+
+
+def test_a_reader_that_went_away_is_no_failure(event: Make) -> None:
+    class Closed(io.StringIO):
+        def write(self, _: str) -> int:
+            raise BrokenPipeError
+
+    view = Lines(Closed())
+    for one in research(event):
+        view.show(one)
+    view.close()
+
+
+@pytest.mark.parametrize("width", [20, 40, 120])
+def test_the_changing_lines_fit_the_terminal_and_are_few(event: Make, width: int) -> None:
+    view = LiveView(Console(file=io.StringIO(), force_terminal=True, width=width))
+    for one in [*research(event)][:-1]:
+        view.show(one)
+    view.show(event("source", url="u", title="一个很长的标题" * 20, engine="local", tier=3))
+    screen = Console(file=io.StringIO(), width=width)
+    screen.print(view)
+    view.close()
+    drawn = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert all(cell_len(line) <= width for line in drawn)
+    assert len(drawn) <= 2 + len(STEPS)
+    flat = " ".join("".join(drawn).split())
+    assert all(part in flat for part in ("✓ query", "✗ review", "· write"))
+
+
+def test_what_matters_later_stays_on_the_screen(event: Make) -> None:
+    out = io.StringIO()
+    view = LiveView(Console(file=out, width=100))
+    for one in research(event):
+        view.show(one)
+        if one.kind == "run.started":
+            view.show(event("notice", message="tavily is left out:\x1b[31m no key"))
+    shown = out.getvalue()
+    assert shown.startswith("How?\nby: local\n")
+    assert "note: tavily is left out: [31m no key\n" in shown
+    assert shown.splitlines()[-1].startswith("◐ partial · 2 rounds · 4 queries · 2 sources · 1,200 tokens · $0.0100 · ")
+
+
+def test_foreign_text_cannot_steer_the_terminal(event: Make) -> None:
+    out = io.StringIO()
+    view = LiveView(Console(file=out, width=100))
+    for one in research(event):
+        view.show(one)
+    screen = Console(file=io.StringIO(), width=100)
+    screen.print(view)
+    assert "\x1b" not in out.getvalue() + screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "Page [2J2 of two" in screen.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_lines_step_aside_for_a_question_and_come_back(event: Make) -> None:
+    view = LiveView(Console(file=io.StringIO(), force_terminal=True))
+    view.show(started(event))
+    assert view.drawing
+    view.show(event("question", message="What exactly?"))
+    assert not view.drawing
+    view.show(event("progress", step="query", status="started", data={"round": 1}))
+    assert view.drawing
+    view.close()
+    assert not view.drawing
+
+
+class Tty(io.TextIOWrapper):
+    def __init__(self, encoding: str = "utf-8") -> None:
+        super().__init__(io.BytesIO(), encoding)
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("out", "environ", "changes"),
+    [
+        (Tty(), {"TERM": "xterm"}, True),
+        (Tty(), {"TERM": "xterm", "NO_COLOR": ""}, True),
+        (Tty(), {"TERM": "xterm", "NO_COLOR": "1"}, False),
+        (Tty(), {"TERM": "dumb"}, False),
+        (Tty("ascii"), {"TERM": "xterm"}, False),
+        (io.StringIO(), {"TERM": "xterm"}, False),
+    ],
+)
+def test_lines_change_in_place_only_where_the_terminal_can(out: Any, environ: dict[str, str], changes: bool) -> None:
+    assert can_change(out, environ) is changes
+
+
+async def test_beside_a_changing_run_another_gets_plain_lines(event: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    observer = Terminal(TerminalSettings(style="live"))
+    await observer.observe(started(event, run="one"))
+    await observer.observe(started(event, run="two", question="Beside?"))
+    await observer.observe(event("run.finished", run="two", status="complete", reason=""))
+    observer.close()
+    assert "complete, 1.0 s\n" in out.getvalue()
