@@ -45,8 +45,8 @@ from leadline.records import (
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
-    from leadline.settings import Settings
 
+    from leadline.settings import Settings
     from leadline.tasks import Task
 
 P = ParamSpec("P")
@@ -75,6 +75,11 @@ class Run(Protocol):
     principal: Principal | None
     settings: Settings
     folder: Path
+
+    @property
+    def notices(self) -> Sequence[str]:
+        """What was done with less so far: for the method section of the report."""
+        ...
 
     async def perform(self, task: Task[R], /) -> R:
         """Have a typed task done by the providers of `ai.providers`, in their order."""

@@ -62,12 +62,11 @@ class Engine:
 
     async def go(self) -> None:
         """Go through all stages; what escapes is what ends the run."""
-        for looped, parts in groupby(self.pipeline.parts, lambda part: isinstance(part, Loop)):
-            if not looped:
-                await self._stretch([part for part in parts if isinstance(part, Step)])
-            for part in parts:
-                if isinstance(part, Loop):
-                    await self._loop(part)
+        for _, stretch in groupby(self.pipeline.parts, lambda part: isinstance(part, Loop)):
+            parts = list(stretch)
+            await self._stretch([part for part in parts if isinstance(part, Step)])
+            for loop in (part for part in parts if isinstance(part, Loop)):
+                await self._loop(loop)
 
     async def _loop(self, loop: Loop) -> None:
         for number in range(1, loop.at_most + 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from leadline.errors import BadReply, CallFailed, CallRefused
 from leadline.keys import fingerprint, plain
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record
 from leadline.settings import Settings
-from leadline.tasks import Task, TaskRequest, parse, render, repair, schema
+from leadline.tasks import Performed, Task, TaskRequest, parse, render, repair, schema
 
 R = TypeVar("R", bound=Record)
 CHARS_PER_TOKEN = 3
@@ -32,30 +32,39 @@ class Choice:
 
 
 class Models:
-    """Performs the typed tasks of one run."""
+    """Performs the typed tasks of one run; `notice` is told what was done with less."""
 
-    def __init__(self, house: House, door: Door, settings: Settings, providers: Sequence[str]) -> None:
+    def __init__(
+        self,
+        house: House,
+        door: Door,
+        settings: Settings,
+        providers: Sequence[str],
+        notice: Callable[[str], Awaitable[None]],
+    ) -> None:
         self._house = house
         self._door = door
         self._settings = settings
         self._providers = providers
+        self._notice = notice
+        self._rejected: set[str] = set()
 
     async def perform(self, task: Task[R]) -> R:
         """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
         chain = list(self._chain(task))
-        inputs = plain(task.inputs)
-        assert isinstance(inputs, dict)
-        request = TaskRequest(name=task.name, inputs=inputs)
         if len(chain) == 1 and (provider := await chain[0].member.get()) and hasattr(provider, "perform"):
             # Nobody to fall back to and nothing to repair: the one call is the whole of it.
-            return await self._performed(chain[0], provider, task, request)
-        kind = Kind(name="task", reply=task.reply, composite=True)
+            return await self._performed(chain[0], provider, task)
+        kind = Kind(name="task", reply=Performed, composite=True)
 
-        async def do(request: TaskRequest, call: Call) -> R:
-            return await self._first(chain, task, request)
+        async def do(request: TaskRequest, call: Call) -> Performed:
+            return await self._first(chain, task)
 
         maker = self._chain_maker(chain, task)
-        return await self._door.call(kind, request, do, maker=maker, sample=task.sample, task=task.name)
+        done = await self._door.call(kind, _request(task), do, maker=maker, sample=task.sample, task=task.name)
+        for notice in done.notices:
+            await self._notice(notice)
+        return task.reply.model_validate(done.reply)
 
     def _chain_maker(self, chain: list[Choice], task: Task[Any]) -> Maker:
         parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
@@ -68,24 +77,39 @@ class Models:
         for name in dict.fromkeys([first, *self._providers] if first else self._providers):
             yield Choice(self._house.member("ai_providers", name), model if name == first else "")
 
-    async def _first(self, chain: list[Choice], task: Task[R], request: TaskRequest) -> R:
+    async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
         failures: list[Failure] = []
-        for choice in chain:
+        for choice in self._accepted(chain):
             try:
-                return await self._ask(choice, task, request)
+                return await self._ask(choice, task, failures)
             except CallRefused:
                 raise
             except CallFailed as failed:
                 failures.append(failed.record)
+                await self._reject(choice, failed.record)
         raise CallFailed(together(failures))
 
-    async def _ask(self, choice: Choice, task: Task[R], request: TaskRequest) -> R:
-        provider = await choice.member.get()
-        if hasattr(provider, "perform"):
-            return await self._performed(choice, provider, task, request)
-        return await self._chat(choice, provider, task, request)
+    def _accepted(self, chain: list[Choice]) -> list[Choice]:
+        """Return the chain without those whose key was rejected in this run, unless nobody would be left."""
+        return [choice for choice in chain if choice.member.name not in self._rejected] or chain
 
-    async def _performed(self, choice: Choice, provider: Any, task: Task[R], request: TaskRequest) -> R:
+    async def _reject(self, choice: Choice, failure: Failure) -> None:
+        if failure.type == "Denied" and choice.member.name not in self._rejected:
+            self._rejected.add(choice.member.name)
+            await self._notice(f"{choice.member.name} is left out of this run: {failure.message}")
+
+    async def _ask(self, choice: Choice, task: Task[R], failures: Sequence[Failure]) -> Performed:
+        provider = await choice.member.get()
+        fallen = [f"{task.name} was done by {choice.member.name}: {failure.text}" for failure in failures[-1:]]
+        if hasattr(provider, "perform"):
+            reply = await self._performed(choice, provider, task)
+        else:
+            reply, cut = await self._chat(choice, provider, task)
+            fallen += cut
+        return Performed(reply=reply.model_dump(mode="json"), notices=tuple(fallen))
+
+    async def _performed(self, choice: Choice, provider: Any, task: Task[R]) -> R:
+        request = _request(task)
         kind = Kind(name="perform", reply=task.reply)
 
         async def do(asked: TaskRequest, call: Call) -> R:
@@ -96,39 +120,70 @@ class Models:
 
         return await self._door.call(kind, request, do, maker=choice.member.maker, sample=task.sample, task=task.name)
 
-    async def _chat(self, choice: Choice, provider: Any, task: Task[R], request: TaskRequest) -> R:
-        messages = render(self._prompt(task), request, task.reply)
-        said = await self._say(choice, provider, task, messages)
-        try:
-            return parse(said, task.reply)
-        except BadReply as error:
-            return await self._repaired(choice, provider, task, repair(messages, said, error))
+    # --- by chat -----------------------------------------------------------------------------------------------------
 
-    async def _repaired(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> R:
+    async def _chat(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
+        """Put a task to a chat; inputs over its context are shrunk until they fit."""
+        cut = 0
+        while True:
+            try:
+                reply = await self._read(choice, provider, task)
+            except CallFailed as failed:
+                smaller = task.shrink(task.inputs) if task.shrink and failed.record.type == "TooLong" else None
+                if smaller is None:
+                    raise
+                task, cut = replace(task, inputs=smaller), cut + 1
+            else:
+                told = f"{task.name}: the material was over the model's context, and the least relevant was left out"
+                return reply, [told] if cut else []
+
+    async def _read(self, choice: Choice, provider: Any, task: Task[R]) -> R:
+        """Read the reply; an unusable one is asked for once more, with the error in hand."""
+        messages = render(self._prompt(task), _request(task), task.reply)
         said = await self._say(choice, provider, task, messages)
         try:
-            return parse(said, task.reply)
+            return read(said, task.reply)
         except BadReply as error:
-            record = Failure(
-                kind="chat", provider=choice.member.name, category="LLM", type="BadReply", message=str(error)
-            )
+            messages = repair(messages, said.message.text, error)
+        said = await self._say(choice, provider, task, messages)
+        try:
+            return parse(said.message.text, task.reply)
+        except BadReply as error:
+            name = choice.member.name
+            record = Failure(kind="chat", provider=name, category="LLM", type="BadReply", message=str(error))
             raise CallFailed(record) from error
 
-    async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> str:
+    async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
         traits = provider.traits(choice.model)
         request = ChatRequest(
             model=choice.model,
             messages=messages,
             json_schema=schema(task.reply) if traits.json_schema else None,
         )
-        kind = Kind(name="chat", reply=ChatReply, need=_need)
-        reply = await self._door.call(
+        kind = Kind(name="chat", reply=ChatReply, need=_need, text=_text)
+        return await self._door.call(
             kind, request, provider.chat, maker=choice.member.maker, sample=task.sample, task=task.name
         )
-        return reply.message.text
 
     def _prompt(self, task: Task[Any]) -> str:
         return self._settings.prompts.get(task.name, task.prompt)
+
+
+def _request(task: Task[Any]) -> TaskRequest:
+    inputs = plain(task.inputs)
+    assert isinstance(inputs, dict)
+    return TaskRequest(name=task.name, inputs=inputs)
+
+
+def read(reply: ChatReply, form: type[R]) -> R:
+    """Read a reply that may have been cut off: then it is not taken before it was asked for once more."""
+    if reply.finish_reason == "length":
+        raise BadReply("the reply was cut off at the model's limit of length: say it shorter")
+    return parse(reply.message.text, form)
+
+
+def _text(reply: ChatReply) -> str:
+    return reply.message.text
 
 
 def _need(request: Record) -> Need:

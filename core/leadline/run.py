@@ -90,7 +90,7 @@ class ActiveRun:
     def open(self, door: Door) -> None:
         """Take the door; made after the run, since the door hands the run to its calls."""
         self.door = door
-        self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"])
+        self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"], self._notice)
         self._searching = asyncio.Semaphore(self.settings.search.batch_size)
         self._slots = Limiter(self.settings.search.max_concurrent)
 
@@ -247,6 +247,14 @@ class ActiveRun:
         if kind == "notice":
             self.state.notices.append(str(data.get("message", "")))
         await self.bus.emit(kind, data)
+
+    async def _notice(self, message: str) -> None:
+        await self.emit("notice", {"message": message})
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was done with less so far, in an order that does not hang on timing."""
+        return tuple(sorted(set(self.state.notices)))
 
     def now(self) -> datetime:
         """Return the moment the run began."""

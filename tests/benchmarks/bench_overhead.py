@@ -79,8 +79,8 @@ def client(folder: Path) -> leadline.Client:
         set={
             "ai.providers": ["scripted"],
             "research.synthesizer": "joined",
-            "search.engines": ["web"],
-            "read.fetchers": ["web"],
+            "search.engines": ["fakeweb"],
+            "read.fetchers": ["fakeweb"],
             "research.pages_per_query": PAGES,
         },
     )

@@ -15,7 +15,7 @@ from leadline.journal import Journal
 from leadline.runs import delete_run, find_run, list_runs
 from leadline.testing.web import fake_web
 
-WEB = {"search.engines": ["web"], "read.fetchers": ["web"]}
+WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
 
 
 async def journal(folder: Path) -> Journal:
@@ -70,8 +70,8 @@ async def test_explain_tells_the_pipeline_and_the_calls_without_making_any(tmp_p
     assert [step.name for step in told.steps][:4] == ["clarify", "plan", "query", "search"]
     assert told.rounds == 3
     expected = {item.kind: (item.by, item.at_least, item.at_most) for item in told.expected}
-    assert expected["search"] == (("web",), 1, 18)
-    assert expected["fetch"] == (("web",), 0, 54)
+    assert expected["search"] == (("fakeweb",), 1, 18)
+    assert expected["fetch"] == (("fakeweb",), 0, 54)
     assert not told.costs_money
     assert not (tmp_path / "runs").exists()
 

@@ -21,7 +21,7 @@ from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
 QUESTION_TEXT = "How deep was the harbour measured at each sounding, in fathoms?"
-WEB = {"search.engines": ["web"], "read.fetchers": ["web"], "retry.base": 0}
+WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
 
 
 class Around:
@@ -63,7 +63,7 @@ async def test_a_run_that_goes_well_is_complete_and_leaves_its_files(tmp_path: P
     data = metadata(result)
     assert data["status"] == "complete"
     assert data["tags"] == {"ticket": "7"}
-    assert data["calls"]["search/web"] == data["calls"]["query/batch"] >= 1
+    assert data["calls"]["search/fakeweb"] == data["calls"]["query/batch"] >= 1
     assert data["retention"] > 0
     assert data["verification"]["passed"] is True
     assert data["targets"]["queries"]["met"] is True
@@ -80,7 +80,7 @@ async def test_every_citation_of_the_report_is_verbatim_in_the_stored_source(tmp
 
 
 async def test_nothing_found_is_no_evidence_and_no_report(tmp_path: Path) -> None:
-    async with client(tmp_path, plugins__web={"hits": 0}) as runs:
+    async with client(tmp_path, plugins__fakeweb={"hits": 0}) as runs:
         result = await runs.research(QUESTION_TEXT)
     assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
     assert not (result.folder / "report.md").exists()
@@ -99,14 +99,14 @@ async def test_every_engine_failing_is_told_and_makes_no_report(tmp_path: Path) 
     assert "HTTP 401" in found[0]["failure"]
 
 
-async def test_a_spent_budget_writes_up_what_there_is_as_partial(tmp_path: Path) -> None:
+async def test_a_stopped_run_writes_up_what_there_is_as_partial(tmp_path: Path) -> None:
     handle: leadline.RunHandle | None = None
 
-    async def stop_at_the_second_round(request: Any, call: Call) -> None:
-        if isinstance(request, SearchRequest) and request.query != QUESTION_TEXT and handle:
+    async def stop_at_the_first_digest(request: Any, call: Call) -> None:
+        if call.task == "digest" and handle:
             handle.stop("stopped by the test")
 
-    async with client(tmp_path, around(stop_at_the_second_round), middleware=["around"]) as runs:
+    async with client(tmp_path, around(stop_at_the_first_digest), middleware=["around"]) as runs:
         handle = await runs.start(QUESTION_TEXT)
         result = await handle.result()
     assert (result.status, result.exit_code) == ("partial", 130)

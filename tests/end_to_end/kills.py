@@ -51,7 +51,7 @@ def client(folder: Path, log: Path) -> leadline.Client:
         plugins=[fake_web(), slow],
         folder=folder / "runs",
         cache=folder / "cache",
-        set={"search.engines": ["web"], "read.fetchers": ["web"], "middleware": ["slow"], "observers": []},
+        set={"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "middleware": ["slow"], "observers": []},
     )
 
 

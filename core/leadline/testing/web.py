@@ -57,8 +57,8 @@ class FakePages:
         return Blob(name=f"{mark}.txt", media_type="text/plain", data=" ".join(lines).encode())
 
 
-def fake_web(name: str = "web") -> EntryPoint:
-    """Return the engine and its pages as one plugin: `search.engines = ["web"]`, `read.fetchers = ["web"]`."""
+def fake_web(name: str = "fakeweb") -> EntryPoint:
+    """Return the engine and its pages as one plugin: `search.engines` and `read.fetchers` are ["fakeweb"]."""
     return plugin(
         name,
         search_providers=Offer(lambda settings, _: FakeEngine(settings), WebSettings, "Finds made-up pages"),
