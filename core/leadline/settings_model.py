@@ -58,7 +58,7 @@ class Search(Section):
 class Read(Section):
     """How what was found is read."""
 
-    fetchers: Names = Field(("local",), description="Address to bytes: the first that accepts it.")
+    fetchers: Names = Field(("local", "web"), description="Address to bytes: the first that accepts it.")
     parsers: Names = Field(("text", "html", "pdf", "word"), description="Bytes to text: the first that accepts them.")
 
 

@@ -1,0 +1,179 @@
+"""Where requests may go: the rules for addresses of the web, and for what their names resolve to.
+
+Pages name the addresses that are read next, so an address is hostile until shown otherwise: it could make this machine
+ask its own services, the router, or the cloud's metadata. `url` judges what an address says, `addresses` what its host
+resolves to; `leadline_plugins.fetch.transport` connects to exactly those, so that a second look-up cannot tell another
+story. Usable by any plugin whose addresses come from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterable
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Literal
+
+from leadline.errors import Denied, Unavailable
+from leadline.printable import one_line
+from leadline_plugins.fetch.addresses import Address, kind_of, literal
+
+if TYPE_CHECKING:
+    from httpx import URL
+
+Rule = Literal["url", "scheme", "credentials", "port", "host", "address", "redirects", "robots", "size", "time"]
+Resolve = Callable[[str, int], Awaitable[list[str]]]
+PORTS = (80, 443, 8080, 8443)
+_LENGTH = 4096
+"""Characters; longer addresses carry data, not places."""
+_UNSEEN = re.compile(r"[\x00-\x20\x7f-\x9f\\\u200b-\u200f\u2028-\u202e\u2060\ufeff\ud800-\udfff]")
+"""What programs disagree about: some drop it, some stop at it, some read it as a slash."""
+_AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*:/{2}([^/?#]*)", re.IGNORECASE)
+_CREDENTIALS = re.compile(r"^((?:[a-z][a-z0-9+.-]*:)?//)?[^/]*@", re.IGNORECASE)
+_NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
+_NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
+"""A host that ends in a number is an address to some programs, however it is written (the WHATWG's URL standard)."""
+_INWARD = ("localhost", "local", "internal", "intranet", "home.arpa", "lan", "corp", "home", "private", "onion", "test")
+"""Names at which no public site stands."""
+
+
+class Blocked(Denied):
+    """Refused by the guard or stopped at a limit; `rule` names which."""
+
+    def __init__(self, rule: Rule, reason: str, where: str) -> None:
+        super().__init__(f"{where}: {reason}")
+        self.rule = rule
+
+
+class Guard:
+    """Judges addresses. `allow` opens on purpose what is shut: `HOST`, `HOST:PORT`, or a network as `10.0.0.0/8`.
+
+    A host is opened as it stands in the address: a stranger's name that resolves to it stays shut. A network is opened
+    for every name that resolves into it.
+    """
+
+    def __init__(self, allow: Iterable[str] = (), ports: Iterable[int] = PORTS, resolve: Resolve | None = None) -> None:
+        entries = [entry.strip().lower() for entry in allow]
+        self._networks = [ip_network(entry) for entry in entries if "/" in entry]
+        self._hosts = {_entry(entry) for entry in entries if "/" not in entry}
+        self._ports = frozenset(ports)
+        self._resolve = resolve or look_up
+
+    def url(self, address: str) -> URL:
+        """Return the address as it will be asked for, without fragment; raises `Blocked`."""
+        import httpx
+
+        if len(address) > _LENGTH:
+            raise Blocked("url", f"is {len(address):,} characters long; at most {_LENGTH:,} are read", shown(address))
+        if _UNSEEN.search(address.strip(" \t\r\n")):
+            raise Blocked("url", "holds blanks, backslashes or invisible characters", shown(address))
+        try:
+            url = httpx.URL(address.strip(" \t\r\n")).copy_with(fragment=None)
+            self._judge(url, address)
+        except (httpx.InvalidURL, UnicodeError, ValueError) as error:
+            raise Blocked("url", f"is no address ({error})", shown(address)) from None
+        return url.copy_with(host=_bare(url)) if url.host.endswith(".") else url
+
+    def _judge(self, url: URL, address: str) -> None:
+        where, host = shown(address), _bare(url)
+        if url.scheme not in ("http", "https"):
+            raise Blocked("scheme", f"only http and https are read, not {url.scheme or 'nothing'}", where)
+        authority = _AUTHORITY.match(address.strip())
+        if url.userinfo or (authority and "@" in authority[1]):
+            raise Blocked("credentials", "holds a user name or password", where)
+        if self._opened(host, _port(url)):
+            return
+        if _port(url) not in self._ports:
+            ports = ", ".join(map(str, sorted(self._ports)))
+            raise Blocked("port", f"port {_port(url)} is not among {ports}; {_opens(host, _port(url))}", where)
+        if reason := self._shut(host):
+            raise Blocked("host" if literal(host) is None else "address", reason, where)
+
+    def _shut(self, host: str) -> str:
+        """Say why a host is refused without a look-up; empty where it is not."""
+        if address := literal(host):
+            return self._private(address)
+        if _NUMBER.fullmatch(host):
+            return "is an IP address in an unusual spelling"
+        if not _NAME.fullmatch(host) or len(host) > 253:
+            return "has no readable host"
+        if "." not in host or any(host == name or host.endswith("." + name) for name in _INWARD):
+            return f"{host} is a name of local networks; {_opens(host)}"
+        return ""
+
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Return the addresses to connect to; raises `Blocked` where one of them is shut, `Unavailable` without any."""
+        bare = host.lower().removesuffix(".")
+        where = f"{bare}:{port}"
+        if literal(bare) is None and not self._opened(bare, port) and (reason := self._shut(bare)):
+            raise Blocked("host", reason, where)
+        found = [bare] if literal(bare) else await self._looked_up(bare, port)
+        if not self._opened(bare, port):
+            for text in found:
+                address = literal(text)
+                if reason := self._private(address) if address else "resolves to no address":
+                    raise Blocked("address", reason, where)
+        return found
+
+    async def _looked_up(self, host: str, port: int) -> list[str]:
+        try:
+            found = list(dict.fromkeys(await self._resolve(host, port)))
+        except (OSError, UnicodeError) as error:
+            raise Unavailable(f"{host}: the name is not known ({error})") from error
+        if not found:
+            raise Unavailable(f"{host}: the name has no address")
+        return found
+
+    def _private(self, address: Address) -> str:
+        kind = kind_of(address)
+        if not kind or any(address in network for network in self._networks):
+            return ""
+        return f"{address} is {kind}; {_opens(str(address))}"
+
+    def _opened(self, host: str, port: int) -> bool:
+        return (host, None) in self._hosts or (host, port) in self._hosts
+
+
+async def look_up(host: str, port: int) -> list[str]:
+    """Resolve a name by the system's resolver, in its order of preference."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in found]
+
+
+def shown(address: str) -> str:
+    """Return an address fit for messages and logs: no credentials, no query, no fragment, not long."""
+    place = re.split(r"[?#]", address, maxsplit=1)[0]
+    place = _CREDENTIALS.sub(r"\1", place)
+    return one_line(place[:200]) + ("?…" if "?" in address else "")
+
+
+def checked(entry: str) -> str:
+    """Return an entry of an allow list; ValueError where it is none."""
+    if "/" in entry:
+        ip_network(entry.strip())
+    elif not _entry(entry.strip().lower())[0]:
+        raise ValueError(f"{entry!r}: write HOST, HOST:PORT or a network as 10.0.0.0/8")
+    return entry
+
+
+def _entry(entry: str) -> tuple[str, int | None]:
+    """Return host and port of an entry; IPv6 with a port is written `[::1]:8000`."""
+    if literal(entry.strip("[]")):
+        return entry.strip("[]"), None
+    host, colon, port = entry.rpartition(":")
+    return (host.strip("[]"), int(port)) if colon else (entry, None)
+
+
+def _bare(url: URL) -> str:
+    """Return the host as it will be asked for: punycode, lower case, without the root's dot."""
+    return url.raw_host.decode("ascii").lower().strip("[]").removesuffix(".")
+
+
+def _port(url: URL) -> int:
+    return url.port if url.port is not None else {"https": 443}.get(url.scheme, 80)
+
+
+def _opens(host: str, port: int | None = None) -> str:
+    entry = host if port is None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f'to read it all the same, add "{entry}" to the setting allow'

@@ -1,0 +1,173 @@
+"""The fetcher: one address in, one page out, whatever stands between.
+
+Redirects are followed by hand, so that the guard judges every hop. Nothing is retried here; that is the house's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from weakref import WeakValueDictionary
+
+import httpx
+
+from leadline import __version__
+from leadline.contracts import Call, Context
+from leadline.errors import Unavailable, Unsupported
+from leadline.records import Blob, FetchRequest
+from leadline_plugins.fetch.guard import Blocked, Guard, shown
+from leadline_plugins.fetch.transport import GuardedTransport
+from leadline_plugins.fetch.web import body
+from leadline_plugins.fetch.web.cache import Cache, Kept
+from leadline_plugins.fetch.web.robots import Robots
+from leadline_plugins.fetch.web.settings import WebSettings
+from leadline_plugins.fetch.web.sniff import sniff, vague
+
+_ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
+_REDIRECTS = {301, 302, 303, 307, 308}
+
+
+class WebFetcher:
+    """Fetches pages. `guard` and `transport` are its own unless given."""
+
+    def __init__(
+        self,
+        settings: WebSettings,
+        context: Context,
+        guard: Guard | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._settings = settings
+        self._context = context
+        self._guard = guard or Guard(settings.allow, settings.ports)
+        self._transport = transport or GuardedTransport(self._guard)
+        self._cache = Cache(context.cache_dir, settings.cache_size, context.log)
+        self._robots = Robots(self._robots_file)
+        self._hosts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._headers = {
+            "User-Agent": settings.agent or f"leadline/{__version__}",
+            "Accept": _ACCEPT,
+            "Accept-Encoding": body.ENCODINGS,
+            "Accept-Language": "*",
+        }
+
+    async def __aenter__(self) -> WebFetcher:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._transport.aclose()
+
+    def accepts(self, url: str, /) -> bool:
+        """Accept http and https; the guard has its say when it is fetched."""
+        return url.strip()[:8].lower().startswith(("http://", "https://"))
+
+    async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+        """Return the page; raises `Blocked` where the guard or a limit says no."""
+        url = self._guard.url(request.url)
+        try:
+            # Waiting for one's turn at a site is no fault of the page.
+            async with self._turn(url.host), asyncio.timeout(self._settings.seconds):
+                kept = await self._page(url)
+        except TimeoutError:
+            reason = f"did not come within {self._settings.seconds:g} s (setting seconds)"
+            raise Blocked("time", reason, shown(request.url)) from None
+        return Blob(name=kept.url, media_type=kept.media_type, data=kept.data)
+
+    async def _page(self, url: httpx.URL) -> Kept:
+        """Return a page, as it was kept or anew."""
+        key = str(url)
+        kept = await self._context.in_thread(self._cache.get, key)
+        if kept:
+            self._guard.url(kept.url)  # what was let in under other settings may be shut now
+            if self._cache.fresh(kept, self._settings.fresh):
+                return kept
+        page = await self._follow(url, kept)
+        if page is None:
+            assert kept is not None
+            await self._context.in_thread(self._cache.confirm, key)
+            return kept
+        if page.stored >= 0:
+            await self._context.in_thread(self._cache.put, key, page)
+        return page
+
+    async def _follow(self, url: httpx.URL, kept: Kept | None) -> Kept | None:
+        """Follow redirects to the page; None where it is still the one that was kept."""
+        cookies, first = httpx.Cookies(), url  # of this one page: nobody is followed from page to page
+        for _ in range(self._settings.redirects + 1):
+            if self._settings.robots:
+                await self._robots.check(url)
+            known = kept if kept and kept.url == str(url) else None
+            async with self._asked(url, cookies, known) as response:
+                if response.status_code == 304 and known:
+                    return None
+                if response.status_code not in _REDIRECTS or "location" not in response.headers:
+                    return await self._read(response)
+                cookies.extract_cookies(response)
+                url = self._next(url, response.headers["location"])
+        raise Blocked("redirects", f"leads on more than {self._settings.redirects} times", shown(str(first)))
+
+    def _next(self, url: httpx.URL, location: str) -> httpx.URL:
+        try:
+            return self._guard.url(str(url.join(location)))
+        except httpx.InvalidURL as error:
+            raise Blocked("url", f"leads to no address ({error})", shown(str(url))) from None
+
+    @asynccontextmanager
+    async def _asked(
+        self, url: httpx.URL, cookies: httpx.Cookies, known: Kept | None = None
+    ) -> AsyncIterator[httpx.Response]:
+        """Send one request, and leave its connection in order."""
+        timeout = httpx.Timeout(self._settings.seconds).as_dict()
+        request = httpx.Request("GET", url, headers=self._headers, extensions={"timeout": timeout})
+        cookies.set_cookie_header(request)
+        for header, value in _conditions(known).items():
+            request.headers[header] = value
+        response = await self._transport.handle_async_request(request)
+        response.request = request
+        try:
+            yield response
+        finally:
+            await response.aclose()
+
+    def _turn(self, host: str) -> asyncio.Semaphore:
+        return self._hosts.setdefault(host, asyncio.Semaphore(self._settings.per_host))
+
+    async def _read(self, response: httpx.Response) -> Kept:
+        """Read a page worth reading; raises what its status says."""
+        response.raise_for_status()
+        header, url = response.headers.get("content-type", ""), str(response.request.url)
+        if not vague(header) and not self._context.parses(sniff(header, b"<html", "")):
+            raise Unsupported(f"{shown(url)}: no parser reads {header[:100]}")
+        data = await body.read(response, self._settings.size)
+        return Kept(
+            url=url,
+            media_type=sniff(header, data, url),
+            data=data,
+            etag=response.headers.get("etag", ""),
+            modified=response.headers.get("last-modified", ""),
+            stored=-1 if "no-store" in response.headers.get("cache-control", "") else 0,
+        )
+
+    async def _robots_file(self, url: httpx.URL, limit: int) -> bytes:
+        """Return a robots.txt; none where the site has none, `Unavailable` where it cannot say."""
+        for _ in range(self._settings.redirects + 1):
+            async with self._asked(url, httpx.Cookies()) as response:
+                if response.status_code in _REDIRECTS and "location" in response.headers:
+                    url = self._next(url, response.headers["location"])
+                elif response.status_code >= 500:
+                    raise Unavailable(
+                        f"{shown(str(url))}: HTTP {response.status_code}; nothing is read until it is there"
+                    )
+                else:
+                    return await body.read(response, limit) if response.is_success else b""
+        return b""
+
+
+def _conditions(known: Kept | None) -> dict[str, str]:
+    """Return the headers that ask for a page only if it has changed."""
+    pairs = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
+    return {name: value for name, value in pairs.items() if value}
