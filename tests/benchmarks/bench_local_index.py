@@ -18,7 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -72,11 +72,17 @@ def write(folder: Path, count: int) -> list[str]:
     return queries[:QUERIES]
 
 
-async def timed(engine: LocalSearch, query: str) -> float:
+async def timed(engine: LocalSearch, query: str, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the seconds of one search."""
-    start = time.perf_counter()
+    start = clock()
     await engine.search(SearchRequest(query=query), FakeCall())
-    return time.perf_counter() - start
+    return clock() - start
+
+
+def spread(times: Sequence[float]) -> str:
+    """Return median and 95th percentile of seconds, in milliseconds."""
+    ordered = sorted(times)
+    return f"p50 {ordered[len(times) // 2] * 1e3:.1f} p95 {ordered[len(times) * 95 // 100] * 1e3:.1f} ms"
 
 
 async def measure(count: int, work: Path) -> None:
@@ -92,7 +98,8 @@ async def measure(count: int, work: Path) -> None:
     built = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     engine = LocalSearch(settings, context)
     unchanged = await timed(engine, "warm up")
-    times = sorted([await timed(engine, query) for query in queries])
+    walls = [await timed(engine, query) for query in queries]
+    cpus = [await timed(engine, query, time.process_time) for query in queries]
     for path in sorted(docs.rglob("*.txt"))[:: count // TOUCHED][:TOUCHED]:
         path.write_text(path.read_text(encoding="utf-8") + "\nand a line more", encoding="utf-8")
     touched = await timed(LocalSearch(settings, context), "warm up")
@@ -100,8 +107,8 @@ async def measure(count: int, work: Path) -> None:
     size = [sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6 for folder in (docs, work)]
     print(
         f"{count} documents of {size[0]:.0f} MB: indexed in {build:.1f} s ({count / build:.0f}/s; {cpu:.1f} s of CPU),"
-        f" queries p50 {times[len(times) // 2] * 1e3:.1f} ms p95 {times[len(times) * 95 // 100] * 1e3:.1f} ms"
-        f" ({len(times)} of them), unchanged folders {unchanged:.2f} s, {TOUCHED} files touched {touched:.2f} s,"
+        f" {len(queries)} queries {spread(walls)} (of CPU: {spread(cpus)}),"
+        f" unchanged folders {unchanged:.2f} s, {TOUCHED} files touched {touched:.2f} s,"
         f" index {size[1] - size[0]:.0f} MB, peak memory {built:.0f} MB"
     )
 

@@ -23,7 +23,7 @@ from leadline_plugins.search.local.settings import LocalSettings
 from leadline_plugins.search.local.store import Damaged, Match, Reader
 from leadline_plugins.search.local.update import Update
 
-FORMAT = 1
+FORMAT = 2
 """Of the index on disk and of the tokens in it: raised with any change of them, so that old ones are left alone."""
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from leadline_plugins.text import content_words, tokens
 
 _TITLE = 1.0
 """Weight of the title's BM25 beside the text's."""
-_PASSAGES = 100
+_PASSAGES = 50
 """Passages that are looked at, at least."""
 _MENTIONING = 5
 """Documents whose mentions count."""
@@ -29,7 +29,7 @@ def rank(reader: Reader, query: str, limit: int) -> list[Match]:
     terms = content_words(query) or tokens(query)
     if not terms:
         return []
-    best = _by_file(reader.best(sorted(set(terms)), _TITLE, max(_PASSAGES, 5 * limit)))
+    best = _by_file(reader.best(sorted(set(terms)), _TITLE, max(_PASSAGES, 3 * limit)))
     for heir in _heirs(reader, _sorted(best.values())[:_MENTIONING]):
         own = best.get(heir.passage.path)
         best[heir.passage.path] = Match(own.passage, own.score + heir.score) if own else heir

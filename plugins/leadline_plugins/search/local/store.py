@@ -72,10 +72,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
     builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
-    builder.add_bytes_field("path", stored=True)
-    builder.add_bytes_field("caption", stored=True)
-    builder.add_bytes_field("text", stored=True)
-    builder.add_unsigned_field("number", stored=True)
+    builder.add_bytes_field("passage", stored=True)
     return builder.build()
 
 
@@ -115,10 +112,7 @@ def _document(passage: Passage) -> tantivy.Document:
         name=name(passage.title) if passage.number == 0 else "",
         title=" ".join(_terms(passage.title)),
         body=" ".join(_terms(passage.text)),
-        path=passage.path.encode("utf-8", "surrogateescape"),
-        caption=passage.title.encode(),
-        text=passage.text.encode(),
-        number=passage.number,
+        passage=_packed(passage),
     )
 
 
@@ -173,14 +167,20 @@ class Reader:
     @_guarded()
     def _search(self, query: Query, limit: int) -> list[Match]:
         hits = self._searcher.search(query, limit, count=False).hits
-        return [Match(_passage(self._searcher.doc(address)), float(score)) for score, address in hits]
+        return [Match(_unpacked(self._searcher.doc(address)), float(score)) for score, address in hits]
 
 
 def _term(schema: tantivy.Schema, field: str, weight: float, term: str) -> Query:
     return Query.boost_query(Query.term_query(schema, field, term, "freq"), weight)
 
 
-def _passage(document: tantivy.Document) -> Passage:
-    path, title, text = (bytes(document.get_first(field) or b"") for field in ("path", "caption", "text"))
-    number = int(document.get_first("number") or 0)
-    return Passage(path.decode("utf-8", "surrogateescape"), title.decode(), number, text.decode())
+def _packed(passage: Passage) -> bytes:
+    """Return a passage as one field: each field more costs every hit of every search."""
+    parts = (passage.path, passage.title, str(passage.number), passage.text)
+    return "\0".join(parts).encode("utf-8", "surrogateescape")
+
+
+def _unpacked(document: tantivy.Document) -> Passage:
+    packed = bytes(document.get_first("passage") or b"").decode("utf-8", "surrogateescape")
+    path, title, number, text = packed.split("\0", 3)
+    return Passage(path, title, int(number), text)
