@@ -1,0 +1,73 @@
+"""Fill in what the documentation quotes from the code, so that it cannot go out of date.
+
+    python docs/generate.py
+
+A fenced block with a title is quoted: `title="examples/…"` from a file, `title="leadline.records.Hit …"` from the
+source of the named classes, `title="leadline.events"` from a module's docstring. `reference/settings.md` is written
+from the models of the settings. A test tells when to run it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+
+from leadline.settings import commented_toml, compose
+from leadline_plugins.search.local.settings import LocalSettings
+
+DOCS = Path(__file__).parent
+SETTINGS = DOCS / "reference" / "settings.md"
+PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
+_QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)(.*?)(^```$)', re.MULTILINE | re.DOTALL)
+_INTRODUCTION = """# Settings
+
+Every key, its default and what it does, with the section of the one built-in plugin that has settings, `local`. How the
+settings come together, and how they are written in the environment and on the command line, is told in
+[how to set things](../how-to/settings.md). `leadline config init` writes this file for the plugins you have chosen.
+"""
+
+
+def quoted(title: str) -> str:
+    """Return what a block of this title quotes."""
+    if not title.startswith("leadline"):
+        return (DOCS.parent / title).read_text(encoding="utf-8")
+    names = title.split()
+    parted = "\n\n" if any("class " in _source(name) for name in names) else ""
+    return parted.join(map(_source, names))
+
+
+def _source(name: str) -> str:
+    """Return the source of a class or an assignment, the docstring of a module."""
+    module, _, own = name.rpartition(".")
+    home = import_module(module)
+    if inspect.ismodule(found := getattr(home, own, None)) or found is None:
+        return f"{inspect.getdoc(import_module(name))}\n"
+    if inspect.isclass(found):
+        return inspect.getsource(found)
+    lines = inspect.getsource(home).splitlines()
+    return next(line for line in lines if line.startswith((f"{own} ", f"{own}:"))) + "\n"
+
+
+def filled(text: str) -> str:
+    """Return a page with its quoted blocks as they should be."""
+    return _QUOTED.sub(lambda block: block[1] + quoted(block[2]) + block[4], text)
+
+
+def settings_page() -> str:
+    """Return the reference of the settings."""
+    return f"{_INTRODUCTION}\n```toml\n{commented_toml(compose({'local': LocalSettings}))}```\n"
+
+
+def main() -> None:
+    """Write all pages that are not as they should be."""
+    SETTINGS.write_text(settings_page(), encoding="utf-8")
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if filled(text) != text:
+            page.write_text(filled(text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

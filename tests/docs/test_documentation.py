@@ -1,0 +1,154 @@
+"""The documentation holds: code runs, settings load, links lead somewhere, and nothing public is left out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+import leadline
+from leadline.assemble import House
+from leadline.hookspecs import KINDS
+from leadline.host import Host
+from leadline.session import pipeline_of
+from leadline.settings import load_settings
+
+ROOT = Path(__file__).parents[2]
+_LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#{1,6}\s+(.*)$", re.MULTILINE)
+
+
+@pytest.fixture(scope="session")
+def generate() -> ModuleType:
+    """Return the script that fills in what the documentation quotes."""
+    module = ModuleType("generate")
+    path = ROOT / "docs" / "generate.py"
+    module.__file__ = str(path)
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)
+    return module
+
+
+def test_quoted_blocks_are_what_they_quote(page: Path, generate: ModuleType) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == generate.filled(text), "run: python docs/generate.py"
+
+
+def test_the_reference_of_the_settings_is_up_to_date(generate: ModuleType) -> None:
+    assert generate.SETTINGS.read_text(encoding="utf-8") == generate.settings_page(), "run: python docs/generate.py"
+
+
+@pytest.mark.blocks(r"python\b.*")
+def test_python_compiles(block: Any) -> None:
+    compile(block.text, str(block), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.mark.blocks("python run")
+def test_python_marked_so_runs(block: Any, example_plugins: Host, own_folders: Path) -> None:
+    exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.blocks(r"toml\b.*")
+def test_toml_can_be_read(block: Any) -> None:
+    tomllib.loads(block.text)
+
+
+def given(folder: Path) -> dict[str, Any]:
+    """Return what stands around a settings file: the folders that the documentation names, and no other source."""
+    for name in ("papers", "minutes", "letters", "~/notes"):
+        Path(name).expanduser().mkdir()
+    (folder / "user.toml").write_text('[plugins.local]\nfolders = ["papers"]\n', encoding="utf-8")
+    return {"cwd": folder, "user_file": folder / "user.toml"}
+
+
+@pytest.mark.blocks("toml settings")
+def test_settings_load_and_make_a_pipeline(block: Any, example_plugins: Host, tmp_path: Path) -> None:
+    file = tmp_path / "leadline.toml"
+    file.write_text(block.text, encoding="utf-8")
+    loaded = load_settings(example_plugins, file=file, environ={"HANDBOOK_TOKEN": "x"}, **given(tmp_path))
+    assert not [notice for notice in loaded.notices if "left out" in notice]
+    assert list(pipeline_of(House(loaded), loaded.settings.pipeline).steps())
+
+
+@pytest.mark.blocks("yaml settings")
+def test_yaml_settings_load(block: Any, example_plugins: Host, tmp_path: Path) -> None:
+    file = tmp_path / "leadline.yaml"
+    file.write_text(block.text, encoding="utf-8")
+    load_settings(example_plugins, file=file, environ={}, **given(tmp_path))
+
+
+@pytest.mark.blocks("console")
+def test_commands_are_commands(block: Any) -> None:
+    from leadline.cli.parser import parse
+
+    for command in re.findall(r"^\$ leadline (.*)$", block.text, re.MULTILINE):
+        words = shlex.split(re.split(r" [|>] ", command)[0], comments=True)
+        parse(words)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    found = set()
+    for heading in _HEADING.findall(page.read_text(encoding="utf-8")):
+        words = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+        found.add(words.replace(" ", "-"))
+    return found
+
+
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    broken = []
+    for link in _LINK.findall(text):
+        path, _, anchor = link.partition("#")
+        if "://" in path:
+            continue
+        target = (page.parent / unquote(path)).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    index = ROOT / "docs" / "index.md"
+    reached, todo = set(), [index]
+    while todo:
+        page = todo.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        links = (link.partition("#")[0] for link in _LINK.findall(page.read_text(encoding="utf-8")))
+        todo += [(page.parent / link).resolve() for link in links if link.endswith(".md") and "://" not in link]
+    assert set((ROOT / "docs").rglob("*.md")) - reached == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_hook_has_a_page(kind: str) -> None:
+    text = (ROOT / "docs" / "plugins" / f"{kind}.md").read_text(encoding="utf-8")
+    assert f"leadline_{kind}" in text
+    for module in (ROOT / "examples" / "kinds" / kind).glob("*.py"):
+        assert f'title="examples/kinds/{kind}/{module.name}"' in text
+    for heading in ("The contract", "The records", "A complete one", "Choosing it", "Testing it", "Errors"):
+        assert f"\n## {heading}\n" in text
+    assert "```python run\n" in text
+    assert "```toml settings\n" in text
+
+
+@pytest.mark.parametrize("name", leadline.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    text = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| `(?:await )?{re.escape(name)}\b", text, re.MULTILINE), f"{name} has no row in the table"
+
+
+def test_the_import_of_leadline_stays_light() -> None:
+    """`import leadline` costs nothing: neither the records' library nor any plugin is imported."""
+    code = "import sys, leadline; print(*sorted(name.partition('.')[0] for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"pydantic", "asyncio", "pluggy", "httpx", "rich", "leadline_plugins"} & set(done.stdout.split())
