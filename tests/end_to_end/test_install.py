@@ -1,0 +1,87 @@
+"""What an installation weighs, and what a process that uses it imports."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import distribution, distributions, entry_points
+from pathlib import Path
+from pydoc_data.topics import topics
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MEGABYTES, DISTRIBUTIONS = 150, 45
+LOADED = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))\n"
+RUN = """
+import leadline
+result = leadline.research_sync("When are default parameter values of a function evaluated?", docs="docs")
+assert result.status == "complete", result.reason
+"""
+READERS = {"docx", "lxml", "pypdfium2", "trafilatura"}
+"""What only documents of other kinds need."""
+
+
+def modules_after(code: str) -> set[str]:
+    """Return the names of the modules that a process of its own has imported after this code."""
+    done = subprocess.run([sys.executable, "-c", code + LOADED], capture_output=True, text=True, check=True, timeout=60)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_importing_leadline_imports_next_to_nothing() -> None:
+    loaded = {name.partition(".")[0] for name in modules_after("import leadline")}
+    assert "leadline" in loaded
+    assert loaded & {"pydantic", "asyncio", "pluggy", "httpx", "rich", "sqlite3", "leadline_plugins"} == set()
+
+
+def test_the_public_names_are_there() -> None:
+    done = modules_after("import leadline\nfor name in leadline.__all__: getattr(leadline, name)")
+    assert "leadline.api" in done
+    assert {name for name in done if name.startswith("leadline_plugins")} == set()
+
+
+def test_a_run_imports_the_plugins_that_it_uses_and_no_other() -> None:
+    Path("docs").mkdir()
+    Path("docs", "function.rst").write_text(topics["function"], encoding="utf-8")
+    loaded = modules_after(RUN)
+    plugins = {point.name: point.module for point in entry_points(group="leadline.v1") if point.dist}
+    ours = {name: module for name, module in plugins.items() if module.startswith("leadline_plugins.")}
+    chosen = {"embedded", "local", "batch", "extractive", "markdown", "json", "jsonl", "text", "html", "pdf", "word"}
+    stages = {name for name, module in ours.items() if module.startswith("leadline_plugins.stages.")}
+    assert {name for name, module in ours.items() if module in loaded} == chosen | stages
+    assert loaded & READERS == set()
+
+
+def test_what_is_required_is_light() -> None:
+    """Nothing heavy is required: an SDK is an extra, named after what it is for."""
+    required = {
+        line.partition(";")[0].strip() for line in distribution("leadline").requires or () if "extra ==" not in line
+    }
+    names = {line.partition(">")[0].partition("[")[0] for line in required}
+    assert names & {"litellm", "openai", "torch", "transformers", "langchain", "matplotlib", "qdrant-client"} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_fresh_installation(tmp_path: Path) -> None:
+    """`pip install .` in an environment of its own, from the package index."""
+    place = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True)
+    python = place / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "--quiet"]
+    subprocess.run([*pip, "install", str(ROOT)], check=True)
+    site = next((place / "lib").glob("python*")) / "site-packages"
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) / 1e6
+    count = len(list(distributions(path=[str(site)])))
+    print(f"{size:.0f} MB, {count} distributions")
+    assert size < MEGABYTES
+    assert count < DISTRIBUTIONS
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "function.rst").write_text(topics["function"], encoding="utf-8")
+    question = "When are default parameter values of a function evaluated?"
+    asked = [str(place / "bin" / "leadline"), "research", question, "--docs", str(docs), "--json"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["status"] == "complete"
