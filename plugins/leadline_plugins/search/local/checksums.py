@@ -1,6 +1,6 @@
 """Whether the full-text index is what was once written: tantivy keeps checksums, and never looks at them by itself.
 
-Of 300 flips most raised something, and one gave wrong text. A file ends in a JSON footer with the CRC of what stands
+In 300 rounds of flipped bits one search gave wrong text. A file ends in a JSON footer with the CRC of what stands
 before it, the footer's length, and a magic number.
 """
 
