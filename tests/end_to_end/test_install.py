@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib.metadata import distribution, distributions, entry_points
@@ -15,18 +16,31 @@ ROOT = Path(__file__).parents[2]
 MEGABYTES, DISTRIBUTIONS = 150, 45
 LOADED = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))\n"
 RUN = """
-import leadline
-result = leadline.research_sync("When are default parameter values of a function evaluated?", docs="docs")
-assert result.status == "complete", result.reason
+import asyncio, leadline
+
+async def main():
+    async with leadline.Client(docs="docs") as client:
+        result = await client.research("When are default parameter values of a function evaluated?")
+        assert result.status == "complete", result.reason
+        print(*client.house.loaded.plugins)
+
+asyncio.run(main())
 """
+BORROWED = {"extractive"}
+"""Plugins whose module a chosen one builds on."""
 READERS = {"docx", "lxml", "pypdfium2", "trafilatura"}
 """What only documents of other kinds need."""
 
 
+def output(code: str) -> list[str]:
+    """Return the lines that a process of its own prints for this code."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout.splitlines()
+
+
 def modules_after(code: str) -> set[str]:
     """Return the names of the modules that a process of its own has imported after this code."""
-    done = subprocess.run([sys.executable, "-c", code + LOADED], capture_output=True, text=True, check=True, timeout=60)
-    return set(json.loads(done.stdout.splitlines()[-1]))
+    return set(json.loads(output(code + LOADED)[-1]))
 
 
 def test_importing_leadline_imports_next_to_nothing() -> None:
@@ -44,21 +58,20 @@ def test_the_public_names_are_there() -> None:
 def test_a_run_imports_the_plugins_that_it_uses_and_no_other() -> None:
     Path("docs").mkdir()
     Path("docs", "function.rst").write_text(topics["function"], encoding="utf-8")
-    loaded = modules_after(RUN)
-    plugins = {point.name: point.module for point in entry_points(group="leadline.v1") if point.dist}
-    ours = {name: module for name, module in plugins.items() if module.startswith("leadline_plugins.")}
-    chosen = {"embedded", "local", "batch", "extractive", "markdown", "json", "jsonl", "text", "html", "pdf", "word"}
-    stages = {name for name, module in ours.items() if module.startswith("leadline_plugins.stages.")}
-    assert {name for name, module in ours.items() if module in loaded} == chosen | stages
+    chosen, modules = output(RUN + LOADED)
+    loaded = set(json.loads(modules))
+    ours = {point.name: point.module for point in entry_points(group="leadline.v1")}
+    imported = {name for name, module in ours.items() if module in loaded}
+    assert set(chosen.split()) <= imported
+    assert imported - set(chosen.split()) <= BORROWED
+    assert {"fallback", "terminal"} <= set(ours) - set(chosen.split())
     assert loaded & READERS == set()
 
 
 def test_what_is_required_is_light() -> None:
     """Nothing heavy is required: an SDK is an extra, named after what it is for."""
-    required = {
-        line.partition(";")[0].strip() for line in distribution("leadline").requires or () if "extra ==" not in line
-    }
-    names = {line.partition(">")[0].partition("[")[0] for line in required}
+    required = [line for line in distribution("leadline").requires or () if "extra ==" not in line]
+    names = {re.split(r"[^\w.-]", line)[0] for line in required}
     assert names & {"litellm", "openai", "torch", "transformers", "langchain", "matplotlib", "qdrant-client"} == set()
 
 
