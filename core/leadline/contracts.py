@@ -76,6 +76,10 @@ class Run(Protocol):
     settings: Settings
     folder: Path
 
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        """Return whether a language model is asked first for this task: then there is time meanwhile."""
+        ...
+
     @property
     def notices(self) -> Sequence[str]:
         """What was done with less so far: for the method section of the report."""

@@ -70,6 +70,15 @@ class Question(Record):
     answers: tuple[Text, ...] = ()
 
 
+class Query(Record):
+    """A search query as proposed; `section` is the id of the planned section it serves. Priority: a word or 1 to 5."""
+
+    query: Text
+    goal: Text = ""
+    priority: str | int = "medium"
+    section: str = ""
+
+
 class PlannedSection(Record):
     """A section as planned: its goal, and the key questions it answers."""
 
@@ -86,6 +95,8 @@ class Plan(Record):
     title: Text
     sections: tuple[PlannedSection, ...]
     domains: tuple[str, ...] = ()
+    queries: tuple[Query, ...] = ()
+    """The first searches, where the planner proposes them in one reply."""
 
 
 class SearchTask(Record):
@@ -117,15 +128,6 @@ class Unread(Record):
     reason: Text
 
 
-class Digest(Record):
-    """Progressive synthesis over all rounds so far; coverage by section id."""
-
-    synthesis: Text = ""
-    section_coverage: dict[str, Coverage] = {}
-    knowledge_gaps: tuple[Text, ...] = ()
-    cross_links: tuple[Text, ...] = ()
-
-
 class SectionReview(Record):
     """How well one section is covered, and how deep (0 to 1)."""
 
@@ -140,6 +142,33 @@ class Review(Record):
     sections: tuple[SectionReview, ...] = ()
     is_sufficient: bool = False
     priority_gaps: tuple[Text, ...] = ()
+
+
+class Digest(Record):
+    """Progressive synthesis over all rounds so far; coverage by section id.
+
+    A model may give the review and the next searches in the same reply.
+    """
+
+    synthesis: Text = ""
+    section_coverage: dict[str, Coverage] = {}
+    knowledge_gaps: tuple[Text, ...] = ()
+    cross_links: tuple[Text, ...] = ()
+    review: Review | None = None
+    queries: tuple[Query, ...] = ()
+
+
+class Perspective(Record):
+    """One way to look at the findings: its name, and what it says, in Markdown that cites as `[@evidence-id]`."""
+
+    name: Text
+    text: Text
+
+
+class Analysis(Record):
+    """The findings seen from several perspectives."""
+
+    perspectives: tuple[Perspective, ...] = ()
 
 
 class Verdict(Record):
@@ -185,6 +214,7 @@ UNREAD: Key[tuple[Unread, ...]] = Key("unread", Unread, grows=True)
 EVIDENCE: Key[tuple[Evidence, ...]] = Key("evidence", Evidence, grows=True)
 DIGEST: Key[Digest] = Key("digest", Digest)
 REVIEW: Key[Review] = Key("review", Review)
+ANALYSIS: Key[Analysis] = Key("analysis", Analysis, file="analysis.json")
 SECTIONS: Key[tuple[Section, ...]] = Key("sections", Section, grows=True)
 REPORT: Key[Report] = Key("report", Report)
 VERIFICATION: Key[Verification] = Key("verification", Verification, file="verify.json")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -70,9 +70,17 @@ class Models:
         parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
         return Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._prompt(task)}))
 
+    async def by_chat(self, task: str, role: str) -> bool:
+        """Return whether the first of a task's chain is a chat."""
+        return not hasattr(await next(self._named(task, role)).member.get(), "perform")
+
     def _chain(self, task: Task[Any]) -> Iterator[Choice]:
+        return self._named(task.name, task.role)
+
+    def _named(self, task: str, role: str) -> Iterator[Choice]:
         """Yield the task's own provider, then its role's, then the others in the order of the settings."""
-        said = self._settings.ai.tasks.get(task.name) or self._settings.ai.roles.get(task.role) or ""
+        roles: Mapping[Any, str] = self._settings.ai.roles
+        said = self._settings.ai.tasks.get(task) or roles.get(role) or ""
         first, _, model = said.partition(":")
         for name in dict.fromkeys([first, *self._providers] if first else self._providers):
             yield Choice(self._house.member("ai_providers", name), model if name == first else "")

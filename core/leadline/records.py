@@ -206,6 +206,8 @@ class Section(Record):
     """The synthesis that `write` writes from."""
     text: Text | None = None
     """Final where given; None is written by the stage `write`."""
+    notices: tuple[Text, ...] = ()
+    """What was done with less when it was written."""
 
 
 class Chart(Record):

@@ -248,6 +248,10 @@ class ActiveRun:
             self.state.notices.append(str(data.get("message", "")))
         await self.bus.emit(kind, data)
 
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        """Return whether a language model is asked first for this task."""
+        return await self._models.by_chat(task, role)
+
     async def _notice(self, message: str) -> None:
         await self.emit("notice", {"message": message})
 

@@ -69,7 +69,9 @@ class Research(Section):
     followup_queries: Count = Field(5, description="Queries of each later round.")
     max_queries: Count = Field(20, description="Queries of a run, all in all.")
     pages_per_query: Count = Field(3, description="Pages read for each query.")
-    synthesizer: str = Field("extractive", description="Writes the sections.")
+    synthesizer: str = Field(
+        "prose", description="Writes the sections: prose (by the model, where there is one), extractive (quotes)."
+    )
 
 
 class Clarify(Section):

@@ -49,6 +49,7 @@ BUILT_IN: dict[str, PipelineSettings] = {
             "clarify",
             "plan",
             Loop(loop=("query", "search", "fetch", "extract", "digest", "review"), at_most=3),
+            "analyze",
             "synthesize",
             "write",
             "verify",

@@ -9,10 +9,11 @@ from leadline.findings import (
     Digest,
     Plan,
     PlannedSection,
+    Query,
     Question,
     SearchTask,
 )
-from leadline.records import Confidence, Evidence, Record, Section, Source, Text
+from leadline.records import Confidence, Evidence, Record, Section, Source, Text, Tier
 
 
 class PlanRequest(Record):
@@ -43,15 +44,6 @@ class QueryRequest(Record):
     past: tuple[PastSearch, ...] = ()
     gaps: tuple[Text, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-
-
-class Query(Record):
-    """A query as proposed; `section` is the id of the planned section it serves. Priority as a word or 1 to 5."""
-
-    query: Text
-    goal: Text = ""
-    priority: str | int = "medium"
-    section: str = ""
 
 
 class Queries(Record):
@@ -140,6 +132,44 @@ class Sorted(Record):
     reason: Text = ""
 
 
+class Passage(Record):
+    """A quote as a writer sees it: cited by its id, with where it comes from and how much that is worth."""
+
+    id: str
+    quote: Text
+    source_id: str = ""
+    source: Text = ""
+    tier: Tier = 3
+
+
+class SynthesizeRequest(Record):
+    """Asks for the text of one section from its own passages; `outline` are the titles of all sections.
+
+    `length` in words (CJK: characters), 0 leaves it to the writer.
+    """
+
+    question: Question
+    title: Text
+    goal: Text = ""
+    outline: tuple[Text, ...] = ()
+    length: int = 0
+    passages: tuple[Passage, ...] = ()
+
+
+class Written(Record):
+    """The text of a section: Markdown paragraphs that cite as `[@evidence-id]`, each ending with a citation."""
+
+    text: Text
+
+
+class AnalyzeRequest(Record):
+    """Asks for a critical analysis of the findings from several perspectives (critical, creative, analytical)."""
+
+    question: Question
+    digest: Digest | None = None
+    evidence: tuple[Evidence, ...]
+
+
 class WriteRequest(Record):
     """Asks for what stands around the sections: title, summary, conclusion."""
 
@@ -153,10 +183,10 @@ class WriteRequest(Record):
 class Composition(Record):
     """What stands around the sections. Texts are Markdown and cite as `[@evidence-id]`; empty ones are left out.
 
-    `sections` are the given ones, repetition removed and gaps closed, in their order.
+    `sections` are those that are changed (repetition removed, cross-references added), by their ids; the others stand.
     """
 
     title: Text
     summary: Text = ""
-    sections: tuple[Section, ...]
+    sections: tuple[Section, ...] = ()
     conclusion: Text = ""

@@ -17,13 +17,13 @@ from typing import Any
 
 import leadline
 from leadline.contracts import Call
-from leadline.findings import Digest, Plan, PlannedSection, Review
+from leadline.findings import Digest, Plan, PlannedSection, Query, Review
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Section, SectionRequest
 from leadline.tasks import Task
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
-from leadline_plugins.tasks import Composition, Learning, Learnings, Queries, Query, Sorted, SortedSection
+from leadline_plugins.tasks import Composition, Learning, Learnings, Queries, Sorted, SortedSection
 
 QUERIES, SECTIONS, PAGES = 8, 5, 3
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"

@@ -25,6 +25,7 @@ STAGES = (
     "extract",
     "digest",
     "review",
+    "analyze",
     "synthesize",
     "write",
     "verify",
@@ -66,9 +67,10 @@ def points() -> list[Any]:
     by_kind = {
         "ai_providers": ["embedded", "gateway"],
         "search_strategies": ["batch", "race"],
-        "synthesizers": ["extractive"],
+        "synthesizers": ["extractive", "prose"],
         "report_formatters": ["markdown", "json"],
         "observers": ["jsonl"],
+        "fetchers": ["web"],
         "parsers": ["text", "html", "pdf", "word"],
     }
     return [
@@ -315,7 +317,7 @@ def test_engines_may_do_without_a_fetcher_unless_one_is_asked_for(host: Host, tm
     def load(*sets: str) -> Loaded:
         return load_settings(host, sets=sets, cwd=tmp_path, environ={}, user_file=tmp_path / "no")
 
-    assert load("search.engines=free").chosen["read.fetchers"] == ()
+    assert load("search.engines=free").chosen["read.fetchers"] == ("web",)
     with pytest.raises(ConfigError, match=r"read\.fetchers: none of the chosen plugins can work here\n  local: "):
         load("search.engines=free", "read.fetchers=local")
 

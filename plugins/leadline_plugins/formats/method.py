@@ -61,5 +61,7 @@ def sentences(report: Report) -> Iterator[str]:
             what = "; ".join(f"{item[named]} ({item['reason']})" for item in items[:NAMED])
             word = "failed" if kind == "failed_searches" else "unread"
             yield words[word].format(count=len(items), what=what + (" …" if len(items) > NAMED else ""))
+    for notice in facts.get("notices", ()):
+        yield f"{notice[:1].upper()}{notice[1:]}."
     if facts["assumptions"]:
         yield words["assumed"].format(what="; ".join(facts["assumptions"]))

@@ -12,7 +12,11 @@ from leadline.records import Source
 
 
 def method(
-    question: Question, found: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]
+    question: Question,
+    found: Sequence[Found],
+    sources: Sequence[Source],
+    unread: Sequence[Unread],
+    notices: Sequence[str] = (),
 ) -> JsonValue:
     """Return the facts a methodology section is rendered from, as JSON."""
     failed = [item for item in found if item.failure]
@@ -25,5 +29,6 @@ def method(
         "failed_searches": [{"query": item.task.query, "reason": item.failure} for item in failed],
         "unread": [{"url": item.url, "reason": item.reason} for item in unread],
         "assumptions": list(question.assumptions),
+        "notices": list(notices),
     }
     return cast("JsonValue", facts)

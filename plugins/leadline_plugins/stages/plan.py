@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from leadline.contracts import Run
+from leadline.errors import CallFailed
 from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
 from leadline.tasks import Task
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.search import request_for
 from leadline_plugins.tasks import PlanRequest
 
 
@@ -31,11 +35,18 @@ class Outline:
         request = PlanRequest(question=question, length=run.settings.report.length)
         task = Task("plan", request, Plan, prompt=template("plan"), role="thinking")
         saying = "no usable plan: one section over the whole question"
-        plan = await perform_or(run, task, whole(question), saying)
+        plan, _ = await asyncio.gather(perform_or(run, task, whole(question), saying), self._meanwhile(question, run))
         if plan.sections:
             return plan
         await run.emit("notice", {"message": f"{saying} (it came without sections)"})
         return whole(question)
+
+    async def _meanwhile(self, question: Question, run: Run) -> None:
+        """While a model writes the plan, search for the question itself: `query` asks that first of all."""
+        if await run.by_chat("plan", "thinking"):
+            # What fails here is told where it is asked for again, from the journal.
+            with suppress(CallFailed):
+                await run.search(request_for(question.text, question.language, run))
 
 
 def whole(question: Question) -> Plan:

@@ -7,6 +7,7 @@ from typing import Any
 
 from leadline.contracts import Run
 from leadline.findings import (
+    DIGEST,
     EVIDENCE,
     FOUND,
     PLAN,
@@ -16,13 +17,15 @@ from leadline.findings import (
     Findings,
     Found,
     Priority,
+    Query,
+    Question,
     SearchTask,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.tasks import Task
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.tasks import PastSearch, Queries, Query, QueryRequest
+from leadline_plugins.tasks import PastSearch, Queries, QueryRequest
 
 BEST_EVIDENCE = 40
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
@@ -47,6 +50,10 @@ class NextQueries:
 
     async def _proposed(self, findings: Findings, run: Run, limit: int) -> tuple[Query, ...]:
         question, plan, done = findings[QUESTION], findings[PLAN], findings[TASKS]
+        digest = findings.get(DIGEST)
+        if ready := (digest.queries if digest else ()) if done else plan.queries:
+            # Proposed with the plan or the digest, in one reply; the question itself was searched meanwhile.
+            return ready if done else (whole(question), *ready)
         review = findings.get(REVIEW)
         evidence = findings[EVIDENCE]
         best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]
@@ -63,7 +70,12 @@ class NextQueries:
         reply = await perform_or(run, task, Queries(), "no queries were proposed")
         if reply.queries or done:
             return reply.queries
-        return (Query(query=question.text, goal=question.text, priority="high"),)
+        return (whole(question),)
+
+
+def whole(question: Question) -> Query:
+    """Return the question itself as a query."""
+    return Query(query=question.text, goal=question.text, priority="high")
 
 
 def past(found: Found) -> PastSearch:
@@ -115,6 +127,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Proposes search queries: first from the plan, then from the gaps",
         needs=(QUESTION, PLAN),
-        wants=(TASKS, FOUND, EVIDENCE, REVIEW),
+        wants=(TASKS, FOUND, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS,),
     )

@@ -28,9 +28,12 @@ class Reviewing:
             digest=findings[DIGEST],
             evidence=evidence,
         )
-        task = Task("review", request, Review, prompt=template("review"))
-        gaps = Review(priority_gaps=request.digest.knowledge_gaps)
-        findings[REVIEW] = review = await perform_or(run, task, gaps, "this round was not reviewed")
+        review = request.digest.review
+        if review is None:
+            task = Task("review", request, Review, prompt=template("review"))
+            gaps = Review(priority_gaps=request.digest.knowledge_gaps)
+            review = await perform_or(run, task, gaps, "this round was not reviewed")
+        findings[REVIEW] = review
         if review.is_sufficient:
             findings.end_loop("the research is sufficient")
         elif len(tasks) >= run.settings.research.max_queries:

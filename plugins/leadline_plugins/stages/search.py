@@ -17,11 +17,7 @@ class Searching:
 
     async def map(self, item: SearchTask, findings: Findings, run: Run, /) -> Sequence[Found]:
         """Search for one task."""
-        request = SearchRequest(
-            query=item.query,
-            limit=run.settings.search.results_per_query,
-            language=findings[QUESTION].language,
-        )
+        request = request_for(item.query, findings[QUESTION].language, run)
         try:
             page = await run.search(request)
         except CallRefused:
@@ -29,6 +25,11 @@ class Searching:
         except CallFailed as failed:
             return (Found(id=item.id, task=item, failure=failed.record.text),)
         return (Found(id=item.id, task=item, hits=page.hits),)
+
+
+def request_for(query: str, language: str, run: Run) -> SearchRequest:
+    """Return the request for a query."""
+    return SearchRequest(query=" ".join(query.split()), limit=run.settings.search.results_per_query, language=language)
 
 
 @hookimpl

@@ -36,7 +36,10 @@ class Synthesis:
         if not plan.answers or not any(section.evidence_ids for section in plan.sections):
             raise NoEvidence(plan.reason or "what was found does not answer the question")
         requests = requests_for(plan, findings[QUESTION], evidence, sources)
-        findings[SECTIONS] = tuple(await run.each(requests, run.synthesize))
+        sections = await run.each(requests, run.synthesize)
+        for notice in (notice for section in sections for notice in section.notices):
+            await run.emit("notice", {"message": notice})
+        findings[SECTIONS] = tuple(sections)
 
 
 def unsorted(request: SortRequest) -> Sorted:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.findings import (
+    ANALYSIS,
     EVIDENCE,
     FOUND,
     PLAN,
@@ -15,6 +17,7 @@ from leadline.findings import (
     SECTIONS,
     SOURCES,
     UNREAD,
+    Analysis,
     Findings,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -32,27 +35,29 @@ class Writing:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the report."""
         question, sections = findings[QUESTION], findings[SECTIONS]
+        evidence = findings[EVIDENCE]
+        used = {name for section in sections for name in cited(section.text or "")}
         request = WriteRequest(
             question=question,
             plan=findings[PLAN],
             sections=sections,
-            evidence=findings[EVIDENCE],
+            evidence=tuple(item for item in evidence if item.id in used),
             length=run.settings.report.length,
         )
-        stand = Composition(title=findings[PLAN].title, sections=sections)
+        stand = Composition(title=findings[PLAN].title)
         task = Task("write", request, Composition, prompt=template("write"), role="thinking")
         found, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
         composed = await perform_or(run, task, stand, "summary and conclusion were not written: the sections stand")
         report = Report(
             title=composed.title or question.text,
             language=question.language,
-            sections=body(composed, question.language),
+            sections=body(composed, sections, question.language, findings.get(ANALYSIS)),
             sources=sources,
-            evidence=findings[EVIDENCE],
+            evidence=evidence,
             metadata={
                 "question": question.text,
                 "created": run.now().isoformat(),
-                "method": method(question, found, sources, unread),
+                "method": method(question, found, sources, unread, run.notices),
             },
         )
         findings[REPORT] = report
@@ -61,13 +66,21 @@ class Writing:
 
 
 SUMMARY = {"zh": "摘要", "ja": "要約", "ko": "요약"}
+ANALYSED = {"zh": "分析", "ja": "分析", "ko": "분석"}
 CONCLUSION = {"zh": "结论", "ja": "結論", "ko": "결론"}
 
 
-def body(composed: Composition, language: str) -> tuple[Section, ...]:
-    """Return the sections of the report with summary and conclusion around them, where there are any."""
-    sections = [section for section in composed.sections if (section.text or "").strip()]
+def body(
+    composed: Composition, stand: tuple[Section, ...], language: str, analysis: Analysis | None = None
+) -> tuple[Section, ...]:
+    """Return the sections of the report, changed ones in their places, with what stands around them."""
+    changed = {section.id: section for section in composed.sections if (section.text or "").strip()}
+    sections = [changed.get(section.id, section) for section in stand]
+    sections = [section for section in sections if (section.text or "").strip()]
     script = language[:2]
+    if analysis is not None and analysis.perspectives:
+        text = "\n\n".join(f"### {one.name}\n\n{one.text}" for one in analysis.perspectives)
+        sections.append(Section(id="analysis", title=ANALYSED.get(script, "Analysis"), text=text))
     if composed.summary.strip():
         sections.insert(0, Section(id="summary", title=SUMMARY.get(script, "Summary"), text=composed.summary))
     if composed.conclusion.strip():
@@ -84,7 +97,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Composes the report from its sections",
         needs=(QUESTION, PLAN, SECTIONS),
-        wants=(EVIDENCE, SOURCES, FOUND, UNREAD),
+        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS),
         gives=(REPORT,),
         closing=True,
     )

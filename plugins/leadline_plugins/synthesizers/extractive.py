@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
-from leadline.citations import cite
+from leadline.citations import cite, cited
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Evidence, Section, SectionRequest
@@ -20,9 +21,24 @@ class Extractive:
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
         """Return the section with its text, within the length asked for."""
-        used = list(_within(_ordered(request), request.length, request.language or language(request.question)))
-        text = "\n\n".join(_paragraphs(used))
-        return request.section.model_copy(update={"text": text, "evidence_ids": tuple(item.id for item in used)})
+        text = quoted(_ordered(request), request.length, request.language or language(request.question))
+        return request.section.model_copy(update={"text": text, "evidence_ids": tuple(dict.fromkeys(cited(text)))})
+
+
+class Quote(Protocol):
+    """What is set: a quote with the id it is cited by, and its source's."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def quote(self) -> str: ...
+    @property
+    def source_id(self) -> str: ...
+
+
+def quoted(quotes: Iterable[Quote], room: int, code: str) -> str:
+    """Return quotes as Markdown, each with its citation, none repeated, within `room` words (CJK: characters)."""
+    return "\n\n".join(_paragraphs(list(_within(quotes, room, code))))
 
 
 def _ordered(request: SectionRequest) -> list[Evidence]:
@@ -30,7 +46,7 @@ def _ordered(request: SectionRequest) -> list[Evidence]:
     return [by_id[name] for name in request.section.evidence_ids or by_id if name in by_id]
 
 
-def _within(evidence: Iterable[Evidence], room: int, code: str) -> Iterator[Evidence]:
+def _within(evidence: Iterable[Quote], room: int, code: str) -> Iterator[Quote]:
     """Yield what fits and says something new; a room of 0 holds everything."""
     said: list[frozenset[str]] = []
     left = room or float("inf")
@@ -43,7 +59,7 @@ def _within(evidence: Iterable[Evidence], room: int, code: str) -> Iterator[Evid
             yield item
 
 
-def _paragraphs(evidence: Sequence[Evidence]) -> list[str]:
+def _paragraphs(evidence: Sequence[Quote]) -> list[str]:
     """Set quotes of one source that follow each other as one paragraph; blocks stand alone."""
     paragraphs: list[str] = []
     last = ""

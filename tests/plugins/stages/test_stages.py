@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.findings import SearchTask
+from leadline.findings import Query, SearchTask
 from leadline.records import Document, Hit, Source
 from leadline.settings_model import Clarify
 from leadline_plugins.stages.clarify import unclear
 from leadline_plugins.stages.extract import borne, evidence_id, find
 from leadline_plugins.stages.fetch import by_rank, helping, source_id
 from leadline_plugins.stages.query import fresh, priority
-from leadline_plugins.tasks import Learning, Query
+from leadline_plugins.tasks import Learning
 
 TEXT = "The bay is deep.\nIt was  sounded\nin 1831."
 

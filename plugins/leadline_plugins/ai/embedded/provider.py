@@ -15,11 +15,12 @@ from leadline_plugins.ai.embedded.plan import plan
 from leadline_plugins.ai.embedded.query import query
 from leadline_plugins.ai.embedded.review import review
 from leadline_plugins.ai.embedded.sort import sort
+from leadline_plugins.ai.embedded.synthesize import synthesize
 from leadline_plugins.ai.embedded.write import write
 
 R = TypeVar("R", bound=Record)
 ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {
-    function.__name__: function for function in (plan, query, extract, digest, review, sort, write)
+    function.__name__: function for function in (plan, query, extract, digest, review, sort, synthesize, write)
 }
 
 

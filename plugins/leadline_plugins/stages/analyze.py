@@ -1,0 +1,97 @@
+"""Stage `analyze`: the findings seen critically, from several perspectives, where the question asks for that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadline.citations import CITATION
+from leadline.contracts import Context, Run
+from leadline.findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, Analysis, Findings, Perspective
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence
+from leadline.tasks import Task
+from leadline_plugins.prompts import template
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.tasks import AnalyzeRequest
+
+_ASKS = re.compile(
+    r"分析|評估|评估|批判|比較|比较|對比|对比|為什麼|为什么|評価|なぜ|どうして|検討"
+    r"|\b(?:analy[sz]\w*|evaluat\w*|assess\w*|critici\w*|critique\w*|compar\w*|versus|vs|why|trade-?offs?)\b",
+    re.IGNORECASE,
+)
+_MIXED = (
+    (re.compile(r"trends?\b|趨勢|趋势|傾向|動向", re.I), re.compile(r"impact|outlook|影響|影响|展望|見通し", re.I)),
+    (re.compile(r"markets?\b|市場|市场", re.I), re.compile(r"views?\b|opinions?\b|forecast|看法|觀點|观点|予測", re.I)),
+)
+"""Patterns that ask for analysis together: a trend and what it does, a market and a view of it."""
+BEST_EVIDENCE = 60
+
+
+class AnalyzeSettings(PluginSettings):
+    """When a critical analysis is made."""
+
+    mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (where the question asks for it), on.")
+    longer_than: int = Field(200, ge=1, description="Characters from which a question asks for it by its length.")
+
+
+class Analyzing:
+    """Has the analysis made; without a model that can, there is none, and the report says so."""
+
+    def __init__(self, settings: AnalyzeSettings) -> None:
+        self._settings = settings
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the analysis where it is wanted and there is something to analyse."""
+        question, evidence = findings[QUESTION], findings[EVIDENCE]
+        if not evidence or not wanted(question.text, self._settings):
+            return
+        best = tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE])
+        request = AnalyzeRequest(question=question, digest=findings.get(DIGEST), evidence=best)
+        task = Task("analyze", request, Analysis, prompt=template("analyze"), role="thinking", shrink=fewer)
+        made = await perform_or(run, task, Analysis(), "no critical analysis was made")
+        findings[ANALYSIS] = Analysis(perspectives=tuple(_known(made, best)))
+
+
+def wanted(question: str, settings: AnalyzeSettings) -> bool:
+    """Return whether a question asks for critical analysis."""
+    if settings.mode != "auto":
+        return settings.mode == "on"
+    mixed = any(one.search(question) and other.search(question) for one, other in _MIXED)
+    return mixed or bool(_ASKS.search(question)) or len(question) > settings.longer_than
+
+
+def fewer(inputs: Any) -> AnalyzeRequest | None:
+    """Return the inputs with the better half of the evidence, or None where only one piece is left."""
+    keep = len(inputs.evidence) // 2
+    smaller: AnalyzeRequest = inputs.model_copy(update={"evidence": inputs.evidence[:keep]})
+    return smaller if keep else None
+
+
+def _known(made: Analysis, evidence: tuple[Evidence, ...]) -> Iterator[Perspective]:
+    """Yield the perspectives without citations of what is not there; one that cites nothing is left out."""
+    ids = {item.id for item in evidence}
+    for one in made.perspectives:
+        text = CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", one.text).strip()
+        if CITATION.search(text):
+            yield Perspective(name=one.name, text=text)
+
+
+def _make(settings: AnalyzeSettings, context: Context) -> Analyzing:
+    return Analyzing(settings)
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        _make,
+        AnalyzeSettings,
+        "Looks at the findings from several perspectives, where the question asks for it",
+        needs=(QUESTION,),
+        wants=(EVIDENCE, DIGEST),
+        may_give=(ANALYSIS,),
+    )

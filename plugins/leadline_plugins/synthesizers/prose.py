@@ -1,0 +1,88 @@
+"""The synthesizer `prose`: a section written by the model of its task, from its own passages and from nothing else.
+
+What cites nothing that is there is not taken: then the section is its passages, quoted, and the report says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from leadline.citations import CITATION, cited
+from leadline.contracts import Call
+from leadline.errors import CallFailed, CallRefused
+from leadline.findings import Question
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Record, Section, SectionRequest
+from leadline.tasks import Task
+from leadline_plugins.prompts import template
+from leadline_plugins.synthesizers.extractive import quoted
+from leadline_plugins.tasks import Passage, SynthesizeRequest, Written
+
+
+class Prose:
+    """Has each section written by the task `synthesize`."""
+
+    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
+        """Return the section with its text; its passages, quoted, where no usable text came."""
+        asked = asked_for(request)
+        task = Task("synthesize", asked, Written, prompt=template("synthesize"), role="thinking", shrink=fewer)
+        try:
+            text = known((await call.run.perform(task)).text, asked)
+        except CallRefused:
+            raise
+        except CallFailed as failed:
+            return quotes(request, asked, failed.record.text)
+        if not cited(text):
+            return quotes(request, asked, "its text cited nothing")
+        return request.section.model_copy(update={"text": text})
+
+
+def asked_for(request: SectionRequest) -> SynthesizeRequest:
+    """Return the task's inputs: the passages with the names of their sources, not the sources themselves."""
+    return SynthesizeRequest(
+        question=Question(text=request.question, language=request.language),
+        title=request.section.title,
+        goal=request.section.notes,
+        outline=tuple(section.title for section in request.outline),
+        length=request.length,
+        passages=tuple(_passages(request)),
+    )
+
+
+def _passages(request: SectionRequest) -> Iterator[Passage]:
+    sources = {source.id: source for source in request.sources}
+    for item in request.evidence:
+        source = sources.get(item.source_id)
+        yield Passage(
+            id=item.id,
+            quote=item.quote,
+            source_id=item.source_id,
+            source=source.hit.title if source else "",
+            tier=source.tier if source else 3,
+        )
+
+
+def fewer(inputs: Record) -> Record | None:
+    """Return the inputs with the better half of the passages, or None where only one is left."""
+    assert isinstance(inputs, SynthesizeRequest)
+    keep = len(inputs.passages) // 2
+    return inputs.model_copy(update={"passages": inputs.passages[:keep]}) if keep else None
+
+
+def known(text: str, asked: SynthesizeRequest) -> str:
+    """Return the text without citations of what is not there."""
+    ids = {passage.id for passage in asked.passages}
+    return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
+
+
+def quotes(request: SectionRequest, asked: SynthesizeRequest, reason: str) -> Section:
+    """Return the section as its passages, quoted, with the reason."""
+    text = quoted(asked.passages, request.length, request.language)
+    notice = f"section '{request.section.title}' is quotes, for it was not written ({reason})"
+    return request.section.model_copy(update={"text": text, "notices": (notice,)})
+
+
+@hookimpl
+def leadline_synthesizers() -> Iterable[Offer[PluginSettings, Prose]]:
+    """Offer the synthesizer."""
+    yield Offer(lambda settings, context: Prose(), PluginSettings, "Sections written by a model, every claim cited")
