@@ -1,0 +1,140 @@
+"""The one way to a server: addresses, headers, the client, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from leadline.contracts import Context
+from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
+from leadline_plugins.ai.openai.settings import OpenAISettings
+
+if TYPE_CHECKING:
+    import httpx
+
+_MASK = "[secret]"
+_SHORTEST_SECRET = 8
+"""Characters; a shorter header value is a word."""
+
+
+class Endpoint:
+    """One endpoint with one account."""
+
+    def __init__(self, settings: OpenAISettings, context: Context) -> None:
+        self.settings = settings
+        self._context = context
+        self._made: httpx.AsyncClient | None = None
+
+    @property
+    def host(self) -> str:
+        """The host, for errors."""
+        return self.settings.host
+
+    def url(self, what: str, model: str) -> str:
+        """Return the address of `chat/completions`, `responses`, `embeddings` or `models`."""
+        root, version = self.settings.root, self.settings.api_version
+        if not self.settings.at_azure:
+            return f"{root}/{what}"
+        parts = urlsplit(root)
+        base = f"{parts.scheme}://{parts.netloc}/openai"
+        query = f"?api-version={quote(version)}" if version else ""
+        if not version:  # the newer paths, which are OpenAI's own
+            return f"{base}/v1/{what}"
+        by_deployment = what in ("chat/completions", "embeddings")
+        return f"{base}/deployments/{quote(model)}/{what}{query}" if by_deployment else f"{base}/{what}{query}"
+
+    @asynccontextmanager
+    async def post(
+        self, what: str, model: str, body: dict[str, Any], traceparent: str
+    ) -> AsyncIterator[httpx.Response]:
+        """Send a request; the answer's body is still to be read. Raises `ProviderError` in words for people."""
+        import httpx
+
+        headers = {"Accept": "text/event-stream, application/json"} if body.get("stream") else {}
+        if traceparent:
+            headers["traceparent"] = traceparent
+        try:
+            async with self._client().stream("POST", self.url(what, model), json=body, headers=headers) as answer:
+                yield answer
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            cause, words = self._cause(error)
+            raise cause(self.mask(words)) from error
+
+    async def models(self) -> tuple[str, ...]:
+        """Return the names of the models that are served; none where the endpoint does not say."""
+        try:
+            answer = await self._client().get(self.url("models", ""), timeout=self.settings.connect_timeout)
+            listed = answer.json()["data"]
+            return tuple(sorted(str(one["id"]) for one in listed))
+        except Exception:  # noqa: BLE001 - asked for a better error only, and that is told in any case
+            return ()
+
+    def mask(self, text: str) -> str:
+        """Return the text without the key and the values of the headers."""
+        secrets = [self.settings.api_key, *self.settings.headers.values()]
+        for secret in sorted((one.get_secret_value() for one in secrets), key=len, reverse=True):
+            if len(secret) >= _SHORTEST_SECRET:
+                text = text.replace(secret, _MASK)
+        return text
+
+    def _client(self) -> httpx.AsyncClient:
+        if self._made is None:
+            import httpx
+
+            settings = self.settings
+            options: dict[str, Any] = {"proxy": settings.proxy} if settings.proxy else {}
+            if settings.ca_file:
+                options["verify"] = _trusting(settings.ca_file)
+            elif settings.root.startswith("http://") and not settings.proxy:
+                # Reading the usual authorities takes 30 ms that plain HTTP does not need; this trusts nobody.
+                options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            # How many at once is the house's to say; a pool that is full would only fail with a timeout of its own.
+            self._made = self._context.http(
+                headers=self._headers(),
+                timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=100),
+                **options,
+            )
+        return self._made
+
+    def _headers(self) -> dict[str, str]:
+        settings = self.settings
+        headers = {"OpenAI-Organization": settings.organization, "OpenAI-Project": settings.project}
+        if key := settings.api_key.get_secret_value().strip():
+            headers |= {"api-key": key} if settings.at_azure else {"Authorization": f"Bearer {key}"}
+        headers |= {name: value.get_secret_value() for name, value in settings.headers.items()}
+        return {name: value for name, value in headers.items() if value}
+
+    def _cause(self, error: Exception) -> tuple[type[ProviderError], str]:
+        import httpx
+
+        settings, host = self.settings, self.host
+        match error:
+            case httpx.ConnectTimeout():
+                return Unavailable, f"{host}: no connection within {settings.connect_timeout:g} s (connect_timeout)"
+            case httpx.ReadTimeout():
+                return Unavailable, f"{host}: connected, then silent for {settings.read_timeout:g} s (read_timeout)"
+            case httpx.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                return Unsupported, f"{host}: its certificate is not trusted; name the authority's file in ca_file"
+            case httpx.ConnectError():
+                return Unavailable, f"{host}: no connection: {error}"
+            case httpx.ProxyError():
+                return Unavailable, f"{host}: the proxy does not let through: {error}"
+            case httpx.RemoteProtocolError():
+                return Unavailable, f"{host}: the connection broke off: {error}"
+            case httpx.DecodingError():
+                return BadReply, f"{host}: the answer cannot be decompressed: {error}"
+            case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.TooManyRedirects():
+                return Unsupported, f"{host}: {error}; check base_url"
+        return Unavailable, f"{host}: {type(error).__name__}: {error}".rstrip(": ")
+
+
+def _trusting(path: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=str(path.expanduser()))
+    except (OSError, ssl.SSLError) as error:
+        raise Unsupported(f"ca_file {path} holds no certificates that can be read: {error}") from error

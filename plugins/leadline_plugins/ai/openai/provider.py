@@ -1,0 +1,204 @@
+"""The AI provider: one request, one reply, asked in the manner that the endpoint understands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from leadline.contracts import Call, Context
+from leadline.errors import BadReply, ProviderError, Unsupported
+from leadline.nearest import choose_from
+from leadline.records import ChatReply, ChatRequest, ModelTraits
+from leadline_plugins.ai.openai import chat, responses
+from leadline_plugins.ai.openai.endpoint import Endpoint
+from leadline_plugins.ai.openai.failures import Refusal, error_of, refusal, told
+from leadline_plugins.ai.openai.manner import Manner, Manners, learn, loosen
+from leadline_plugins.ai.openai.settings import DEFAULT_MODEL, ModelSettings, OpenAISettings
+from leadline_plugins.ai.openai.sse import EventReader
+from leadline_plugins.ai.openai.usage import read_usage
+
+if TYPE_CHECKING:
+    import httpx
+
+_LESSONS = 6
+"""Refusals of the form of a request that are learnt from, one after the other, until it is given up."""
+_LARGEST = 50_000_000
+"""Bytes of an answer; no model writes more."""
+Reading = chat.ChatReading | responses.ResponsesReading
+
+
+class _Refused(Exception):
+    """An answer that is an error, on its way to be learnt from or told."""
+
+    def __init__(self, said: Refusal) -> None:
+        super().__init__(said.message)
+        self.said = said
+
+
+class OpenAI:
+    """Chats with the models of one endpoint."""
+
+    def __init__(self, settings: OpenAISettings, context: Context) -> None:
+        self._settings = settings
+        self._endpoint = Endpoint(settings, context)
+        self._manners = Manners(context.cache_dir / "manners.json")
+        self._only_model = ""
+
+    def traits(self, model: str, /) -> ModelTraits:
+        """Return what a model can do: all of it, but for what the settings deny."""
+        known = self._about(model)
+        return ModelTraits(
+            json_schema=known.json_schema,
+            tools=known.tools,
+            temperature=known.temperature,
+            context_tokens=known.context_tokens,
+        )
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        """Return the reply; a refusal of the request's form teaches another form, which is tried at once."""
+        model = request.model or await self._default()
+        name = f"{self._settings.root} {model}"
+        manner = self._manners.get(name, self._usual())
+        for _ in range(_LESSONS):
+            body = self._body(request, model, manner)
+            try:
+                reply = await self._ask(body, model, manner, call)
+            except _Refused as refused:
+                better = self._taught(name, manner, refused.said, body)
+                if better is None:
+                    raise await self._error(refused.said, model) from None
+                manner = better
+            else:
+                return reply if reply.model else reply.model_copy(update={"model": model})
+        raise Unsupported(f"{self._endpoint.host} refuses every form of the request to {model!r}")
+
+    def _about(self, model: str) -> ModelSettings:
+        name = model or self._settings.model or (DEFAULT_MODEL if self._settings.at_openai else "")
+        return self._settings.models.get(name, ModelSettings())
+
+    def _usual(self) -> Manner:
+        newest = self._settings.at_openai or self._settings.at_azure
+        return Manner(
+            api="responses" if self._settings.api == "responses" else "chat",
+            limit="max_completion_tokens" if newest else "max_tokens",
+            stream=self._settings.stream,
+        )
+
+    async def _default(self) -> str:
+        """Return the model of the settings, or the only one that a server of one's own has."""
+        if self._settings.model or self._settings.at_openai:
+            return self._settings.model or DEFAULT_MODEL
+        if not self._only_model:
+            served = await self._endpoint.models()
+            if len(served) != 1:
+                there = f"there are: {', '.join(served)}" if served else "the endpoint lists none"
+                raise Unsupported(f"{self._endpoint.host}: no model is named; set model in the section ({there})")
+            self._only_model = served[0]
+        return self._only_model
+
+    def _body(self, request: ChatRequest, model: str, manner: Manner) -> dict[str, Any]:
+        dialect = responses if manner.api == "responses" else chat
+        body: dict[str, Any] = dialect.body(request, model, manner)
+        return body | self._settings.extra_body
+
+    def _taught(self, name: str, manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | None:
+        if looser := loosen(manner, said):
+            return looser
+        learnt = learn(manner, said, body)
+        if learnt is None or (learnt.api != manner.api and self._settings.api != "auto"):
+            return None
+        self._manners.put(name, learnt)
+        return learnt
+
+    async def _error(self, said: Refusal, model: str) -> ProviderError:
+        error = error_of(said, self._endpoint.host, model)
+        words = str(error)
+        if isinstance(error, Unsupported) and "has no model" in words and (served := await self._endpoint.models()):
+            words = f"{words}; {choose_from(model, served[:20])}"
+        return type(error)(self._endpoint.mask(words), retry_after=error.retry_after)
+
+    # --- one request -------------------------------------------------------------------------------------------------
+
+    async def _ask(self, body: dict[str, Any], model: str, manner: Manner, call: Call) -> ChatReply:
+        responding = manner.api == "responses"
+        reading = responses.ResponsesReading(call) if responding else chat.ChatReading(call)
+        what = "responses" if responding else "chat/completions"
+        try:
+            async with self._endpoint.post(what, model, body, call.traceparent) as answer:
+                if answer.status_code != 200:
+                    raise _Refused(refusal(answer.status_code, await _whole(answer), answer.headers))
+                await self._read(answer, reading)
+            return reading.reply()
+        except BadReply as error:
+            raise BadReply(self._endpoint.mask(f"{self._endpoint.host}: {error}")) from error
+        finally:
+            if reading.usage is not None:
+                call.spend(read_usage(reading.usage, self._settings.models.get(model)))
+
+    async def _read(self, answer: httpx.Response, reading: Reading) -> None:
+        """Read an answer to its end, whatever its type: some servers stream unasked, some do not though asked."""
+        kind = answer.headers.get("content-type", "")
+        if "event-stream" in kind:
+            async for data in _events(answer):
+                _take(data, reading)
+        else:
+            _take(_decoded(await _whole(answer), kind), reading)
+        if not reading.finished:
+            raise BadReply("the reply was cut off before its end")
+
+
+def _take(data: Any, reading: Reading) -> None:
+    failed = data.get("response") if isinstance(data, dict) and data.get("type") == "response.failed" else None
+    if said := told(failed) or told(data):
+        raise _Refused(said)
+    if not isinstance(data, dict):
+        raise BadReply("the answer is no JSON object")
+    for choice in data.get("choices") or ():
+        if isinstance(choice, dict) and (said := told(choice)):  # OpenRouter: the vendor behind it failed midway
+            raise _Refused(said)
+    reading.take(data)
+
+
+async def _events(answer: httpx.Response) -> AsyncIterator[Any]:
+    reader, size = EventReader(), 0
+    async for piece in answer.aiter_bytes():
+        size += len(piece)
+        if size > _LARGEST:
+            raise BadReply(f"the stream is longer than {_LARGEST} bytes")
+        for event in reader.feed(piece):
+            if event.data == "[DONE]":
+                return
+            yield _parsed(event.data)
+    for event in reader.close():
+        if event.data != "[DONE]":
+            yield _parsed(event.data)
+
+
+def _parsed(data: str) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise BadReply(f"an event of the stream is no JSON, or was cut off: {error}") from None
+
+
+async def _whole(answer: httpx.Response) -> bytes:
+    body = b""
+    async for piece in answer.aiter_bytes():
+        body += piece
+        if len(body) > _LARGEST:
+            raise BadReply(f"the answer is longer than {_LARGEST} bytes")
+    return body
+
+
+def _decoded(body: bytes, kind: str) -> Any:
+    text = body.decode("utf-8", "replace").strip()
+    if not text:
+        raise BadReply("the answer is empty")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        if "html" in kind or text[:1] == "<":
+            said = refusal(200, body, {}).message
+            raise BadReply(f"the answer is {said} where JSON was expected; check base_url") from None
+        raise BadReply(f"the answer is no JSON: {error}") from None

@@ -1,0 +1,100 @@
+"""A reply as it grows, whatever dialect it comes in: text and reasoning apart, tool calls put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from leadline.contracts import Call
+from leadline.errors import BadReply
+from leadline.records import ChatReply, Message, ToolCall
+from leadline_plugins.ai.openai.thinking import Piece, Thinking
+
+Finish = Literal["stop", "length", "tool_calls", "content_filter"]
+
+
+@dataclass
+class ToolParts:
+    """One tool call under way: its arguments arrive in pieces of JSON, or whole."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    whole: Mapping[str, JsonValue] | None = None
+    extra: JsonValue = None
+    """The vendor's own, wanted back with the call."""
+
+    def made(self, place: int) -> ToolCall:
+        """Return the call. Raises `BadReply` where its arguments are no JSON object."""
+        if self.whole is not None:
+            arguments: Any = self.whole
+        else:
+            try:
+                arguments = json.loads(self.arguments.strip() or "{}")
+            except ValueError as error:
+                raise BadReply(f"the arguments of the tool call {self.name!r} are no JSON: {error}") from None
+        if not isinstance(arguments, Mapping):
+            raise BadReply(f"the arguments of the tool call {self.name!r} are no JSON object")
+        return ToolCall(id=self.id or f"call_{place}", name=self.name, arguments=arguments)
+
+
+@dataclass
+class Growing:
+    """Takes pieces, passes them on as they come, and makes the reply of them."""
+
+    call: Call
+    thinking: Thinking = field(default_factory=Thinking)
+    texts: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    tools: list[ToolParts] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def text(self, piece: str) -> None:
+        """Take a piece of the reply, which may be reasoning in tags."""
+        for sorted_piece in self.thinking.feed(piece):
+            self._sorted(sorted_piece)
+
+    def reasoning(self, piece: str) -> None:
+        """Take a piece of the reasoning."""
+        if piece:
+            self._sorted(("reasoning", piece))
+
+    def refusal(self, piece: str) -> None:
+        """Take a piece of the model's own words why it will not answer."""
+        self.refused.append(piece)
+
+    def _sorted(self, piece: Piece) -> None:
+        kind, words = piece
+        (self.texts if kind == "text" else self.reasons).append(words)
+        self.call.emit(kind, words)
+
+    def made(self, model: str, finish: Finish, opaque: JsonValue = None) -> ChatReply:
+        """Return the reply. Raises `BadReply` for one that says nothing."""
+        for piece in self.thinking.end():
+            self._sorted(piece)
+        text, reasoning = _apart("".join(self.texts), "".join(self.reasons))
+        if self.refused and not text:
+            text, finish = "".join(self.refused), "content_filter"
+        tools = tuple(parts.made(place) for place, parts in enumerate(self.tools)) if finish != "length" else ()
+        if not text.strip() and not tools and finish in ("stop", "tool_calls"):
+            only = "nothing but reasoning" if reasoning else "no word"
+            raise BadReply(f"the reply of {model or 'the model'} holds {only}")
+        message = Message(role="assistant", text=text, tool_calls=tools, opaque=opaque)
+        return ChatReply(
+            message=message,
+            reasoning=reasoning,
+            model=model,
+            finish_reason="tool_calls" if tools and finish == "stop" else finish,
+        )
+
+
+def _apart(text: str, reasoning: str) -> tuple[str, str]:
+    """Split off reasoning whose opening tag stood in the template of the prompt, so that only its end was written."""
+    thought, closed, rest = text.partition("</think>")
+    if not closed or reasoning or "<think>" in thought:
+        return text, reasoning
+    return rest.lstrip(), thought.strip()
