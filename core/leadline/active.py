@@ -56,6 +56,7 @@ class ActiveCall:
     attempt: int = 1
     live: bool = True
     """False holds back the deltas: a middleware must see the reply first."""
+    price: Callable[[Usage], Usage] | None = None
     usages: list[Usage] = field(default_factory=list)
     streamed: bool = False
     closed: bool = False
@@ -71,4 +72,4 @@ class ActiveCall:
         self.bus.emit_soon("call.delta", data, span_id=self.span)
 
     def spend(self, usage: Usage) -> None:
-        self.usages.append(usage)
+        self.usages.append(self.price(usage) if self.price else usage)

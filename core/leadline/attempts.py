@@ -136,6 +136,7 @@ class Attempts:
             monotonic=self.monotonic,
             bus=self.bus,
             attempt=attempt,
+            price=partial(job.kind.price, job.request) if job.kind.price else None,
             live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from typing import Any
 
 from leadline.active import total
@@ -22,6 +22,22 @@ def count(rows: Iterable[Row], replayed: Set[str]) -> Counts:
     for (kind, provider), members in sorted(groups.items()):
         counts.setdefault(kind, {})[provider] = _figures(members, replayed)
     return counts
+
+
+def used(rows: Iterable[Row], by: Callable[[Row], str]) -> dict[str, dict[str, Any]]:
+    """Return tokens and cost (USD; None: nobody knows) by a name of the rows; those without usage are left out."""
+    groups: dict[str, list[Usage]] = {}
+    for row in rows:
+        if row.usage != Usage():
+            groups.setdefault(by(row), []).append(row.usage)
+    return {name: spent(total(usages) or Usage()) for name, usages in sorted(groups.items())}
+
+
+def spent(usage: Usage) -> dict[str, Any]:
+    """Return a usage as figures."""
+    cost = None if usage.cost is None else float(usage.cost)
+    figures = usage.model_dump(exclude={"cost"})
+    return {"tokens": usage.input_tokens + usage.output_tokens, **figures, "cost": cost}
 
 
 def _figures(rows: list[Row], replayed: Set[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from leadline.budget import Need
 from leadline.contracts import Call
 from leadline.keys import outline
 from leadline.limits import Permits
-from leadline.records import Record
+from leadline.records import Record, Usage
 
 R = TypeVar("R", bound=Record)
 
@@ -57,6 +57,8 @@ class Kind(Generic[R]):
     """It changes something outside: its start is noted, and a wind-down does not cut it off."""
     need: Callable[[Any], Need] = _no_need
     """What a call may use of the budget, by its request: the lease of each attempt."""
+    price: Callable[[Any, Usage], Usage] | None = None
+    """Puts the cost to a usage, by the request, where the provider did not tell it."""
     text: Callable[[Any], str] | None = None
     """The text of a reply, for those who follow the deltas of a call that did not stream."""
     quiet: bool = False

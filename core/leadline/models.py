@@ -12,7 +12,8 @@ from leadline.calls import Door, Kind, Maker
 from leadline.contracts import Call
 from leadline.errors import BadReply, CallFailed, CallRefused
 from leadline.keys import fingerprint, plain
-from leadline.records import ChatReply, ChatRequest, Failure, Message, Record
+from leadline.prices import Prices
+from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
 from leadline.tasks import Performed, Task, TaskRequest, parse, render, repair, schema
 
@@ -47,6 +48,7 @@ class Models:
         self._settings = settings
         self._providers = providers
         self._notice = notice
+        self._prices = Prices(settings.ai.prices)
         self._rejected: set[str] = set()
 
     async def perform(self, task: Task[R]) -> R:
@@ -168,10 +170,13 @@ class Models:
             messages=messages,
             json_schema=schema(task.reply) if traits.json_schema else None,
         )
-        kind = Kind(name="chat", reply=ChatReply, need=_need, text=_text)
+        kind = Kind(name="chat", reply=ChatReply, need=_need, text=_text, price=self._priced)
         return await self._door.call(
             kind, request, provider.chat, maker=choice.member.maker, sample=task.sample, task=task.name
         )
+
+    def _priced(self, request: ChatRequest, usage: Usage) -> Usage:
+        return self._prices.priced(usage, request.model)
 
     def _prompt(self, task: Task[Any]) -> str:
         return self._settings.prompts.get(task.name, task.prompt)

@@ -30,6 +30,14 @@ class Runs(Section):
     folder: Path = Field(Path("runs"), description="Each run gets a folder of its own in here.")
 
 
+class Price(Section):
+    """What a model costs, USD a million tokens."""
+
+    input: Annotated[float, Field(ge=0)] = Field(0, description="Tokens of the prompt.")
+    cached: Annotated[float, Field(ge=0)] | None = Field(None, description="Those from a cache; none: as the others.")
+    output: Annotated[float, Field(ge=0)] = Field(0, description="Tokens of the reply.")
+
+
 class AI(Section):
     """Who answers the typed tasks."""
 
@@ -38,6 +46,9 @@ class AI(Section):
         {}, description='Model by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
     )
     tasks: dict[str, str] = Field({}, description='Model by task: { write = "PROVIDER:MODEL" }.')
+    prices: dict[str, Price] = Field(
+        {}, description='USD a million tokens, by model: { "MODEL" = { input = 2.5, output = 10 } }.'
+    )
     embedder: str = Field("", description="Texts to vectors, NAME or NAME:MODEL; none by default.")
 
 

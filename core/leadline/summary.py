@@ -8,11 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leadline.active import total
 from leadline.board import Board
 from leadline.citations import number
+from leadline.counts import spent, used
 from leadline.events import utc_now
 from leadline.findings import AUDIT, EVIDENCE, FOUND, REPORT, SECTIONS, SOURCES, VERIFICATION
 from leadline.folder import JOURNAL, METADATA, write_whole
+from leadline.records import Usage
+from leadline.rows import Row
 from leadline.state import Metadata, StepState
 
 if TYPE_CHECKING:
@@ -33,7 +37,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
     counts = session.door.counts()
     now = utc_now()
     seconds = wall(session.journal.sessions(), now)
-    usage = used(counts)
+    usage = usage_of(session.journal.rows())
     return Metadata(
         run_id=order.run_id,
         trace_id=order.trace_id,
@@ -87,23 +91,15 @@ def _files(folder: Path) -> Iterable[str]:
     return sorted({METADATA, *(name for name in names if not name.startswith((".", JOURNAL)) and ".lock" not in name)})
 
 
-def used(counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the sums of tokens and cost (USD; None: no provider told), and both by provider."""
-    by_provider: dict[str, dict[str, Any]] = {}
-    for rows in counts.values():
-        for name, row in rows.items():
-            usage = row["usage"]
-            tokens = usage["input_tokens"] + usage["output_tokens"]
-            if tokens or usage["cost"] is not None:
-                mine = by_provider.setdefault(name, {"tokens": 0, "cost": None})
-                mine["tokens"] += tokens
-                if usage["cost"] is not None:
-                    mine["cost"] = (mine["cost"] or 0.0) + float(usage["cost"])
-    costs = [row["cost"] for row in by_provider.values() if row["cost"] is not None]
+def usage_of(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return tokens and cost (USD; None: nobody told or knows it) in all, by provider, by task and by stage."""
+    leaves = [row for row in rows if row.usage != Usage()]
+    whole = spent(total([row.usage for row in leaves]) or Usage())
     return {
-        "tokens": sum(row["tokens"] for row in by_provider.values()),
-        "cost": sum(costs) if costs else None,
-        "by_provider": by_provider,
+        **whole,
+        "by_provider": used(leaves, lambda row: row.provider),
+        "by_task": used(leaves, lambda row: row.task),
+        "by_stage": used(leaves, lambda row: row.step),
     }
 
 

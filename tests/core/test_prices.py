@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from leadline import prices
+from leadline.prices import Prices, cost
+from leadline.records import Usage
+from leadline.settings_model import Price
+
+USAGE = Usage(input_tokens=1_000_000, cached_tokens=400_000, output_tokens=100_000)
+
+
+def test_cached_tokens_cost_what_they_cost() -> None:
+    assert cost(USAGE, Price(input=2.0, cached=0.5, output=10)) == Decimal("2.4")
+    assert cost(USAGE, Price(input=2.0, output=10)) == Decimal("3.0")
+
+
+def test_what_the_provider_told_stands() -> None:
+    told = USAGE.model_copy(update={"cost": Decimal("9.99")})
+    assert Prices({"m": Price(input=1)}).priced(told, "m") is told
+
+
+def test_a_model_nobody_knows_has_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prices, "_table", dict)
+    assert Prices({}).of("m") is None
+    assert Prices({}).priced(USAGE, "m").cost is None
+
+
+def test_the_settings_come_before_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"input_cost_per_token": 2.5e-6, "cache_read_input_token_cost": 1.25e-6, "output_cost_per_token": 1e-5}
+    monkeypatch.setattr(prices, "_table", lambda: {"m": row, "embedding": {"input_cost_per_token": 1e-8}})
+    assert Prices({}).of("m") == Price(input=2.5, cached=1.25, output=10)
+    assert Prices({"m": Price(input=1)}).of("m") == Price(input=1)
+    assert Prices({}).of("embedding") is None
