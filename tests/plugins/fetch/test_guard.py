@@ -22,7 +22,7 @@ REFUSED = [
     ("scheme", ""),
     # two readings
     ("url", "http://example.org\\@127.0.0.1/"),
-    ("url", "http://exa mple.org/"),
+    ("host", "http://exa mple.org/"),
     ("url", "http://example.org/\r\nHost: 127.0.0.1"),
     ("url", "http://example.org\t.evil.org/"),
     ("url", "http://exam\u200bple.org/"),

@@ -24,7 +24,7 @@ _AGE = 24 * 3600.0
 """Seconds a file holds, by the RFC."""
 _SITES = 1000
 """Sites whose rules are kept in memory."""
-_LINE = re.compile(r"^\s*([A-Za-z-]+)\s*:\s*([^#\r\n]*)", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#\r\n]*)", re.MULTILINE)
 
 Get = Callable[[httpx.URL, int], Awaitable[bytes]]
 """Address and limit in bytes to the file; empty where there is none."""

@@ -1,0 +1,51 @@
+"""Fetchers let into a server on loopback, and closed at the end of the test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline.records import Blob, FetchRequest
+from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.raw_server import RawServer, raw_server
+from leadline_plugins.fetch.guard import Guard
+from leadline_plugins.fetch.web.fetcher import WebFetcher
+from leadline_plugins.fetch.web.settings import WebSettings
+from leadline_plugins.parse.html import HtmlParser
+from leadline_plugins.parse.pdf import PdfParser
+from leadline_plugins.parse.text import TextParser
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[RawServer]:
+    async with raw_server() as made:
+        yield made
+
+
+@pytest.fixture
+async def make(server: RawServer, tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[WebFetcher]]]:
+    """Make a fetcher that may read the server by its number, and keeps nothing unless told."""
+    async with AsyncExitStack() as stack:
+
+        async def made(resolve: Any = None, transport: Any = None, **settings: Any) -> WebFetcher:
+            typed = WebSettings(**{"allow": [f"127.0.0.1:{server.port}"], "cache_size": 0, **settings})
+            context = fake_context(tmp_path, TextParser, HtmlParser, PdfParser)
+            guard = Guard(typed.allow, typed.ports, resolve)
+            return await stack.enter_async_context(WebFetcher(typed, context, guard, transport))
+
+        yield made
+
+
+@pytest.fixture
+def get(server: RawServer, make: Callable[..., Awaitable[WebFetcher]]) -> Callable[..., Awaitable[Blob]]:
+    """Fetch a path of the server, or an address, with a fetcher of these settings."""
+
+    async def got(path: str, **settings: Any) -> Blob:
+        url = path if "://" in path else server.at(path)
+        return await (await make(**settings)).fetch(FetchRequest(url=url), FakeCall())
+
+    return got

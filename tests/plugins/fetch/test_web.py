@@ -1,0 +1,284 @@
+"""What a page's way is when nobody means harm: kept, asked for again, obeyed, unpacked, named for what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+import ssl
+import zlib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from leadline.errors import Unavailable, Unsupported
+from leadline.records import Blob, FetchRequest
+from leadline.testing.context import FakeCall
+from leadline.testing.raw_server import Asked, RawServer, raw_server, reply
+from leadline_plugins.fetch.guard import Blocked, Guard
+from leadline_plugins.fetch.transport import GuardedTransport, proxy_of
+from leadline_plugins.fetch.web.cache import Cache, Kept
+from leadline_plugins.fetch.web.fetcher import WebFetcher
+from leadline_plugins.fetch.web.robots import allowed, rules
+
+Get = Callable[..., Awaitable[Blob]]
+Make = Callable[..., Awaitable[WebFetcher]]
+MB = 1_000_000
+
+
+async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawServer, get: Get) -> None:
+    server.routes["/a"] = reply(status="301 Moved", Location="/b?x=1#part")
+    server.routes["/b?x=1"] = reply("测".encode("gbk"), Content_Type="text/html; charset=gbk")
+    page = await get("/a")
+    assert page == Blob(name=server.at("/b?x=1"), media_type="text/html; charset=gbk", data="测".encode("gbk"))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data"),
+    [
+        ("gzip", gzip.compress(b"<p>packed")),
+        ("deflate", zlib.compress(b"<p>packed")),
+        ("deflate", zlib.compress(b"<p>packed")[2:-4]),
+        ("identity", b"<p>packed"),
+        ("gzip", b""),
+    ],
+)
+async def test_a_packed_page_is_unpacked(server: RawServer, get: Get, encoding: str, data: bytes) -> None:
+    server.routes["/"] = reply(data, Content_Encoding=encoding)
+    assert (await get("/")).data == (b"<p>packed" if data else b"")
+
+
+@pytest.mark.parametrize(
+    ("path", "header", "body", "expected"),
+    [
+        ("/a", "application/octet-stream", b"%PDF-1.4 x", "application/pdf"),
+        ("/a", "text/html", b"%PDF-1.4 x", "application/pdf"),
+        ("/a", "", b"\n<!DOCTYPE html><p>x", "text/html"),
+        ("/a", "application/xml; charset=utf-8", b"<?xml?><html>", "text/html; charset=utf-8"),
+        ("/a", "text/xml", b"<?xml version='1.0'?><rss>", "application/rss+xml"),
+        ("/a.txt", "application/octet-stream", b"plain", "text/plain"),
+        ("/a", "text/plain; charset=x", b"<html>", "text/plain; charset=x"),
+    ],
+)
+async def test_a_page_is_named_for_what_it_is(
+    server: RawServer, get: Get, path: str, header: str, body: bytes, expected: str
+) -> None:
+    server.routes[path] = reply(body, Content_Type=header)
+    assert (await get(path)).media_type == expected
+
+
+async def test_what_no_parser_reads_is_not_even_loaded(server: RawServer, get: Get) -> None:
+    server.routes["/film"] = reply(b"", Content_Type="video/mp4", Content_Length="99999999999")
+    with pytest.raises(Unsupported, match="no parser reads video/mp4"):
+        await get("/film")
+
+
+async def test_a_kept_page_is_used_and_then_asked_for_again(server: RawServer, get: Get) -> None:
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        changed = asked.headers.get("if-none-match") != '"1"'
+        writer.write(reply(b"<p>one", ETag='"1"') if changed else b"HTTP/1.1 304 Not Modified\r\n\r\n")
+        await writer.drain()
+
+    server.routes["/"] = answer
+    first = await get("/", cache_size=MB)
+    assert await get("/", cache_size=MB) == first
+    assert len(server.paths) == 1
+    assert await get("/", cache_size=MB, fresh=0) == first
+    assert [asked.headers.get("if-none-match") for asked in server.asked if asked.path == "/"] == [None, '"1"']
+
+
+async def test_a_page_that_changed_is_read_anew(server: RawServer, get: Get) -> None:
+    server.routes["/"] = reply(b"<p>one", Last_Modified="Sat, 01 Nov 2025 00:00:00 GMT")
+    await get("/", cache_size=MB)
+    server.routes["/"] = reply(b"<p>two")
+    assert (await get("/", cache_size=MB, fresh=0)).data == b"<p>two"
+    assert server.asked[-1].headers["if-modified-since"] == "Sat, 01 Nov 2025 00:00:00 GMT"
+
+
+async def test_a_kept_page_behind_a_redirect_is_asked_for_by_its_own_mark(server: RawServer, get: Get) -> None:
+    server.routes["/a"] = reply(status="302 Found", Location="/b", ETag='"a"')
+    server.routes["/b"] = reply(b"<p>b", ETag='"b"')
+    await get("/a", cache_size=MB)
+    await get("/a", cache_size=MB, fresh=0)
+    asked = [(asked.path, asked.headers.get("if-none-match")) for asked in server.asked]
+    assert [pair for pair in asked if pair[0] != "/robots.txt"][2:] == [("/a", None), ("/b", '"b"')]
+
+
+async def test_what_must_not_be_kept_is_not(server: RawServer, get: Get) -> None:
+    server.routes["/"] = reply(b"<p>x", Cache_Control="private, no-store")
+    await get("/", cache_size=MB)
+    await get("/", cache_size=MB)
+    assert server.paths == ["/", "/"]
+
+
+async def test_a_kept_page_is_shut_when_its_host_is(server: RawServer, get: Get) -> None:
+    server.routes["/"] = reply(b"<p>x")
+    await get("/", cache_size=MB)
+    with pytest.raises(Blocked):
+        await get("/", cache_size=MB, allow=[])
+
+
+def kept(data: bytes, url: str = "http://example.org/") -> Kept:
+    return Kept(url, "text/html", data)
+
+
+def test_the_pages_used_longest_ago_make_room(tmp_path: Path) -> None:
+    now = iter(range(1000))
+    cache = Cache(tmp_path, 300, logging.getLogger("test"), lambda: float(next(now)))
+    noise = [zlib.compress(bytes(range(number, number + 60))) for number in range(5)]
+    for number in range(4):
+        cache.put(str(number), kept(noise[number]))
+        cache.get("0")
+    assert [str(number) for number in range(4) if cache.get(str(number))] == ["0", "2", "3"]
+
+
+def test_a_page_larger_than_the_cache_is_not_kept(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, 10, logging.getLogger("test"))
+    cache.put("a", kept(bytes(range(200))))
+    assert cache.get("a") is None
+
+
+def test_a_damaged_cache_is_told_and_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cache = Cache(tmp_path, MB, logging.getLogger("test"))
+    (tmp_path / "pages.sqlite").write_bytes(b"no database at all" * 100)
+    assert cache.get("a") is None
+    assert "kept pages cannot be used" in caplog.text
+    cache.put("a", kept(b"x"))
+    assert cache.get("a") is not None
+
+
+async def test_robots_are_asked_once_and_obeyed(server: RawServer, make: Make) -> None:
+    server.routes["/robots.txt"] = reply(b"User-agent: *\nDisallow: /private\n")
+    server.routes |= {"/private/a": reply(b"<p>x"), "/b": reply(b"<p>b")}
+    fetcher = await make()
+    with pytest.raises(Blocked, match=r"robots\.txt asks not to read it") as refused:
+        await fetcher.fetch(FetchRequest(url=server.at("/private/a")), FakeCall())
+    assert refused.value.rule == "robots"
+    pages = [fetcher.fetch(FetchRequest(url=server.at("/b")), FakeCall()) for _ in range(10)]
+    await asyncio.gather(*pages)
+    assert [asked.path for asked in server.asked].count("/robots.txt") == 1
+    assert "/private/a" not in server.paths
+
+
+async def test_robots_may_be_left_unasked(server: RawServer, get: Get) -> None:
+    server.routes["/robots.txt"] = reply(b"User-agent: *\nDisallow: /\n")
+    server.routes["/"] = reply(b"<p>x")
+    assert (await get("/", robots=False)).data == b"<p>x"
+
+
+async def test_a_site_that_cannot_say_is_not_read(server: RawServer, get: Get) -> None:
+    server.routes |= {"/robots.txt": reply(b"", "503 Busy"), "/": reply(b"<p>x")}
+    with pytest.raises(Unavailable, match=r"robots\.txt: HTTP 503"):
+        await get("/")
+
+
+ROBOTS = """\ufeff# for all
+User-agent: *
+Disallow: /a
+Allow: /a/b
+Disallow: /*?print=
+Disallow: /*.pdf$
+Disallow:
+
+User-agent: Leadline/1.0
+user-agent: other
+Disallow: /only
+Sitemap: http://example.org/s
+"""
+
+
+@pytest.mark.parametrize(
+    ("agent", "place", "may"),
+    [
+        ("x", "/", True),
+        ("x", "/a/c", False),
+        ("x", "/a/b/c", True),
+        ("x", "/page?print=1", False),
+        ("x", "/paper.pdf", False),
+        ("x", "/paper.pdf?x", True),
+        ("x", "/%61", False),
+        ("leadline", "/a", True),
+        ("leadline", "/only/x", False),
+        ("other", "/only", False),
+    ],
+)
+def test_robots_are_read_as_the_rfc_says(agent: str, place: str, may: bool) -> None:
+    assert allowed(rules(ROBOTS, agent), place) is may
+
+
+async def test_a_site_is_not_crowded(server: RawServer, make: Make) -> None:
+    now, most = 0, 0
+
+    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= 1
+        writer.write(reply(b"<p>x"))
+
+    server.routes |= {f"/{number}": answer for number in range(12)}
+    fetcher = await make(per_host=3)
+    await asyncio.gather(*(fetcher.fetch(FetchRequest(url=server.at(f"/{n}")), FakeCall()) for n in range(12)))
+    assert most == 3
+
+
+def trusting(authority: trustme.CA) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context
+
+
+async def test_a_pinned_connection_is_certified_by_name(make: Make) -> None:
+    authority = trustme.CA()
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("site.example.org").configure_cert(tls)
+
+    async def here(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async with raw_server(tls) as server:
+        server.routes["/"] = reply(b"<p>secret")
+        for host, trusted in (("site.example.org", True), ("other.example.org", False)):
+            guard = Guard([f"{host}:{server.port}"], resolve=here)
+            transport = GuardedTransport(guard, trusting(authority))
+            fetcher = await make(resolve=here, transport=transport, allow=[f"{host}:{server.port}"], robots=False)
+            asked = fetcher.fetch(FetchRequest(url=server.at("/", host, "https")), FakeCall())
+            if trusted:
+                assert (await asked).data == b"<p>secret"
+            else:
+                with pytest.raises(Unavailable, match="certificate"):
+                    await asked
+
+
+async def test_an_address_that_does_not_answer_gives_way_to_the_next(server: RawServer, get: Get) -> None:
+    async def two(host: str, port: int) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    server.routes["/"] = reply(b"<p>x")
+    host = f"site.example.org:{server.port}"
+    assert (await get(server.at("/", "site.example.org"), resolve=two, allow=[host])).data == b"<p>x"
+
+
+async def test_a_proxy_of_the_environment_is_used_and_addresses_judged_all_the_same(
+    server: RawServer, get: Get, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", server.at(""))
+    monkeypatch.setenv("no_proxy", "direct.example.org")
+    server.routes["http://site.example.org/"] = reply(b"<p>by proxy")
+    assert (await get("http://site.example.org/", robots=False)).data == b"<p>by proxy"
+    with pytest.raises(Blocked):
+        await get("http://10.0.0.1/")
+    import httpx
+
+    assert proxy_of(httpx.URL("http://direct.example.org/")) == ""
+
+
+@pytest.mark.parametrize("url", ["https://x.org", "HTTP://x.org", " http://x.org"])
+async def test_it_accepts_what_the_web_is(make: Make, url: str) -> None:
+    fetcher: Any = await make()
+    assert fetcher.accepts(url)
+    assert not fetcher.accepts("file:///etc/passwd")
