@@ -11,12 +11,10 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
+from leadline_plugins.text.stopwords import word_set
+
 _DOTTED = re.compile(r"(?:\w\.)+\w")
 Span = tuple[int, int]
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
 
 
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
@@ -39,14 +37,14 @@ _CJK_END = frozenset("。！？；｡…")
 _OPEN, _CLOSE = "「『（【《“(", "」』）】》”)"
 _LONGEST_BRACKET = 200
 """Characters; a bracket not closed within them is taken for a stray one."""
-_TITLES = _set(
+_TITLES = word_set(
     """mr mrs ms dr prof st mt ft vs fig figs nos vol pp eq ch sec cf e.g i.e eg ie al ca bzw z.b d.h u.a nr bspw vgl
     mme gen gov rep sen col lt sgt capt rev hon pres op ed eds trans approx dept est assn bros viz"""
 )
 """Abbreviations after which a sentence goes on."""
-_ENDINGS = _set("jr sr inc ltd co corp etc usw jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m")
+_ENDINGS = word_set("jr sr inc ltd co corp etc usw jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m")
 """Abbreviations that may end one: it does where the next word is a usual opener."""
-_OPENERS = _set(
+_OPENERS = word_set(
     """the a an it he she they we i this that these those in on at after before during when while although however but
     and as for his her its their there by from with if some many most both according since der die das er sie es im le
     la les il elle el los"""

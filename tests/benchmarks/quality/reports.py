@@ -3,8 +3,8 @@
     python tests/benchmarks/quality/reports.py [mhqa] [zh] [ja] [abstain] [--limit N] [--out FOLDER]
 
 The data lies in $LEADLINE_DATA, the scorers in $LEADLINE_SCORE. What is scored is the body of the report, without
-titles and citation numbers. `retrieved` is ranked: what the report cites, then what else was read, by the score of its best
-evidence, then what was only found.
+titles and citation numbers. `retrieved` is ranked: what the report cites, then what else was read, by the score of its
+best evidence, then what was only found.
 """
 
 from __future__ import annotations

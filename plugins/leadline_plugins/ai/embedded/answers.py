@@ -7,13 +7,13 @@ what is asked of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from leadline_plugins.ai.embedded.asked import Asked
+from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import Chain, Link
 from leadline_plugins.text import is_cjk
 
-ENOUGH, ENOUGH_CJK = 0.375, 0.3
+ENOUGH, ENOUGH_CJK = 0.42, 0.3
 """Share of the question, its words weighted by rarity; chosen on open questions, see docs/decisions.
 
 In CJK the words are pairs of characters, of which those across the borders of words seldom stand in an answer.
@@ -21,12 +21,23 @@ In CJK the words are pairs of characters, of which those across the borders of w
 
 
 def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Link], ranked: Sequence[Chain]) -> str:
-    """Return why the documents do not answer the question; `` where they do."""
+    """Return why the documents do not answer the question, nor any of its parts; `` where they do."""
     if not question.terms:
         return "The question names nothing that could be looked up."
     held = [frozenset[str]().union(*(pieces[place].held for place in chain.links)) for chain in ranked]
-    best = max(held, key=lambda terms: sum(weight[term] for term in terms), default=frozenset())
-    if sum(weight[term] for term in best) >= (ENOUGH_CJK if is_cjk(question.language) else ENOUGH):
+    enough = ENOUGH_CJK if is_cjk(question.language) else ENOUGH
+    if any(_best(asked(part).terms, held, weight)[0] >= enough for part in question.parts or (question.text,)):
         return ""
+    best = _best(question.terms, held, weight)[1]
     missing = question.words({term for term in question.terms if term not in best})
     return f"The documents do not answer the question: where they come closest, nothing is said of: {missing}"
+
+
+def _best(
+    terms: Iterable[str], held: Iterable[frozenset[str]], weight: Mapping[str, float]
+) -> tuple[float, frozenset[str]]:
+    """Return the largest share of the terms that stands in one chain, and what of them does."""
+    own = {term: weight.get(term, 0.0) for term in terms}
+    total = sum(own.values()) or 1.0
+    found = max((chain & own.keys() for chain in held), key=lambda some: sum(own[t] for t in some), default=frozenset())
+    return sum(own[term] for term in found) / total, frozenset(found)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from leadline_plugins.ai.embedded.kinds import Kind, kind_of, wants_account
 from leadline_plugins.ai.embedded.names import names
 from leadline_plugins.text import content_words, language, tokens
-from leadline_plugins.text.stopwords import STOPWORDS
+from leadline_plugins.text.stopwords import STOPWORDS, word_set
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 """What is to be done with the topic, not the topic."""
-_ORDINARY = frozenset(["same", "other", "most", "more", "own", "only", "both", "such", "very", "just", "first"])
+_ORDINARY = word_set("same other most more own only both such very just first")
 """Stop words that may stand behind an article and still say nothing."""
 
 

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from leadline_plugins.text import content_words
-from leadline_plugins.text.stopwords import STOPWORDS
+from leadline_plugins.text.stopwords import STOPWORDS, word_set
 
 Name = tuple[str, ...]
 """A name as its index tokens: what makes two spellings one."""
@@ -18,49 +18,16 @@ _WORD = r"[A-ZÀ-ÖØ-Þ0-9][\w'’&-]*(?:\.(?=[A-Z]))?"
 _JOIN = "(?:of|the|and|de|la|le|du|des|von|van|der|den|di|da|do|dos|al|el|in|for|on|to|a|y|&)"
 _LATIN = re.compile(rf"{_WORD}\.?(?:[ -](?:{_JOIN} ){{0,2}}{_WORD}\.?)*")
 _MARKED = re.compile('[《「『“]([^》」』”]{2,40})[》」』”]|"([^"\n]{2,60})"|([゠-ヿ・ー]{3,})')
-_DATES = frozenset(
-    [
-        *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
-        *(
-            "november",
-            "december",
-            "monday",
-            "tuesday",
-            "wednesday",
-            "thursday",
-            "friday",
-            "saturday",
-            "sunday",
-        ),
-    ]
+_DATES = word_set(
+    """january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday"""
 )
-_OPENERS = frozenset(
-    [
-        *(
-            "however",
-            "although",
-            "eventually",
-            "formally",
-            "formerly",
-            "originally",
-            "later",
-            "recently",
-            "since",
-        ),
-        *(
-            "following",
-            "according",
-            "despite",
-            "instead",
-            "meanwhile",
-            "therefore",
-            "thus",
-            "moreover",
-            "finally",
-        ),
-    ]
+_OPENERS = word_set(
+    """however although eventually formally formerly originally later recently since following according despite
+    instead meanwhile therefore thus moreover finally
+    compare contrast explain describe discuss summarize list name find give"""
 )
-"""Words that begin sentences, with a capital for that alone."""
+"""Words that begin sentences and requests, with a capital for that alone."""
 _NO_NAMES = STOPWORDS["en"] | _DATES | _OPENERS
 _NUMBER = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
 _LONGEST = 6

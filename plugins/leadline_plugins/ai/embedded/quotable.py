@@ -14,6 +14,8 @@ _LEAD_IN = re.compile(r"[:：]\s*$")
 _POINTER = re.compile(r"\W*(?:see|cf\.?|siehe|voir|参见|參見|参照)\b", re.IGNORECASE)
 """`See also …`: it says only where something is said."""
 _GRAMMAR = "::="
+_CITES = "[@"
+"""Our own mark of a citation: in a quote it would point nowhere."""
 _LETTERS = 0.5
 """Share of letters and spaces; below it is a formula, a row of figures, a drawing."""
 _LONG_HEADING = 12
@@ -24,7 +26,7 @@ _LONGEST = 1200
 
 def quotable(text: str) -> bool:
     """Return whether a sentence, list item, table row or block of code states something by itself."""
-    if len(text) > _LONGEST or _HEADING.match(text) or re.search(r"\n\s*\n", text):
+    if _CITES in text or len(text) > _LONGEST or _HEADING.match(text) or re.search(r"\n\s*\n", text):
         return False
     if _MARKED.match(text):
         return True

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadline_plugins.text import sentences
+
+
+def cut(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. Ada Byron met J. K. Lane. They talked.", ["Dr. Ada Byron met J. K. Lane.", "They talked."]),
+        ("It opened at 3 p.m. The crowd cheered.", ["It opened at 3 p.m.", "The crowd cheered."]),
+        ("It grew 3.5 percent, e.g. in Rome.", ["It grew 3.5 percent, e.g. in Rome."]),
+        ('"Come in!" he said. She left.', ['"Come in!" he said.', "She left."]),
+        ("(All of it was sold.) Another was built.", ["(All of it was sold.)", "Another was built."]),
+        ("See Fig. 2 for the bridge. It is old.", ["See Fig. 2 for the bridge.", "It is old."]),
+    ],
+)
+def test_prose_is_cut_at_full_stops_that_end_a_sentence(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("他说：“好。我来。”然后走了！真的？", ["他说：“好。我来。”然后走了！", "真的？"]),
+        ("塔高（约三百米。）而且很旧。桥新。", ["塔高（约三百米。）而且很旧。", "桥新。"]),
+        ("「はい。」と言う。橋は古い。", ["「はい。」と言う。", "橋は古い。"]),
+        ("桥很长；塔很高。", ["桥很长；", "塔很高。"]),
+    ],
+)
+def test_cjk_terminators_end_sentences_outside_of_brackets(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
+
+
+def test_wrapped_lines_are_one_sentence_and_short_lines_are_their_own() -> None:
+    text = (
+        "The Bridge\n\nThe bridge was built by the town over a long time, and the work on\n"
+        "it ended late.\nNote\nIt stands."
+    )
+    assert cut(text) == [
+        "The Bridge",
+        "The bridge was built by the town over a long time, and the work on\nit ended late.",
+        "Note",
+        "It stands.",
+    ]
+
+
+def test_list_items_rows_headings_and_code_stand_for_themselves() -> None:
+    items = "# Head\n- first thing\n- second thing\n1. The third. And more.\n"
+    text = f"{items}| a | b |\n|---|---|\n| 1 | 2 |\n\n```\nx = 1. Y\n```\n"
+    assert cut(text) == [
+        "# Head",
+        "- first thing",
+        "- second thing",
+        "1. The third.",
+        "And more.",
+        "| a | b |",
+        "| 1 | 2 |",
+        "```\nx = 1. Y\n```",
+    ]
+
+
+def test_a_fence_that_never_closes_hides_nothing() -> None:
+    assert cut("```\nFirst words.\nSecond words.") == ["First words.", "Second words."]
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["Mr. ", "A b. ", "。", "「", "」", "(", ")", "\n", "\n\n", "- x ", "| y |", "```", "x", " ", "…", "！"]
+    )
+)
+
+
+@given(st.text(max_size=200) | PIECES.map("".join))
+def test_spans_are_in_order_apart_and_trimmed(text: str) -> None:
+    end = 0
+    for start, stop in sentences(text):
+        assert end <= start < stop <= len(text)
+        assert text[start:stop] == text[start:stop].strip()
+        end = stop
+
+
+@given(st.text(max_size=200) | PIECES.map("".join))
+def test_no_letter_is_lost(text: str) -> None:
+    kept = "".join(text[start:stop] for start, stop in sentences(text))
+    assert [char for char in kept if char.isalnum()] == [char for char in text if char.isalnum()]
