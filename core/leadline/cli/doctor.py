@@ -120,12 +120,8 @@ def _pipeline(loaded: Loaded) -> Finding:
         pipeline = pipeline_of(House(loaded), name)
     except ConfigError as error:
         return Finding(f"pipeline {name}", "bad", str(error), "leadline config check")
-    return Finding(
-        f"pipeline {name}",
-        "ok",
-        f"{sum(1 for _ in pipeline.steps())} stages that fit together",
-        'leadline research "…"',
-    )
+    stages = sum(1 for _ in pipeline.steps())
+    return Finding(f"pipeline {name}", "ok", f"{stages} stages that fit together")
 
 
 def _folder(what: str, path: Path, cure: str) -> Finding:

@@ -1,0 +1,115 @@
+"""A working folder with a few documents, the command line in this process, and an engine that keeps a run waiting."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import PIPE, Popen
+from typing import Any
+
+import pytest
+
+from leadline.cli import main
+
+_DOCUMENTS = {
+    "harbour.md": """# The harbour of Port Ellery
+
+The harbour of Port Ellery was sounded in 1871. The survey found a depth of nine fathoms at the mole.
+Port Ellery lies on the northern coast of the island.
+""",
+    "lighthouse.md": """# The lighthouse
+
+The lighthouse of Port Ellery was lit in 1880. Its lamp stands forty metres above the sea.
+""",
+    "trade.md": """# Trade
+
+Salt was the first trade of Port Ellery. Ships of a depth of two fathoms carried it away.
+""",
+}
+_WAITING = """
+import asyncio, sys
+from leadline import Offer, PluginSettings, hookimpl
+from leadline.records import SearchPage
+
+class Settings(PluginSettings):
+    seconds: float = 60
+
+class Waiting:
+    def __init__(self, settings):
+        self.seconds = settings.seconds
+
+    async def search(self, request, call, /):
+        print("asked", file=sys.stderr, flush=True)
+        await asyncio.sleep(self.seconds)
+        return SearchPage()
+
+@hookimpl
+def leadline_search_providers():
+    yield Offer(lambda settings, context: Waiting(settings), Settings, "Keeps the run waiting", answers=())
+"""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+Cli = Callable[..., Done]
+Start = Callable[..., "Popen[str]"]
+
+
+@pytest.fixture
+def docs(own_folders: Path) -> Path:
+    """Return a folder of documents."""
+    folder = own_folders / "work" / "docs"
+    folder.mkdir()
+    for name, text in _DOCUMENTS.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Run a command in this process."""
+
+    def run(*argv: str) -> Done:
+        capsys.readouterr()
+        code = main(argv)
+        out, err = capsys.readouterr()
+        return Done(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start a command as a process, with the plugin `waiting` installed beside the others."""
+    info = tmp_path / "site" / "waiting-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: waiting\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[leadline.v1]\nwaiting = waiting_plugin\n")
+    (info.parent / "waiting_plugin.py").write_text(_WAITING)
+
+    def run(*argv: str, **options: Any) -> Popen[str]:
+        places = [str(info.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(places), **options.pop("env", {})}
+        options = {"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **options}
+        process = Popen([sys.executable, "-m", "leadline", *argv], text=True, env=environ, **options)
+        started.append(process)
+        return process
+
+    started: list[Popen[str]] = []
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()

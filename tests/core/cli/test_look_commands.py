@@ -1,0 +1,191 @@
+"""`plugins`, `config` and `doctor` say what is here, what is set, and what to do."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+
+
+def test_plugins_are_listed_with_what_they_lack(cli: Cli) -> None:
+    header, *rows = cli("plugins", "list").out.splitlines()
+    assert header.split() == ["NAME", "KIND", "FROM", "STATUS", "LACKS"]
+    by_name = {row.split()[0]: row for row in rows}
+    assert "search_providers, fetchers" in by_name["local"]
+    assert "incomplete" in by_name["local"]
+    assert by_name["local"].endswith("no folder is given: --docs DIR or plugins.local.folders")
+    assert by_name["embedded"].endswith("ready")
+
+
+def test_what_is_set_is_not_lacking(cli: Cli, docs: Path) -> None:
+    plugins = json.loads(cli("plugins", "list", "--json", "--set", "plugins.local.folders=docs").out)
+    assert {plugin["name"]: plugin["status"] for plugin in plugins}["local"] == "ready"
+
+
+def test_plugins_are_listed_by_kind(cli: Cli) -> None:
+    plugins = json.loads(cli("plugins", "list", "--kind", "observers", "--json").out)
+    assert {"jsonl", "terminal"} <= {plugin["name"] for plugin in plugins}
+    assert all("observers" in plugin["kinds"] for plugin in plugins)
+
+
+def test_settings_that_cannot_be_read_take_no_listing_away(cli: Cli) -> None:
+    Path("leadline.toml").write_text("serch = 1\n")
+    done = cli("plugins", "list")
+    assert done.code == 0
+    assert "embedded" in done.out
+    assert "the settings cannot be read" in done.err
+
+
+def test_a_plugin_is_shown_with_its_settings(cli: Cli) -> None:
+    done = cli("plugins", "show", "local")
+    words = " ".join(done.out.split())
+    assert "search_providers: Your own documents in folders" in words
+    assert "[plugins.local]" in words
+    assert "passage int 1000 characters of a passage" in words
+
+
+def test_a_stage_is_shown_with_what_it_needs_and_gives(cli: Cli) -> None:
+    data = json.loads(cli("plugins", "show", "fetch", "--json").out)
+    assert data["offers"]["stages"]["over"] == "found"
+    assert data["offers"]["stages"]["gives"] == "sources, unread"
+    assert data["settings"] == {}
+
+
+def test_an_unknown_plugin_is_told_by_its_nearest(cli: Cli) -> None:
+    done = cli("plugins", "show", "locl")
+    assert done.code == 78
+    assert "did you mean 'local'?" in done.err
+
+
+def test_every_setting_is_shown_with_its_origin(cli: Cli, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("leadline.toml").write_text("[search]\nresults_per_query = 7\n")
+    monkeypatch.setenv("LEADLINE_BUDGET__MONEY", "1.5")
+    done = cli("config", "show", "--docs", "docs", "--set", "language=en")
+    assert done.code == 0
+    rows = {tuple(line.split(maxsplit=1)) for line in done.out.splitlines()}
+    shown = {key: " ".join(rest.split()) for key, rest in rows}
+    assert shown["search.results_per_query"] == "leadline.toml:2 7"
+    assert shown["budget.money"] == "environment LEADLINE_BUDGET__MONEY 1.5"
+    assert shown["language"] == "--set language en"
+    assert shown["search.strategy"] == "default batch"
+    values = json.loads(cli("config", "show", "--docs", "docs", "--json").out)
+    assert values["budget.money"] == {"value": 1.5, "origin": "environment LEADLINE_BUDGET__MONEY"}
+
+
+def test_secrets_are_masked(cli: Cli, install_secret: None) -> None:
+    done = cli("config", "show", "--set", "search.engines=vault", "--json")
+    assert json.loads(done.out)["plugins.vault.api_key"]["value"] == "********"
+    assert "s3cret-key-of-the-vault" not in done.out + done.err
+
+
+@pytest.fixture
+def install_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a plugin with a key, and set it."""
+    info = tmp_path / "vault-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vault\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[leadline.v1]\nvault = vault_plugin\n")
+    (tmp_path / "vault_plugin.py").write_text(
+        "from pydantic import SecretStr\n"
+        "from leadline import Offer, PluginSettings, hookimpl\n"
+        "class Settings(PluginSettings):\n"
+        "    api_key: SecretStr\n"
+        "@hookimpl\n"
+        "def leadline_search_providers():\n"
+        "    yield Offer(lambda s, c: None, Settings, 'A vault', env={'api_key': 'VAULT_KEY'}, priced=True)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("VAULT_KEY", "s3cret-key-of-the-vault")
+
+
+def test_a_missing_key_is_named_with_its_variable(
+    cli: Cli, install_secret: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("VAULT_KEY")
+    row = next(row for row in cli("plugins", "list").out.splitlines() if row.startswith("vault"))
+    assert "incomplete" in row
+    assert "set VAULT_KEY, or plugins.vault.api_key in leadline.toml" in row
+    assert "environment  VAULT_KEY (api_key)" in cli("plugins", "show", "vault").out
+
+
+def test_check_says_that_all_is_well(cli: Cli, docs: Path) -> None:
+    done = cli("config", "check", "--docs", "docs")
+    assert (done.code, done.out) == (0, "The settings can work.\n")
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ("serch = 1", "did you mean 'search'?"),
+        ('[search]\nstrategy = "batsh"', "did you mean 'batch'?"),
+        ("[search]\ntimeout = 0", "search.timeout"),
+        ("[search", "leadline.toml"),
+        ('pipeline = "mine"\n[pipelines.mine]\nstages = ["clarify", "write"]', "write"),
+    ],
+)
+def test_check_names_what_is_wrong(cli: Cli, docs: Path, settings: str, told: str) -> None:
+    Path("leadline.toml").write_text(settings)
+    done = cli("config", "check", "--docs", "docs")
+    assert done.code == 78
+    assert told in done.err
+    assert done.out == ""
+
+
+def test_init_writes_a_file_that_changes_nothing(cli: Cli, docs: Path) -> None:
+    before = json.loads(cli("config", "show", "--docs", "docs", "--json").out)
+    assert cli("config", "init").code == 0
+    assert "[search]" in Path("leadline.toml").read_text()
+    assert tomllib.loads(Path("leadline.toml").read_text())["search"] == {}
+    after = json.loads(cli("config", "show", "--docs", "docs", "--json").out)
+    assert {key: item["value"] for key, item in after.items()} == {key: item["value"] for key, item in before.items()}
+
+
+def test_init_writes_over_nothing_unless_forced(cli: Cli) -> None:
+    Path("leadline.toml").write_text("broken [")
+    done = cli("config", "init")
+    assert done.code == 64
+    assert "--force writes over it" in done.err
+    assert Path("leadline.toml").read_text() == "broken ["
+    assert cli("config", "init", "--force").code == 0
+    assert tomllib.loads(Path("leadline.toml").read_text())
+
+
+def test_init_into_a_folder_that_is_not_there(cli: Cli) -> None:
+    done = cli("config", "init", "none/leadline.toml")
+    assert done.code == 1
+    assert "cannot write none/leadline.toml: No such file or directory" in done.err
+
+
+def test_doctor_says_that_research_can_run(cli: Cli, docs: Path) -> None:
+    done = cli("doctor", "--docs", "docs")
+    assert done.code == 0
+    assert "Research can run." in done.out
+    assert 'leadline research "How does …?" --docs=docs' in done.out
+
+
+def test_doctor_says_what_to_do_first(cli: Cli) -> None:
+    done = cli("doctor")
+    assert done.code == 78
+    assert "no folder is given: --docs DIR" in done.out
+    assert done.out.splitlines()[-1].strip() == 'leadline research "How does …?" --docs FOLDER'
+
+
+def test_doctor_finds_a_folder_that_cannot_be_written(cli: Cli, docs: Path) -> None:
+    Path("file").write_text("")
+    data = json.loads(cli("doctor", "--docs", "docs", "--folder", "file", "--json").out)
+    bad = [finding for finding in data["findings"] if finding["state"] == "bad"]
+    assert data["ready"] is False
+    assert [finding["what"] for finding in bad] == ["runs folder"]
+
+
+def test_doctor_of_broken_settings(cli: Cli) -> None:
+    Path("leadline.toml").write_text("serch = 1\n")
+    done = cli("doctor")
+    assert done.code == 78
+    assert "leadline config check" in done.out

@@ -1,0 +1,90 @@
+"""Wrong commands are told by their nearest right one, with exit code 64; help and version cost next to nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+
+from leadline import __version__
+from leadline.cli.parser import STATUSES
+from leadline.state import Status
+
+Cli = Callable[..., Any]
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (["reserch", "x"], "no such command: 'reserch'; did you mean 'research'?"),
+        (["runs", "lst"], "no such command: 'lst'; did you mean 'list'?"),
+        (["research", "--jsn", "x"], "unrecognized arguments: --jsn (did you mean '--json'?); see `leadline research"),
+        (["research"], 'ask something: leadline research "How does …?"'),
+        (["research", " "], "the question is empty"),
+        (["research", "x" * 20_001], "the question has 20,001 characters"),
+        (["research", "x", "--set", "nothing"], "--set 'nothing': write KEY=VALUE"),
+        (["research", "x", "--tag", "ticket"], "--tag 'ticket': write KEY=VALUE"),
+        (["resume"], "required: RUN; see `leadline resume --help`"),
+        (["resume", "x", "--offline", "--retry-failed"], "--offline asks nobody again"),
+        (["resume", "nothing"], "there is no run 'nothing' in runs"),
+        (["runs", "list", "--limit", "many"], "invalid int value: 'many'"),
+        (["runs", "list", "--status", "complet"], "no such STATUS: 'complet'; did you mean 'complete'?"),
+        (["plugins", "list", "--kind", "stage"], "no such kind: 'stage'; did you mean 'stages'?"),
+        (["config"], "required: command; see `leadline config --help`"),
+        ([], 'name a command, such as: leadline research "How does …?"'),
+    ],
+)
+def test_a_wrong_command_is_told_and_exits_64(cli: Cli, argv: list[str], told: str) -> None:
+    done = cli(*argv)
+    assert done.code == 64
+    assert told in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
+
+
+@pytest.mark.parametrize("argv", [["--version"], ["version"]])
+def test_the_version_is_printed(cli: Cli, argv: list[str]) -> None:
+    done = cli(*argv)
+    assert (done.code, done.out) == (0, f"leadline {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [[], *([name] for name in ("research", "resume", "explain", "runs", "plugins", "config", "doctor", "version"))],
+)
+def test_help_imports_nothing_heavy(argv: list[str]) -> None:
+    code = (
+        "import sys; from leadline.cli import main; code = main([*sys.argv[1:], '--help'])\n"
+        "import json; print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, check=True)
+    status, modules = json.loads(ran.stderr)
+    assert status == 0
+    assert f"usage: {' '.join(['leadline', *argv])}" in ran.stdout
+    assert {"pydantic", "asyncio", "rich", "pluggy", "httpx", "leadline.api"} & set(modules) == set()
+
+
+def test_python_m_runs_the_same_command_line() -> None:
+    ran = subprocess.run([sys.executable, "-m", "leadline", "nothing"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 64
+    assert ran.stderr.startswith("leadline: no such command: 'nothing'")
+
+
+def test_every_status_can_be_asked_for() -> None:
+    assert set(STATUSES) == {*get_args(Status), "interrupted", "unreadable"}
+
+
+def test_a_bug_is_one_line_and_a_traceback_when_wanted(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> int:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr("leadline.cli.version.run", broken)
+    done = cli("version")
+    assert done.code == 1
+    assert done.err.startswith("leadline: ZeroDivisionError: by nothing\nThis is a bug; rerun with LEADLINE_DEBUG=1")
+    monkeypatch.setenv("LEADLINE_DEBUG", "1")
+    assert "Traceback (most recent call last)" in cli("version").err

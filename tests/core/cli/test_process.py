@@ -1,0 +1,163 @@
+"""The command line as a process: signals, pipes that close, terminals. A fake engine keeps the run waiting."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import Popen
+from typing import Any
+
+import pytest
+
+Start = Callable[..., Any]
+QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
+WAITING = ("--set", "search.engines=local,waiting", "--set", "search.strategy=fallback")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them")
+
+
+def until(process: Popen[str], word: str) -> str:
+    """Read standard error up to the line with this word."""
+    assert process.stderr is not None
+    read = ""
+    for line in process.stderr:
+        read += line
+        if word in line:
+            return read
+    raise AssertionError(f"{word!r} never came:\n{read}")
+
+
+@pytest.fixture
+def waiting(start: Start, docs: Path) -> Popen[str]:
+    """Return a run that waits for an engine."""
+    process: Popen[str] = start("research", QUESTION, "--docs", "docs", "--set", "search.engines=waiting", *WAITING[2:])
+    until(process, "asked")
+    return process
+
+
+def resumed(start: Start, err: str) -> tuple[int, str]:
+    """Do what the last line says, with an engine that answers at once."""
+    command = shlex.split(err.strip().splitlines()[-1].partition("Go on with it: ")[2])
+    assert command[:2] == ["leadline", "resume"]
+    process = start(*command[1:], "--set", "plugins.waiting.seconds=0", "--set", "search.engines=waiting,local")
+    out, _ = process.communicate(timeout=60)
+    return process.returncode, out
+
+
+def test_ctrl_c_stops_says_how_to_go_on_and_that_works(start: Start, waiting: Popen[str]) -> None:
+    waiting.send_signal(signal.SIGINT)
+    out, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 130
+    assert "Stopping: what is found so far is written up." in err
+    assert "Status    no evidence" in out
+    assert "Traceback" not in err
+    code, report = resumed(start, err)
+    assert code == 0
+    assert "nine fathoms" in report
+
+
+def test_a_second_ctrl_c_ends_at_once(waiting: Popen[str]) -> None:
+    waiting.send_signal(signal.SIGINT)
+    waiting.send_signal(signal.SIGINT)
+    _, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 130
+    assert "Go on with it: leadline resume " in err
+    assert "Traceback" not in err
+
+
+def test_sigterm_cancels_and_the_run_can_be_resumed(start: Start, waiting: Popen[str]) -> None:
+    waiting.send_signal(signal.SIGTERM)
+    out, err = waiting.communicate(timeout=60)
+    assert waiting.returncode == 130
+    assert "Status    cancelled" in out
+    assert resumed(start, err)[0] == 0
+
+
+def test_what_was_found_before_ctrl_c_is_written_up(start: Start, docs: Path) -> None:
+    options = ("--set", "search.engines=local,waiting", "--set", "search.straggler=60")
+    process = start("research", QUESTION, "--docs", "docs", "--folder", "my runs", *options)
+    until(process, "asked")
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip().splitlines()[-1].endswith(f"--folder '{Path('my runs').absolute()}'")
+    assert "Status" in out
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_reader_that_goes_away_ends_nothing(start: Start, docs: Path, stream: str) -> None:
+    process = start("research", QUESTION, "--docs", "docs")
+    getattr(process, stream).close()
+    other = process.stderr if stream == "stdout" else process.stdout
+    text = other.read()
+    assert process.wait(timeout=60) == 0
+    assert "Traceback" not in text
+    assert "Broken" not in text
+    assert "complete" in text
+
+
+def test_text_that_the_encoding_lacks_is_no_error(start: Start, docs: Path) -> None:
+    process = start(
+        "research", "属性港口有多深？", "--docs", "docs", env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    )
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 5
+    assert "Question  ????????" in out
+    assert "Traceback" not in err
+
+
+def test_the_question_comes_through_a_pipe(start: Start, docs: Path) -> None:
+    process = start("research", "-", "--docs", "docs", "-q")
+    out, _ = process.communicate(QUESTION, timeout=60)
+    assert process.returncode == 0
+    assert "nine fathoms" in out
+
+
+def at_terminal(start: Start, *argv: str, answer: str = "") -> tuple[int, str]:
+    """Run a command at a terminal of its own, 72 cells wide; return its exit code and all that was on the screen."""
+    import fcntl
+    import struct
+    import termios
+
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 72, 0, 0))
+    environ = {"TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
+    process = start(*argv, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
+    os.close(theirs)
+    if answer:
+        os.write(ours, answer.encode())
+    screen = b""
+    while True:
+        try:
+            chunk = os.read(ours, 4096)
+        except OSError:  # Linux says so when the other end has closed
+            break
+        if not chunk:
+            break
+        screen += chunk
+    os.close(ours)
+    return process.wait(timeout=60), screen.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_at_a_terminal_progress_changes_in_place_and_ends_in_a_line(start: Start, docs: Path) -> None:
+    code, screen = at_terminal(start, "research", QUESTION, "--docs", "docs")
+    assert code == 0
+    assert "\x1b[?25l" in screen
+    assert screen.rindex("\x1b[?25h") > screen.rindex("\x1b[?25l")
+    assert "✓ complete · " in re.sub(r"\x1b\[[0-9;]*m", "", screen)
+    assert "nine fathoms" in screen
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_at_a_terminal_an_unclear_question_is_asked_back(start: Start, docs: Path) -> None:
+    asking = ("research", "how deep is it", "--docs", "docs", "--set", "clarify.mode=ask")
+    code, screen = at_terminal(start, *asking, answer="the harbour of Port Ellery in 1871\n")
+    assert code == 0
+    assert "What exactly do you want to know?" in " ".join(screen.split())
+    assert "nine fathoms" in screen
+    assert at_terminal(start, *asking, answer="\n")[0] == 1

@@ -1,0 +1,163 @@
+"""`leadline research`, `resume` and `explain` as people and programs use them, over real documents."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
+ANSWER = "nine fathoms at the mole"
+
+
+@pytest.fixture
+def run(cli: Cli, docs: Path) -> dict[str, Any]:
+    """Return what a finished run printed as JSON."""
+    data: dict[str, Any] = json.loads(cli("research", QUESTION, "--docs", "docs", "--json", "-q").out)
+    return data
+
+
+def test_the_outcome_for_people(cli: Cli, docs: Path) -> None:
+    done = cli("research", QUESTION, "--docs", "docs")
+    assert done.code == 0
+    labels = [line[:9].strip() for line in done.out.splitlines() if line[:9].strip() and line[9:10] == " "]
+    assert ANSWER in done.out
+    assert labels[-6:] == ["Question", "Status", "Done", "Checks", "Files", "Cost"] or "Note" in labels
+    assert "Checks    passed; claims: " in done.out
+    assert "report.md" in done.out
+    assert "Cost      nothing: no model was paid" in done.out
+    assert "clarify, plan, query" in done.out
+
+
+def test_choices_and_progress_stand_on_standard_error(cli: Cli, docs: Path) -> None:
+    err = cli("research", QUESTION, "--docs", "docs").err
+    assert "ai.providers: embedded (no language model is set up; every sentence will be a quote)" in err
+    assert "s  query (round 1): " in err
+    assert err.splitlines()[-1].startswith("complete, ")
+
+
+def test_quiet_shows_no_progress(cli: Cli, docs: Path) -> None:
+    assert cli("research", QUESTION, "--docs", "docs", "--quiet").err == ""
+
+
+def test_json_is_one_object_with_everything_a_program_needs(run: dict[str, Any]) -> None:
+    assert (run["status"], run["exit_code"], run["question"]) == ("complete", 0, QUESTION)
+    assert ANSWER in Path(run["report"]).read_text()
+    assert Path(run["folder"]).name == run["run"]
+    assert run["report"] in run["files"]
+    assert run["checks"]["passed"] is True
+    assert run["usage"]["tokens"] == 0
+    assert run["citations"]["cited"] >= 1
+    assert run["errors"] == []
+    assert run["seconds"] > 0
+
+
+def test_words_without_quotes_are_one_question(cli: Cli, docs: Path) -> None:
+    done = cli("research", *QUESTION.split(), "--docs", "docs", "--json", "-q")
+    assert json.loads(done.out)["question"] == QUESTION
+
+
+def test_a_dash_reads_the_question_from_standard_input(cli: Cli, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{QUESTION}\n"))
+    assert json.loads(cli("research", "-", "--docs", "docs", "--json", "-q").out)["question"] == QUESTION
+
+
+def test_tags_settings_and_folder_reach_the_run(cli: Cli, docs: Path) -> None:
+    options = ("--folder", "elsewhere", "--tag", "ticket=42", "--format", "markdown", "--set", "report.references=no")
+    run = json.loads(cli("research", QUESTION, "--docs", "docs", "--json", "-q", *options).out)
+    folder = Path("elsewhere").absolute() / run["run"]
+    assert run["folder"] == str(folder)
+    assert json.loads((folder / "metadata.json").read_text())["tags"] == {"ticket": "42"}
+    assert not (folder / "report.json").exists()
+    assert "Cited Sources" not in (folder / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--docs", "nowhere"), "local: no such folder: "),
+        (("--docs", "docs", "--pipeline", "resarch"), "did you mean 'research'?"),
+        (("--docs", "docs", "--format", "markdwn"), "did you mean 'markdown'?"),
+        (("--docs", "docs", "--set", "serch.timeout=1"), "did you mean 'search'?"),
+        (("--docs", "docs", "--settings", "none.toml"), "none.toml: there is no such settings file"),
+        ((), "no folder is given: --docs DIR"),
+    ],
+)
+def test_settings_that_cannot_work_exit_78_and_leave_no_run(
+    cli: Cli, docs: Path, options: tuple[str, ...], told: str
+) -> None:
+    done = cli("research", QUESTION, *options)
+    assert done.code == 78
+    assert told in done.err
+    assert not Path("runs").exists()
+
+
+def test_no_evidence_is_exit_5_and_no_report(cli: Cli, docs: Path) -> None:
+    done = cli("research", "Which quasar redshift did the Zyxtron telescope measure?", "--docs", "docs", "-q")
+    assert done.code == 5
+    assert "Status    no evidence" in done.out
+    assert "report.md" not in done.out
+
+
+def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, docs: Path) -> None:
+    done = cli("research", "what is it", "--docs", "docs", "--set", "clarify.mode=ask", "-q")
+    assert done.code == 2
+    assert "The question is unclear: it is short" in " ".join(done.out.split())
+    assert "let it assume with --set clarify.mode=assume" in done.err
+
+
+def test_resume_needs_no_options_and_repeats_no_call(cli: Cli, run: dict[str, Any]) -> None:
+    report = Path(run["report"]).read_bytes()
+    done = cli("resume", run["run"][:8])
+    assert done.code == 0
+    assert "Status    complete" in done.out
+    assert Path(run["report"]).read_bytes() == report
+    started = [json.loads(line) for line in (Path(run["folder"]) / "events.jsonl").read_text().splitlines()]
+    second = [event["seq"] for event in started if event["kind"] == "run.started"][1]
+    asked = [event for event in started if event["seq"] > second and event["kind"] == "call.started"]
+    assert {event["data"]["kind"] for event in asked} <= {"format"}
+
+
+def test_an_offline_replay_prints_the_report_and_writes_nothing(cli: Cli, run: dict[str, Any]) -> None:
+    folder = Path(run["folder"])
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    done = cli("resume", run["run"], "--offline")
+    assert done.code == 0
+    assert done.out.startswith("# ")
+    assert ANSWER in done.out
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    assert json.loads(cli("resume", run["run"], "--offline", "--json").out)["status"] == "complete"
+
+
+def test_explain_names_stages_providers_limits_and_calls(cli: Cli, docs: Path) -> None:
+    done = cli("explain", QUESTION, "--docs", "docs")
+    assert done.code == 0
+    words = " ".join(done.out.split())
+    assert "Pipeline research, the loop at most 3 times:" in words
+    assert "↻ query Proposes search queries" in words
+    assert "search.engines local" in words
+    assert "queries 20" in words
+    assert "None of it costs money or tokens." in words
+    assert not Path("runs").exists()
+
+
+def test_explain_as_json(cli: Cli, docs: Path) -> None:
+    data = json.loads(cli("explain", QUESTION, "--docs", "docs", "--json").out)
+    assert data["question"] == QUESTION
+    assert [step["name"] for step in data["steps"] if step["in_loop"]][:2] == ["query", "search"]
+    assert {call["kind"] for call in data["expected"]} == {"search", "fetch"}
+
+
+def test_file_names_with_line_feeds_and_escapes_stay_on_their_line(cli: Cli, own_folders: Path) -> None:
+    folder = Path("odd\nname\x1b[31m")
+    folder.mkdir()
+    (folder / "a\nb\x1b[2J港.md").write_text("The harbour of Port Ellery was sounded in 1871 at nine fathoms.")
+    done = cli("research", QUESTION, "--docs", str(folder))
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err

@@ -1,0 +1,113 @@
+"""`leadline runs` lists, shows, opens and deletes what was run."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
+CHINESE = "1871年的港口有多深，当时是怎样测量的？"
+
+
+class Terminal(io.StringIO):
+    """Somebody who answers."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def runs(cli: Cli, docs: Path) -> list[str]:
+    """Make two runs, a complete one and one without evidence; return their ids."""
+    asked = [cli("research", question, "--docs", "docs", "--json", "-q") for question in (QUESTION, CHINESE)]
+    return [json.loads(done.out)["run"] for done in asked]
+
+
+def test_runs_are_listed_in_columns_whatever_the_script(cli: Cli, runs: list[str]) -> None:
+    header, *rows = cli("runs", "list").out.splitlines()
+    assert header.split() == ["RUN", "STATUS", "BEGAN", "QUESTION"]
+    place = header.index("QUESTION")
+    assert {row[place:] for row in rows} == {QUESTION, CHINESE}
+    assert {row.split()[0] for row in rows} == set(runs)
+
+
+def test_runs_are_chosen_by_status_and_number(cli: Cli, runs: list[str]) -> None:
+    complete = json.loads(cli("runs", "list", "--status", "complete", "--json").out)
+    assert [run["run"] for run in complete] == runs[:1]
+    assert complete[0]["question"] == QUESTION
+    assert len(json.loads(cli("runs", "list", "--limit", "1", "--json").out)) == 1
+
+
+def test_no_runs_say_how_to_begin(cli: Cli) -> None:
+    done = cli("runs", "list")
+    assert (done.code, done.out) == (0, "")
+    assert "leadline research" in done.err
+    assert json.loads(cli("runs", "list", "--json").out) == []
+
+
+def test_a_run_is_shown_with_its_calls(cli: Cli, runs: list[str]) -> None:
+    done = cli("runs", "show", runs[0])
+    assert f"Question  {QUESTION}" in done.out
+    assert "search/local" in done.out
+    assert "Go on with it" not in done.out
+    assert f"leadline resume {runs[1]}" in cli("runs", "show", runs[1]).out
+    assert json.loads(cli("runs", "show", runs[0], "--json").out)["calls"]["search/local"] >= 1
+
+
+def test_a_run_that_was_killed_is_called_interrupted(cli: Cli, runs: list[str]) -> None:
+    path = Path("runs") / runs[0] / "metadata.json"
+    data = json.loads(path.read_text())
+    path.write_text(json.dumps({**data, "status": "running", "ended": None}))
+    assert "Status    interrupted" in cli("runs", "show", runs[0]).out
+
+
+def test_metadata_that_cannot_be_read_says_what_to_do(cli: Cli, runs: list[str]) -> None:
+    (Path("runs") / runs[0] / "metadata.json").write_text("{")
+    done = cli("runs", "show", runs[0])
+    assert done.code == 1
+    assert f"`leadline resume {runs[0]}` writes it anew" in done.err
+    assert "unreadable" in cli("runs", "list").out
+
+
+def test_open_prints_where_the_report_is(cli: Cli, runs: list[str]) -> None:
+    assert cli("runs", "open", runs[0]).out == f"{Path('runs').absolute() / runs[0] / 'report.md'}\n"
+    done = cli("runs", "open", runs[1])
+    assert done.code == 1
+    assert "has no report" in done.err
+
+
+def test_delete_asks_nobody_without_a_terminal(cli: Cli, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    done = cli("runs", "delete", runs[0])
+    assert done.code == 64
+    assert f"leadline runs delete --yes {runs[0]}" in done.err
+    assert (Path("runs") / runs[0]).is_dir()
+
+
+def test_delete_with_yes_deletes_all_that_are_named(cli: Cli, runs: list[str]) -> None:
+    assert cli("runs", "delete", "--yes", *runs).code == 0
+    assert list(Path("runs").iterdir()) == []
+
+
+def test_delete_of_an_unknown_run_deletes_none(cli: Cli, runs: list[str]) -> None:
+    assert cli("runs", "delete", "--yes", runs[0], "nothing").code == 64
+    assert (Path("runs") / runs[0]).is_dir()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y\n", 0), ("\n", 1), ("no\n", 1), ("", 1)])
+def test_delete_asks_at_a_terminal(
+    cli: Cli, runs: list[str], monkeypatch: pytest.MonkeyPatch, answer: str, code: int
+) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr("leadline.cli.runs.interactive", lambda: True)
+    done = cli("runs", "delete", runs[0])
+    assert done.code == code
+    assert f"{runs[0]}  complete  {QUESTION}" in done.err
+    assert (Path("runs") / runs[0]).is_dir() is (code == 1)
