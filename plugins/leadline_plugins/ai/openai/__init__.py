@@ -1,7 +1,8 @@
 """The plugin `openai`: every endpoint that speaks OpenAI's protocol, straight over HTTP and without an SDK.
 
-`endpoint` is the one way to the server, `chat` and `responses` write and read its two dialects, `sse` its streams,
-`manner` what it has been found not to understand, `failures` turns its errors into ours.
+`provider` asks; `endpoint` is the one way to the server. `chat` and `responses` write its two dialects, `answer` reads
+what comes (streams by `sse`) into `chat_reading` and `responses_reading`. `failures`, `causes` and `waiting` turn
+refusals into our errors; `lessons` learns from those that name a part of the request, `manner` remembers it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The dialect `chat completions`: the request, and the reply, whole or in a stream."""
+"""The dialect `chat completions`: the request."""
 
 from __future__ import annotations
 
@@ -8,24 +8,10 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from leadline.contracts import Call
-from leadline.errors import BadReply, Unavailable
-from leadline.records import ChatReply, ChatRequest, Message, ToolCall
+from leadline.records import ChatRequest, Message, ToolCall
 from leadline_plugins.ai.openai.manner import Manner
-from leadline_plugins.ai.openai.reply import Finish, Growing, ToolParts
 from leadline_plugins.ai.openai.schemas import name_of, strict
 
-_FINISH: dict[str, Finish] = {
-    "stop": "stop",
-    "eos": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
-}
 _OPAQUE = ("reasoning_details", "reasoning_content", "extra_content")
 """Fields of an assistant's turn that some vendors want back unchanged in the next request."""
 
@@ -103,127 +89,3 @@ def _asked(tool: ToolCall, extra: Mapping[str, JsonValue]) -> dict[str, Any]:
         "function": {"name": tool.name, "arguments": arguments},
     }
     return asked | ({"extra_content": extra[tool.id]} if tool.id in extra else {})
-
-
-class ChatReading:
-    """Reads a reply: one object, or the chunks of a stream, which have the same fields."""
-
-    def __init__(self, call: Call) -> None:
-        self._growing = Growing(call)
-        self._places: dict[Any, ToolParts] = {}
-        self._details: list[dict[str, Any]] = []
-        self._hands_back = False
-        self._model = ""
-        self._finish = ""
-        self.usage: Mapping[str, Any] | None = None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the reply has come to its end."""
-        return bool(self._finish)
-
-    def take(self, data: Mapping[str, Any]) -> None:
-        """Take a chunk, or the whole. Raises `BadReply` for what is neither."""
-        groq = data.get("x_groq")
-        usage = data.get("usage") or (groq.get("usage") if isinstance(groq, dict) else None)
-        if isinstance(usage, dict):
-            self.usage = usage
-        self._model = str(data.get("model") or self._model)
-        choices = data.get("choices")
-        if not isinstance(choices, list):
-            if self.usage is None and "id" not in data:
-                raise BadReply(f"the answer is no chat completion: it has {', '.join(map(str, data)) or 'nothing'}")
-            return
-        for choice in choices:
-            if isinstance(choice, dict) and choice.get("index", 0) == 0:
-                self._choice(choice)
-
-    def _choice(self, choice: Mapping[str, Any]) -> None:
-        self._finish = str(choice.get("finish_reason") or self._finish)
-        piece = choice.get("delta") or choice.get("message") or {}
-        if not isinstance(piece, dict):
-            raise BadReply("the answer is no chat completion: its message is no object")
-        if isinstance(words := choice.get("text"), str):  # the older completions
-            self._growing.text(words)
-        self._reasoning(piece)
-        self._content(piece.get("content"))
-        if isinstance(words := piece.get("refusal"), str) and words:
-            self._growing.refusal(words)
-        for place, fragment in enumerate(piece.get("tool_calls") or ()):
-            self._tool(fragment, place)
-
-    def _reasoning(self, piece: Mapping[str, Any]) -> None:
-        said = piece.get("reasoning_content") or piece.get("reasoning")
-        details = piece.get("reasoning_details")
-        for detail in details if isinstance(details, list) else ():
-            self._detail(dict(detail))
-        self._hands_back = self._hands_back or bool(piece.get("reasoning_content"))
-        if isinstance(said, str):
-            self._growing.reasoning(said)
-
-    def _detail(self, detail: dict[str, Any]) -> None:
-        """Join the fragments of one block of reasoning: it goes back to the vendor as a whole."""
-        last = self._details[-1] if self._details else {}
-        if not last or (last.get("type"), last.get("index")) != (detail.get("type"), detail.get("index")):
-            self._details.append(detail)
-            return
-        for name, value in detail.items():
-            joined = name in ("text", "summary", "data") and isinstance(value, str) and isinstance(last.get(name), str)
-            if joined:
-                last[name] += value
-            elif value is not None:
-                last[name] = value
-
-    def _content(self, content: Any) -> None:
-        if isinstance(content, str):
-            self._growing.text(content)
-        for part in content if isinstance(content, list) else ():
-            if part.get("type") == "thinking":  # Mistral
-                inner = part.get("thinking") or ()
-                words = [inner] if isinstance(inner, str) else [str(one.get("text") or "") for one in inner]
-                self._growing.reasoning("".join(words))
-            elif isinstance(words := part.get("text"), str):
-                self._growing.text(words)
-
-    def _tool(self, fragment: Mapping[str, Any], place: int) -> None:
-        """Join a fragment to its call: by its index; but a new id is a new call, whatever the index says."""
-        index = fragment.get("index", place)
-        given = str(fragment.get("id") or "")
-        parts = self._places.get(index)
-        if parts is None or (given and parts.id and given != parts.id):
-            parts = self._places[index] = ToolParts()
-            self._growing.tools.append(parts)
-        parts.id = parts.id or given
-        function = fragment.get("function") or {}
-        parts.name = parts.name or str(function.get("name") or "")
-        arguments = function.get("arguments")
-        if isinstance(arguments, dict):  # Ollama
-            parts.whole = arguments
-        elif arguments:
-            parts.arguments += str(arguments)
-        parts.extra = fragment.get("extra_content") or parts.extra
-
-    def reply(self) -> ChatReply:
-        """Return the reply. Raises `BadReply` where it was cut off, or says nothing."""
-        if self._finish in ("error", "abort"):
-            raise BadReply(f"the model {self._model} broke off its reply")
-        if self._finish == "insufficient_system_resource":  # DeepSeek
-            raise Unavailable(f"the server of {self._model} has no capacity left")
-        reply = self._growing.made(self._model, _FINISH.get(self._finish.lower(), "stop"))
-        if opaque := self._opaque(reply):
-            message = reply.message.model_copy(update={"opaque": opaque})
-            return reply.model_copy(update={"message": message})
-        return reply
-
-    def _opaque(self, reply: ChatReply) -> dict[str, JsonValue]:
-        """Return what the vendor wants back: only where tools were called does the exchange go on."""
-        calls = reply.message.tool_calls
-        if not calls:
-            return {}
-        parts = zip(calls, self._growing.tools, strict=True)
-        found: dict[str, JsonValue] = {
-            "reasoning_details": list(self._details),
-            "reasoning_content": reply.reasoning if self._hands_back and not self._details else "",
-            "extra_content": {call.id: part.extra for call, part in parts if part.extra is not None},
-        }
-        return {name: value for name, value in found.items() if value}

@@ -10,8 +10,9 @@ from typing import Any
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, Unsupported
 from leadline.records import Embeddings, EmbedRequest
+from leadline_plugins.ai.openai.causes import error_of
 from leadline_plugins.ai.openai.endpoint import Endpoint
-from leadline_plugins.ai.openai.failures import error_of, refusal, told
+from leadline_plugins.ai.openai.failures import refusal, told
 from leadline_plugins.ai.openai.settings import DEFAULT_EMBEDDING, OpenAISettings
 from leadline_plugins.ai.openai.usage import read_usage
 

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unsupported
 from leadline.nearest import choose_from
 from leadline.records import ChatReply, ChatRequest, ModelTraits
 from leadline_plugins.ai.openai import chat, responses
+from leadline_plugins.ai.openai.answer import RefusedError, read
+from leadline_plugins.ai.openai.causes import error_of
+from leadline_plugins.ai.openai.chat_reading import ChatReading
 from leadline_plugins.ai.openai.endpoint import Endpoint
-from leadline_plugins.ai.openai.failures import Refusal, error_of, refusal, told
-from leadline_plugins.ai.openai.manner import Manner, Manners, learn, loosen
+from leadline_plugins.ai.openai.failures import Refusal
+from leadline_plugins.ai.openai.lessons import learn, loosen
+from leadline_plugins.ai.openai.manner import Manner, Manners
+from leadline_plugins.ai.openai.responses_reading import ResponsesReading
 from leadline_plugins.ai.openai.settings import DEFAULT_MODEL, ModelSettings, OpenAISettings
-from leadline_plugins.ai.openai.sse import EventReader
 from leadline_plugins.ai.openai.usage import read_usage
-
-if TYPE_CHECKING:
-    import httpx
 
 _LESSONS = 6
 """Refusals of the form of a request that are learnt from, one after the other, until it is given up."""
-_LARGEST = 50_000_000
-"""Bytes of an answer; no model writes more."""
-Reading = chat.ChatReading | responses.ResponsesReading
-
-
-class _Refused(Exception):
-    """An answer that is an error, on its way to be learnt from or told."""
-
-    def __init__(self, said: Refusal) -> None:
-        super().__init__(said.message)
-        self.said = said
 
 
 class OpenAI:
@@ -64,7 +53,7 @@ class OpenAI:
             body = self._body(request, model, manner)
             try:
                 reply = await self._ask(body, model, manner, call)
-            except _Refused as refused:
+            except RefusedError as refused:
                 better = self._taught(name, manner, refused.said, body)
                 if better is None:
                     raise await self._error(refused.said, model) from None
@@ -122,83 +111,14 @@ class OpenAI:
 
     async def _ask(self, body: dict[str, Any], model: str, manner: Manner, call: Call) -> ChatReply:
         responding = manner.api == "responses"
-        reading = responses.ResponsesReading(call) if responding else chat.ChatReading(call)
+        reading = ResponsesReading(call) if responding else ChatReading(call)
         what = "responses" if responding else "chat/completions"
         try:
             async with self._endpoint.post(what, model, body, call.traceparent) as answer:
-                if answer.status_code != 200:
-                    raise _Refused(refusal(answer.status_code, await _whole(answer), answer.headers))
-                await self._read(answer, reading)
+                await read(answer, reading)
             return reading.reply()
         except BadReply as error:
             raise BadReply(self._endpoint.mask(f"{self._endpoint.host}: {error}")) from error
         finally:
             if reading.usage is not None:
                 call.spend(read_usage(reading.usage, self._settings.models.get(model)))
-
-    async def _read(self, answer: httpx.Response, reading: Reading) -> None:
-        """Read an answer to its end, whatever its type: some servers stream unasked, some do not though asked."""
-        kind = answer.headers.get("content-type", "")
-        if "event-stream" in kind:
-            async for data in _events(answer):
-                _take(data, reading)
-        else:
-            _take(_decoded(await _whole(answer), kind), reading)
-        if not reading.finished:
-            raise BadReply("the reply was cut off before its end")
-
-
-def _take(data: Any, reading: Reading) -> None:
-    failed = data.get("response") if isinstance(data, dict) and data.get("type") == "response.failed" else None
-    if said := told(failed) or told(data):
-        raise _Refused(said)
-    if not isinstance(data, dict):
-        raise BadReply("the answer is no JSON object")
-    for choice in data.get("choices") or ():
-        if isinstance(choice, dict) and (said := told(choice)):  # OpenRouter: the vendor behind it failed midway
-            raise _Refused(said)
-    reading.take(data)
-
-
-async def _events(answer: httpx.Response) -> AsyncIterator[Any]:
-    reader, size = EventReader(), 0
-    async for piece in answer.aiter_bytes():
-        size += len(piece)
-        if size > _LARGEST:
-            raise BadReply(f"the stream is longer than {_LARGEST} bytes")
-        for event in reader.feed(piece):
-            if event.data == "[DONE]":
-                return
-            yield _parsed(event.data)
-    for event in reader.close():
-        if event.data != "[DONE]":
-            yield _parsed(event.data)
-
-
-def _parsed(data: str) -> Any:
-    try:
-        return json.loads(data)
-    except ValueError as error:
-        raise BadReply(f"an event of the stream is no JSON, or was cut off: {error}") from None
-
-
-async def _whole(answer: httpx.Response) -> bytes:
-    body = b""
-    async for piece in answer.aiter_bytes():
-        body += piece
-        if len(body) > _LARGEST:
-            raise BadReply(f"the answer is longer than {_LARGEST} bytes")
-    return body
-
-
-def _decoded(body: bytes, kind: str) -> Any:
-    text = body.decode("utf-8", "replace").strip()
-    if not text:
-        raise BadReply("the answer is empty")
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        if "html" in kind or text[:1] == "<":
-            said = refusal(200, body, {}).message
-            raise BadReply(f"the answer is {said} where JSON was expected; check base_url") from None
-        raise BadReply(f"the answer is no JSON: {error}") from None

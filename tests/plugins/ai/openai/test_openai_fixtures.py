@@ -110,8 +110,10 @@ class Oracle:
     def __init__(self, body: str) -> None:
         lines = [line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")]
         events = [json.loads(line) for line in lines if line != "[DONE]"] or [json.loads(body)]
-        self.text, self.tools, self.reasoned = "", [], False
-        self.model, self.input_tokens = "", []
+        self.text, self.reasoned = "", False
+        self.tools: list[tuple[str, Any]] = []
+        self.model = ""
+        self.input_tokens: list[int] = []
         last = events[-1].get("response", events[-1])
         if "output" in last:
             self._response(last)

@@ -1,0 +1,101 @@
+"""The body of an answer, whole or event by event, checked before a dialect reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from leadline.errors import BadReply
+from leadline_plugins.ai.openai.chat_reading import ChatReading
+from leadline_plugins.ai.openai.failures import Refusal, refusal, told
+from leadline_plugins.ai.openai.responses_reading import ResponsesReading
+from leadline_plugins.ai.openai.sse import EventReader
+
+if TYPE_CHECKING:
+    import httpx
+
+_LARGEST = 50_000_000
+"""Bytes of an answer; no model writes more."""
+Reading = ChatReading | ResponsesReading
+
+
+class RefusedError(Exception):
+    """An answer that is an error, on its way to be learnt from or told."""
+
+    def __init__(self, said: Refusal) -> None:
+        super().__init__(said.message)
+        self.said = said
+
+
+async def read(answer: httpx.Response, reading: Reading) -> None:
+    """Read an answer to its end, whatever its type: some servers stream unasked, some do not though asked.
+
+    Raises `RefusedError` for an error in whatever place, `BadReply` for what is cut off or malformed.
+    """
+    if answer.status_code != 200:
+        raise RefusedError(refusal(answer.status_code, await whole(answer), answer.headers))
+    kind = answer.headers.get("content-type", "")
+    if "event-stream" in kind:
+        async for data in events(answer):
+            take(data, reading)
+    else:
+        take(decoded(await whole(answer), kind), reading)
+    if not reading.finished:
+        raise BadReply("the reply was cut off before its end")
+
+
+def take(data: Any, reading: Reading) -> None:
+    failed = data.get("response") if isinstance(data, dict) and data.get("type") == "response.failed" else None
+    if said := told(failed) or told(data):
+        raise RefusedError(said)
+    if not isinstance(data, dict):
+        raise BadReply("the answer is no JSON object")
+    for choice in data.get("choices") or ():
+        if isinstance(choice, dict) and (said := told(choice)):  # OpenRouter: the vendor behind it failed midway
+            raise RefusedError(said)
+    reading.take(data)
+
+
+async def events(answer: httpx.Response) -> AsyncIterator[Any]:
+    reader, size = EventReader(), 0
+    async for piece in answer.aiter_bytes():
+        size += len(piece)
+        if size > _LARGEST:
+            raise BadReply(f"the stream is longer than {_LARGEST} bytes")
+        for event in reader.feed(piece):
+            if event.data == "[DONE]":
+                return
+            yield _parsed(event.data)
+    for event in reader.close():
+        if event.data != "[DONE]":
+            yield _parsed(event.data)
+
+
+def _parsed(data: str) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError as error:
+        raise BadReply(f"an event of the stream is no JSON, or was cut off: {error}") from None
+
+
+async def whole(answer: httpx.Response) -> bytes:
+    body = b""
+    async for piece in answer.aiter_bytes():
+        body += piece
+        if len(body) > _LARGEST:
+            raise BadReply(f"the answer is longer than {_LARGEST} bytes")
+    return body
+
+
+def decoded(body: bytes, kind: str) -> Any:
+    text = body.decode("utf-8", "replace").strip()
+    if not text:
+        raise BadReply("the answer is empty")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        if "html" in kind or text[:1] == "<":
+            said = refusal(200, body, {}).message
+            raise BadReply(f"the answer is {said} where JSON was expected; check base_url") from None
+        raise BadReply(f"the answer is no JSON: {error}") from None

@@ -1,0 +1,180 @@
+"""Every way in which a server does not answer becomes the right kind of error, with a sentence, without a secret."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+
+from leadline.errors import (
+    BadReply,
+    Denied,
+    ProviderError,
+    QuotaSpent,
+    RateLimited,
+    TooLong,
+    Unavailable,
+    Unsupported,
+)
+from leadline.records import ChatRequest
+from leadline.testing.context import FakeCall
+from leadline.testing.server import Said, ScriptedServer, said_json
+from leadline_plugins.ai.openai.provider import OpenAI
+from leadline_plugins.ai.openai.waiting import span, wait_for
+
+HTML = b"<!DOCTYPE html><html><head><title>502  Bad\nGateway</title></head><body>nginx</body></html>"
+
+
+def error(message: str, status: int = 400, headers: dict[str, str] | None = None, **parts: Any) -> Said:
+    answer = said_json({"error": {"message": message, **parts}}, status)
+    return Said(answer.body, status, answer.headers | (headers or {}))
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (error("This model's maximum context length is 8 tokens"), TooLong, "longer than 'm' takes"),
+        (error("x", code="context_length_exceeded"), TooLong, "longer than"),
+        (error("the request exceeds the available context size", type="exceed_context_size_error"), TooLong, "longer"),
+        (error("Request too large for gpt-4 on tokens per min (TPM)", 429), TooLong, "longer than"),
+        (Said(b"too big", 413), TooLong, "longer than"),
+        (error("Incorrect API key provided", 401), Denied, "check api_key"),
+        (error("Country not supported", 403), Denied, "does not accept the key"),
+        (error("Insufficient Balance", 402), QuotaSpent, "no quota or credit left"),
+        (error("You exceeded your current quota", 429, code="insufficient_quota"), QuotaSpent, "no quota"),
+        (error("Key limit exceeded (monthly limit)", 403), QuotaSpent, "no quota"),
+        (error("Rate limit reached", 429), RateLimited, "asks to slow down"),
+        (error("You exceeded your current quota; retry in 7s", 429), RateLimited, "asks to slow down"),
+        (error("The model `m` does not exist", 404, code="model_not_found"), Unsupported, "has no model 'm'"),
+        (error("model 'm' not found", 404), Unsupported, "has no model 'm'"),
+        (Said(b'{"detail":"Not Found"}', 404), Unsupported, "check base_url"),
+        (Said(b"404 page not found", 404), Unsupported, "check base_url"),
+        (error("Overloaded", 529), Unavailable, "is not available"),
+        (error("The server had an error", 500), Unavailable, "is not available"),
+        (Said(HTML, 502, {"content-type": "text/html"}), Unavailable, "a web page, '502 Bad Gateway'"),
+        (Said(b"", 503), Unavailable, "no word of explanation"),
+        (Said(HTML, 200, {"content-type": "text/html"}), BadReply, "check base_url"),
+        (Said(b"", 200), BadReply, "the answer is empty"),
+        (Said(b"{broken", 200, {"content-type": "application/json"}), BadReply, "no JSON"),
+        (Said(b"[]", 200), BadReply, "no JSON object"),
+        (Said(b"{}", 200), BadReply, "no chat completion"),
+        (Said(b"", 302, {"location": "https://example.org/login"}), Unsupported, "sends elsewhere"),
+        (error("bad tool call", code="tool_use_failed"), BadReply, "gave up the reply"),
+        (said_json({"error": {"message": "upstream died", "code": 502}}), Unavailable, "upstream died"),
+        (
+            said_json([{"error": {"message": "quota", "code": 429, "status": "RESOURCE_EXHAUSTED"}}], 429),
+            RateLimited,
+            "quota",
+        ),
+        (said_json({"detail": [{"msg": "field required"}]}, 422), Unsupported, "field required"),
+        (said_json({"object": "error", "message": "no such thing"}, 400), Unsupported, "no such thing"),
+    ],
+)
+async def test_refusals(
+    server: ScriptedServer,
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    answer: Said,
+    kind: type[ProviderError],
+    words: str,
+) -> None:
+    server.answers = [answer]
+    with pytest.raises(ProviderError, match=words) as caught:
+        await provider().chat(request_of(), call)
+    assert type(caught.value) is kind
+    assert "127.0.0.1" in str(caught.value)
+
+
+async def test_no_key_and_no_header_stands_in_a_message(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    key, gate = "sk-0123456789abcdef", "gateway-secret-77"
+    server.answers = [error(f"Incorrect API key provided: {key} by {gate}", 401)]
+    model = provider(api_key=key, headers={"x-gate": gate})
+    with pytest.raises(Denied) as caught:
+        await model.chat(request_of(), call)
+    assert key not in str(caught.value)
+    assert gate not in str(caught.value)
+    assert server.asked[0].headers["authorization"] == f"Bearer {key}"
+    assert server.asked[0].headers["x-gate"] == gate
+
+
+async def test_an_unknown_model_is_told_with_those_there_are(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    listed = said_json({"data": [{"id": "gemma"}, {"id": "qwen"}]})
+    server.answers = [error("model 'gema' not found", 404), listed]
+    with pytest.raises(Unsupported, match="did you mean 'gemma'"):
+        await provider().chat(request_of(model="gema"), call)
+
+
+async def test_silence_and_no_connection_are_told_apart(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    server.answers = [Said(wait=1.0)]
+    with pytest.raises(Unavailable, match="silent for 0.05 s"):
+        await provider(read_timeout=0.05).chat(request_of(), call)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        with pytest.raises(Unavailable, match="no connection"):
+            await provider(base_url=f"http://127.0.0.1:{free.getsockname()[1]}").chat(request_of(), call)
+    with pytest.raises(Unsupported, match="holds no certificates"):
+        await provider(ca_file=__file__, base_url="https://127.0.0.1:9").chat(request_of(), call)
+
+
+async def test_a_proxy_of_the_settings_is_used(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    server.answers = [error("via proxy", 407)]
+    with pytest.raises(Unsupported, match="via proxy"):
+        await provider(proxy=server.url, base_url="http://models.internal/v1").chat(request_of(), call)
+    assert server.asked[0].path == "http://models.internal/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("headers", "message", "seconds"),
+    [
+        ({"retry-after": "7"}, "", 7),
+        ({"retry-after": "0.5"}, "", 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "2"}, "", 1.5),
+        ({"retry-after": "soon"}, "", None),
+        ({}, "Please try again in 6m0.5s. Visit …", 360.5),
+        ({}, "Please try again in 20ms.", 0.02),
+        ({}, "Please retry after 12 seconds.", 12),
+        ({"x-ratelimit-reset-requests": "1s", "x-ratelimit-reset-tokens": "6m0s"}, "", 1),
+        (
+            {
+                "x-ratelimit-reset-requests": "1s",
+                "x-ratelimit-reset-tokens": "6m0s",
+                "x-ratelimit-remaining-tokens": "0",
+            },
+            "",
+            360,
+        ),
+        ({}, "", None),
+    ],
+)
+def test_how_long_to_wait(headers: dict[str, str], message: str, seconds: float | None) -> None:
+    assert wait_for(headers, message) == (pytest.approx(seconds) if seconds is not None else None)
+
+
+def test_moments_to_wait_for() -> None:
+    assert wait_for({"retry-after": formatdate(time.time() + 60, usegmt=True)}) == pytest.approx(60, abs=2)
+    assert wait_for({"x-ratelimit-reset": str(int((time.time() + 60) * 1000))}) == pytest.approx(60, abs=2)
+    assert span(str(time.time() - 60)) == 0.0
+    assert [span(text) for text in ("", "x", "nan", "-1", "1h2m3s4ms")] == [None, None, None, None, 3723.004]
+
+
+async def test_the_wait_of_a_vendor_behind_openrouter_is_found(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    reset = str(int((time.time() + 30) * 1000))
+    server.answers = [error("Rate limit exceeded", 429, metadata={"headers": {"X-RateLimit-Reset": reset}})]
+    with pytest.raises(RateLimited) as caught:
+        await provider().chat(request_of(), call)
+    assert caught.value.retry_after == pytest.approx(30, abs=2)

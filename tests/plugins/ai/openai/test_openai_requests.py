@@ -1,0 +1,371 @@
+"""What is sent, and how the first refusal of a part of it teaches the plugin to say it otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from leadline.context import HouseContext
+from leadline.errors import BadReply, Unsupported
+from leadline.records import ChatRequest, EmbedRequest, Message, Record, Tool, ToolCall
+from leadline.testing.context import FakeCall
+from leadline.testing.server import Said, ScriptedServer, said_json
+from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
+from leadline_plugins.ai.openai.endpoint import Endpoint
+from leadline_plugins.ai.openai.manner import Manner, Manners
+from leadline_plugins.ai.openai.provider import OpenAI
+from leadline_plugins.ai.openai.schemas import strict
+from leadline_plugins.ai.openai.settings import ModelSettings, OpenAISettings, ready
+from leadline_plugins.ai.openai.usage import read_usage
+
+Make = Callable[..., OpenAI]
+Ask = Callable[..., ChatRequest]
+SCHEMA = {"title": "Plan 1", "type": "object", "properties": {"title": {"type": "string", "default": ""}}}
+FULL: dict[str, Any] = {"json_schema": SCHEMA, "max_tokens": 9, "temperature": 0.5, "effort": "low"}
+
+
+def spoken(text: str = '{"title": "x"}', **message: Any) -> Said:
+    choice = {"index": 0, "message": {"content": text, **message}, "finish_reason": "stop"}
+    return said_json({"id": "1", "model": "m-1", "choices": [choice]})
+
+
+def refused(message: str, status: int = 400, **parts: Any) -> Said:
+    return said_json({"error": {"message": message, **parts}}, status)
+
+
+async def test_a_full_request(server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall) -> None:
+    server.answers = [spoken()]
+    find = Tool(name="find", description="finds", parameters={"type": "object"})
+    messages = (
+        Message(role="system", text="Be brief."),
+        Message(role="user", text="海?"),
+        Message(role="assistant", tool_calls=(ToolCall(id="a", name="find", arguments={"q": "海"}),)),
+        Message(role="tool", text="found", tool_call_id="a"),
+    )
+    model = provider(extra_body={"top_k": 40}, organization="o", project="p")
+    await model.chat(request_of(messages=messages, tools=(find,), **FULL), call)
+    asked = server.asked[0]
+    assert asked.path == "/v1/chat/completions"
+    assert (asked.headers["openai-organization"], asked.headers["openai-project"]) == ("o", "p")
+    assert "authorization" not in asked.headers
+    assert asked.body == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "海?"},
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [
+                    {"id": "a", "type": "function", "function": {"name": "find", "arguments": '{"q": "海"}'}}
+                ],
+            },
+            {"role": "tool", "content": "found", "tool_call_id": "a"},
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "tools": [
+            {"type": "function", "function": {"name": "find", "description": "finds", "parameters": {"type": "object"}}}
+        ],
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {
+                "name": "Plan_1",
+                "strict": True,
+                "schema": {
+                    "title": "Plan 1",
+                    "type": "object",
+                    "properties": {"title": {"type": "string"}},
+                    "required": ["title"],
+                    "additionalProperties": False,
+                },
+            },
+        },
+        "max_tokens": 9,
+        "temperature": 0.5,
+        "reasoning_effort": "low",
+        "top_k": 40,
+    }
+
+
+@pytest.mark.parametrize(
+    ("refusal", "differs"),
+    [
+        (
+            "Unsupported parameter: 'max_tokens' is not supported here. Use 'max_completion_tokens' instead.",
+            {"max_tokens": None, "max_completion_tokens": 9},
+        ),
+        ("Unsupported value: 'temperature' does not support 0.5 with this model.", {"temperature": None}),
+        ("Unrecognized request argument supplied: reasoning_effort", {"reasoning_effort": None}),
+        ("Unrecognized request argument supplied: stream_options", {"stream_options": None}),
+        (
+            "Your organization must be verified to stream this model.",
+            {"stream": None, "stream_options": None},
+        ),
+        ("This response_format type is unavailable now", {"response_format": {"type": "json_object"}}),
+        ("This model does not support response format `json_schema`.", {"response_format": {"type": "json_object"}}),
+    ],
+)
+async def test_a_refused_part_is_said_otherwise_and_remembered(
+    server: ScriptedServer,
+    provider: Make,
+    request_of: Ask,
+    call: FakeCall,
+    refusal: str,
+    differs: dict[str, Any],
+) -> None:
+    server.answers = [refused(refusal), spoken()]
+    await provider().chat(request_of(**FULL), call)
+    await provider().chat(request_of(**FULL), call)  # another process: learnt from the first one's notes
+    first, second, third = (asked.body for asked in server.asked)
+    if "response_format" in differs:
+        assert "schema" in second["messages"][0]["content"]
+        second["messages"], third["messages"] = first["messages"], first["messages"]
+    changed = {name: value for name, value in (first | differs).items() if value is not None}
+    assert second == third == changed
+
+
+async def test_json_mode_may_be_refused_too(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    no = refused("response_format is not supported")
+    server.answers = [no, no, spoken()]
+    reply = await provider().chat(request_of(**FULL), call)
+    assert reply.message.text == '{"title": "x"}'
+    assert [asked.body.get("response_format", {}).get("type") for asked in server.asked] == [
+        "json_schema",
+        "json_object",
+        None,
+    ]
+
+
+async def test_a_refusal_that_teaches_nothing_is_asked_once(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [refused("Invalid 'temperature': above maximum value")]
+    with pytest.raises(Unsupported, match="refuses the request"):
+        await provider().chat(request_of(**FULL), call)
+    server.answers = [refused("temperature is not supported")]
+    with pytest.raises(Unsupported, match="temperature is not supported"):
+        await provider().chat(request_of(**FULL), call)
+    assert len(server.asked) == 1 + 2
+
+
+async def test_a_schema_that_is_not_taken_is_loosened_for_that_request_only(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    model = provider()
+    server.answers = [refused("Invalid schema for response_format 'Plan'", code="invalid_json_schema"), spoken()]
+    await model.chat(request_of(**FULL), call)
+    await model.chat(request_of(**FULL), call)
+    stricts = [asked.body["response_format"]["json_schema"]["strict"] for asked in server.asked]
+    assert stricts == [True, False, True]
+
+
+async def test_a_model_without_a_system_role_is_told_by_the_user(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [refused("System role not supported", 500), spoken("Hi")]
+    messages = (Message(role="system", text="Be brief."), Message(role="user", text="Hello?"))
+    await provider().chat(request_of(messages=messages), call)
+    assert server.asked[1].body["messages"] == [{"role": "user", "content": "Be brief.\n\nHello?"}]
+
+
+async def test_a_model_that_is_served_by_responses_only(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    said = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    sealed = {"type": "reasoning", "summary": [], "encrypted_content": "zzz"}
+    wish = {"type": "function_call", "call_id": "a", "name": "find", "arguments": '{"q": 1}'}
+    whole = {"object": "response", "model": "m", "status": "completed", "output": [sealed, said, wish]}
+    server.answers = [
+        refused("This model is only supported in v1/responses and not in v1/chat/completions.", 404),
+        said_json(whole),
+    ]
+    find = Tool(name="find", description="finds", parameters={"type": "object"})
+    model = provider()
+    reply = await model.chat(request_of(tools=(find,), **FULL), call)
+    assert reply.finish_reason == "tool_calls"
+    again = request_of(messages=(reply.message, Message(role="tool", text="ok", tool_call_id="a")))
+    await model.chat(again, call)
+    first, second = server.asked[1].body, server.asked[2].body
+    assert server.asked[2].path == "/v1/responses"
+    assert (first["max_output_tokens"], first["reasoning"]) == (9, {"effort": "low"})
+    assert first["include"] == ["reasoning.encrypted_content"]
+    assert first["text"]["format"]["strict"] is True
+    assert second["input"] == [
+        sealed,
+        {"role": "assistant", "content": "Hi"},
+        {"type": "function_call", "call_id": "a", "name": "find", "arguments": '{"q": 1}'},
+        {"type": "function_call_output", "call_id": "a", "output": "ok"},
+    ]
+
+
+async def test_what_a_vendor_wants_back_is_handed_back(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    wish = {"index": 0, "id": "a", "function": {"name": "find", "arguments": {"q": 1}}, "extra_content": {"sig": "s"}}
+    server.answers = [spoken("", reasoning_content="Hm", tool_calls=[wish])]
+    model = provider()
+    reply = await model.chat(request_of(), call)
+    await model.chat(request_of(messages=(reply.message,)), call)
+    turn = server.asked[1].body["messages"][0]
+    assert turn["reasoning_content"] == "Hm"
+    assert turn["tool_calls"][0]["extra_content"] == {"sig": "s"}
+
+
+async def test_a_refusal_of_the_model_is_no_answer_that_was_written(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [spoken("", refusal="I cannot help with that.")]
+    reply = await provider().chat(request_of(), call)
+    assert (reply.message.text, reply.finish_reason) == ("I cannot help with that.", "content_filter")
+
+
+async def test_the_only_model_of_a_server_needs_no_name(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [said_json({"data": [{"id": "gemma"}]}), spoken("Hi")]
+    await provider(model="").chat(request_of(), call)
+    assert server.asked[1].body["model"] == "gemma"
+    server.answers = [said_json({"data": [{"id": "a"}, {"id": "b"}]})]
+    with pytest.raises(Unsupported, match="there are: a, b"):
+        await provider(model="").chat(request_of(), call)
+
+
+@pytest.mark.parametrize(
+    ("settings", "what", "url"),
+    [
+        ({}, "chat/completions", "https://api.openai.com/v1/chat/completions"),
+        (
+            {"base_url": "http://127.0.0.1:11434/v1/chat/completions/"},
+            "models",
+            "http://127.0.0.1:11434/v1/models",
+        ),
+        (
+            {"base_url": "https://x.openai.azure.com/", "api_version": "2024-10-21"},
+            "chat/completions",
+            "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21",
+        ),
+        (
+            {"base_url": "https://x.openai.azure.com/openai/v1/"},
+            "responses",
+            "https://x.openai.azure.com/openai/v1/responses",
+        ),
+    ],
+)
+def test_addresses(settings: dict[str, Any], what: str, url: str, context: HouseContext) -> None:
+    assert Endpoint(OpenAISettings(**settings), context).url(what, "my gpt") == url
+
+
+async def test_azure_takes_its_key_in_a_header_of_its_own(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [spoken("Hi")]
+    await provider(base_url=server.url, api_version="2024-10-21", api_key="k" * 20).chat(request_of(), call)
+    assert server.asked[0].path == "/openai/deployments/m/chat/completions?api-version=2024-10-21"
+    assert server.asked[0].headers["api-key"] == "k" * 20
+    assert "authorization" not in server.asked[0].headers
+
+
+def test_what_is_missing_is_said() -> None:
+    assert "set OPENAI_API_KEY" in str(ready(OpenAISettings()))
+    assert "is no address" in str(ready(OpenAISettings(base_url="localhost:11434")))
+    assert ready(OpenAISettings(api_key="sk-x")) is None
+    for local in ("http://127.0.0.1:1/v1", "http://[::1]/v1", "http://localhost/v1", "http://192.168.1.5/v1"):
+        assert ready(OpenAISettings(base_url=local)) is None
+
+
+def test_traits_are_corrected_by_the_settings(provider: Make) -> None:
+    model = provider(models={"small": {"json_schema": False, "temperature": False, "context_tokens": 4096}})
+    assert model.traits("other").json_schema
+    assert not model.traits("small").json_schema
+    assert (model.traits("small").temperature, model.traits("small").context_tokens) == (False, 4096)
+
+
+class Inner(Record):
+    """A record within another."""
+
+    name: str = ""
+
+
+class Outer(Record):
+    """A record with all that strict decoding asks about."""
+
+    inner: Inner = Inner()
+    others: tuple[Inner, ...] = ()
+    number: int | None = None
+
+
+class Free(Record):
+    """A record with free keys."""
+
+    data: dict[str, str] = {}
+
+
+class Pair(Record):
+    """A record with a tuple of fixed length."""
+
+    span: tuple[int, int] = (0, 0)
+
+
+def test_schemas_are_closed_where_they_can_be() -> None:
+    closed = strict(Outer.model_json_schema())
+    assert closed is not None
+    assert closed["required"] == ["inner", "others", "number"]
+    assert closed["$defs"]["Inner"]["additionalProperties"] is False
+    assert "default" not in json.dumps(closed)
+    assert strict(Free.model_json_schema()) is None
+    assert strict(Pair.model_json_schema()) is None
+
+
+def test_notes_of_another_hand_are_passed_over(tmp_path: Any) -> None:
+    path = tmp_path / "notes" / "manners.json"
+    usual = Manner()
+    path.parent.mkdir()
+    for text in ("{broken", "[]", '{"x": 1}', '{"x": {"time": 9e9, "learnt": {"colour": 1}}}'):
+        path.write_text(text)
+        assert Manners(path).get("x", usual) == usual
+    Manners(path, now=lambda: 0.0).put("x", Manner(stream=False))
+    assert Manners(path, now=lambda: 6 * 86400.0).get("x", usual) == Manner(stream=False)
+    assert Manners(path, now=lambda: 8 * 86400.0).get("x", usual) == usual
+
+
+def test_usage_in_the_words_of_every_vendor() -> None:
+    deepseek = read_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 5})
+    assert (deepseek.input_tokens, deepseek.cached_tokens, deepseek.cost) == (9, 5, None)
+    xai = {"prompt_tokens": 291, "completion_tokens": 26, "total_tokens": 513, "cost_in_usd_ticks": 1330500}
+    usage = read_usage(xai | {"completion_tokens_details": {"reasoning_tokens": 196}})
+    assert (usage.output_tokens, usage.reasoning_tokens, usage.cost) == (222, 196, Decimal("0.00013305"))
+    assert read_usage({"prompt_tokens": 1, "cost": {"total_cost": 0.006}}).cost == Decimal("0.006")
+    prices = ModelSettings(input_price=2, cached_price=0.5, output_price=8)
+    assert read_usage({"input_tokens": 1_000_000, "output_tokens": 1}, prices).cost == Decimal("2.000008")
+    assert read_usage({"prompt_tokens": None, "completion_tokens": "x"}).input_tokens == 0
+
+
+async def test_embeddings(server: ScriptedServer, context: HouseContext, call: FakeCall) -> None:
+    rows = [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": "AACAPwAAAAA="}]
+    server.answers = [said_json({"data": rows, "usage": {"prompt_tokens": 4}})]
+    embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e", dimensions=2), context)
+    made = await embedder.embed(EmbedRequest(model="", texts=("a", "b")), call)
+    assert made.vectors == ((1.0, 0.0), (0.0, 1.0))
+    assert server.asked[0].body == {"model": "e", "input": ["a", "b"], "dimensions": 2}
+    assert call.spent[0].input_tokens == 4
+    assert (await embedder.embed(EmbedRequest(model="", texts=()), call)).vectors == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{}, {"data": [{"embedding": [1.0]}]}, {"data": [{"embedding": [1.0]}, {"embedding": []}]}, {"data": [1, 2]}, []],
+)
+async def test_embeddings_that_are_none(
+    server: ScriptedServer, context: HouseContext, call: FakeCall, answer: Any
+) -> None:
+    server.answers = [said_json(answer)]
+    embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e"), context)
+    with pytest.raises(BadReply):
+        await embedder.embed(EmbedRequest(model="", texts=("a", "b")), call)

@@ -1,0 +1,170 @@
+"""Streams by the book: whatever pieces the bytes come in, the same reply comes out, or a clear error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, AnyStr
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadline.errors import BadReply, Unavailable
+from leadline.records import ChatRequest
+from leadline.testing.context import FakeCall
+from leadline.testing.server import Said, ScriptedServer
+from leadline_plugins.ai.openai.chat_reading import ChatReading
+from leadline_plugins.ai.openai.provider import OpenAI
+from leadline_plugins.ai.openai.sse import Event, EventReader
+from leadline_plugins.ai.openai.thinking import Thinking
+
+EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
+TEXTS = st.text(alphabet=st.sampled_from("ab 海Ü\u2028\r\n:<>/thinkdata"), max_size=30)
+
+
+def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    return {"id": "1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def frames(*chunks: dict[str, Any], done: bool = True) -> bytes:
+    lines = "".join(f"data: {json.dumps(one, ensure_ascii=False)}\n\n" for one in chunks)
+    return (lines + "data: [DONE]\n\n" * done).encode()
+
+
+def cut_up(data: AnyStr, cuts: list[int]) -> list[AnyStr]:
+    places: list[int] = sorted({cut % (len(data) + 1) for cut in cuts})
+    return [data[start:end] for start, end in zip([0, *places], [*places, len(data)], strict=True)]
+
+
+def read(pieces: list[bytes]) -> list[Event]:
+    reader = EventReader()
+    found = [event for piece in pieces for event in reader.feed(piece)]
+    return [*found, *reader.close()]
+
+
+def test_events_are_read_by_the_specification() -> None:
+    stream = "\ufeff: a comment\r\nevent: add\rdata: 1\ndata:2\ndata:  3\n\n"
+    stream += "id: 7\nretry: 5\nnonsense\ndata\n\n\nevent: x\n\n"
+    assert read([stream.encode()]) == [Event("add", "1\n2\n 3"), Event("message", "")]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["", "add"]), st.lists(st.text("ab海\u2028: ", max_size=8), min_size=1))),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+    st.lists(st.integers(min_value=0, max_value=10_000)),
+)
+def test_any_cutting_of_the_bytes_gives_the_same_events(
+    events: list[tuple[str, list[str]]], end: str, cuts: list[int]
+) -> None:
+    text = "".join(
+        (f"event: {name}{end}" if name else "") + "".join(f"data: {line}{end}" for line in lines) + end
+        for name, lines in events
+    )
+    wanted = [Event(name or "message", "\n".join(lines)) for name, lines in events]
+    assert read(cut_up(text.encode(), cuts)) == wanted
+
+
+@given(st.lists(TEXTS, min_size=1), st.lists(st.integers(min_value=0, max_value=10_000)))
+def test_any_cutting_of_the_text_gives_the_same_reply(words: list[str], cuts: list[int]) -> None:
+    text = "<think>why</think>" + "".join(words) + "."
+    pieces = cut_up(text, cuts)
+    whole, parts = ChatReading(FakeCall()), ChatReading(FakeCall())
+    whole.take({"id": "1", "choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
+    for piece in pieces:
+        parts.take(chunk(content=piece))
+    parts.take(chunk(finish="stop"))
+    assert parts.reply().message == whole.reply().message
+    assert parts.reply().reasoning == whole.reply().reasoning == "why"
+
+
+def test_only_a_reply_that_begins_with_the_tag_holds_reasoning() -> None:
+    def split(text: str) -> dict[str, str]:
+        thinking, found = Thinking(), {"text": "", "reasoning": ""}
+        for kind, words in [*thinking.feed(text), *thinking.end()]:
+            found[kind] += words
+        return found
+
+    assert split("\n<Think>a</Think>\n\nb") == {"text": "b", "reasoning": "a"}
+    assert split("Use <think> and </think> as tags.")["reasoning"] == ""
+    assert split("<thin") == {"text": "<thin", "reasoning": ""}
+    assert split("<think>İİ never closed") == {"text": "", "reasoning": "İİ never closed"}
+
+
+async def test_deltas_are_passed_on_and_reasoning_is_kept_apart(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    usage = {"id": "1", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
+    body = frames(chunk(reasoning_content="Hm."), chunk(content="Hel"), chunk(content="lo"), chunk("stop"), usage)
+    server.answers = [Said(headers=EVENTS, pieces=cut_up(body, [5, 90, 91, 200]))]
+    reply = await provider().chat(request_of(), call)
+    assert (reply.message.text, reply.reasoning, reply.finish_reason) == ("Hello", "Hm.", "stop")
+    assert call.emitted == [("reasoning", "Hm."), ("text", "Hel"), ("text", "lo")]
+    assert [(used.input_tokens, used.output_tokens) for used in call.spent] == [(9, 4)]
+    assert server.asked[0].body["stream_options"] == {"include_usage": True}
+
+
+async def test_fragments_of_tool_calls_are_put_together(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    def tool(index: int, **parts: Any) -> dict[str, Any]:
+        identity = {name: parts.pop(name) for name in ("id",) if name in parts}
+        return chunk(tool_calls=[{"index": index, **identity, "function": parts}])
+
+    body = frames(
+        tool(0, id="a", name="find", arguments='{"q": '),
+        tool(1, id="b", name="read", arguments=""),
+        tool(0, arguments='"x"}'),
+        tool(1, id="c", name="read", arguments='{"n": 2}'),  # Gemini: another call at the same index
+        chunk("tool_calls"),
+    )
+    server.answers = [Said(body, headers=EVENTS)]
+    reply = await provider().chat(request_of(), call)
+    made = [(one.id, one.name, dict(one.arguments)) for one in reply.message.tool_calls]
+    assert made == [("a", "find", {"q": "x"}), ("b", "read", {}), ("c", "read", {"n": 2})]
+    assert reply.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (Said(frames(chunk(content="Hel"), done=False), headers=EVENTS), BadReply, "cut off before its end"),
+        (Said(frames(chunk(content="Hel")), headers=EVENTS), BadReply, "cut off before its end"),
+        (Said(frames(chunk(content="Hel"), done=False)[:-20], headers=EVENTS), BadReply, "was cut off"),
+        (Said(frames(chunk(content="x")), headers=EVENTS, cut=True), BadReply, "cut off"),
+        (Said(frames(chunk(content="x"), done=False), headers=EVENTS, cut=True), Unavailable, "connection broke off"),
+        (Said(b"", headers=EVENTS), BadReply, "cut off before its end"),
+        (Said(b"data: {broken\n\n", headers=EVENTS), BadReply, "no JSON"),
+        (Said(b"data: [1]\n\n", headers=EVENTS), BadReply, "no JSON object"),
+        (Said(frames(chunk("stop")), headers=EVENTS), BadReply, "holds no word"),
+        (Said(frames(chunk(reasoning="Hm"), chunk("stop")), headers=EVENTS), BadReply, "nothing but reasoning"),
+        (Said(frames(chunk("error")), headers=EVENTS), BadReply, "broke off its reply"),
+    ],
+)
+async def test_what_is_cut_or_malformed_is_no_reply(
+    server: ScriptedServer,
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    answer: Said,
+    error: type[Exception],
+    words: str,
+) -> None:
+    server.answers = [answer]
+    with pytest.raises(error, match=words):
+        await provider().chat(request_of(), call)
+
+
+async def test_usage_of_a_cut_reply_still_counts(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    told = chunk(content="Hel") | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}}
+    server.answers = [Said(frames(told, done=False), headers=EVENTS, cut=True)]
+    with pytest.raises(Unavailable):
+        await provider().chat(request_of(), call)
+    assert [used.input_tokens for used in call.spent] == [9]
+
+
+async def test_a_line_without_end_is_given_up() -> None:
+    with pytest.raises(BadReply, match="a line of more than"):
+        read([b"x" * 1_000_000] * 9)
