@@ -20,7 +20,7 @@ from leadline_plugins.tasks import AnalyzeRequest
 
 _ASKS = re.compile(
     r"分析|評估|评估|批判|比較|比较|對比|对比|為什麼|为什么|評価|なぜ|どうして|検討"
-    r"|\b(?:analy[sz]\w*|evaluat\w*|assess\w*|critici\w*|critique\w*|compar\w*|versus|vs|why|trade-?offs?)\b",
+    r"|\b(?:analy[sz](?:e|is)|evaluat(?:e|ion)|assess(?:ment)?|criti(?:cism|que)|compar(?:e|ison)|versus|vs|why)\b",
     re.IGNORECASE,
 )
 _MIXED = (
@@ -49,6 +49,8 @@ class Analyzing:
         question, evidence = findings[QUESTION], findings[EVIDENCE]
         if not evidence or not wanted(question.text, self._settings):
             return
+        if self._settings.mode == "auto" and not await run.by_chat("analyze", "thinking"):
+            return  # nobody asked for it by name, and no algorithm analyses
         best = tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE])
         request = AnalyzeRequest(question=question, digest=findings.get(DIGEST), evidence=best)
         task = Task("analyze", request, Analysis, prompt=template("analyze"), role="thinking", shrink=fewer)
