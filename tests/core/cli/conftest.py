@@ -36,12 +36,17 @@ from leadline.records import SearchPage
 
 class Settings(PluginSettings):
     seconds: float = 60
+    after: int = 0
 
 class Waiting:
     def __init__(self, settings):
         self.seconds = settings.seconds
+        self.left = settings.after
 
     async def search(self, request, call, /):
+        self.left -= 1
+        if self.left >= 0:
+            return SearchPage()
         print("asked", file=sys.stderr, flush=True)
         await asyncio.sleep(self.seconds)
         return SearchPage()

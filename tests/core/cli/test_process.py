@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import Popen
@@ -16,7 +17,6 @@ import pytest
 
 Start = Callable[..., Any]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
-WAITING = ("--set", "search.engines=local,waiting", "--set", "search.strategy=fallback")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and terminals as POSIX has them")
 
 
@@ -34,7 +34,7 @@ def until(process: Popen[str], word: str) -> str:
 @pytest.fixture
 def waiting(start: Start, docs: Path) -> Popen[str]:
     """Return a run that waits for an engine."""
-    process: Popen[str] = start("research", QUESTION, "--docs", "docs", "--set", "search.engines=waiting", *WAITING[2:])
+    process: Popen[str] = start("research", QUESTION, "--docs", "docs", "--set", "search.engines=waiting")
     until(process, "asked")
     return process
 
@@ -78,14 +78,21 @@ def test_sigterm_cancels_and_the_run_can_be_resumed(start: Start, waiting: Popen
 
 
 def test_what_was_found_before_ctrl_c_is_written_up(start: Start, docs: Path) -> None:
-    options = ("--set", "search.engines=local,waiting", "--set", "search.straggler=60")
+    """The first query is answered whole; the second waits as Ctrl-C comes."""
+    settings = ("search.engines=local,waiting", "search.batch_size=1", "plugins.waiting.after=1")
+    options = [word for setting in settings for word in ("--set", setting)]
     process = start("research", QUESTION, "--docs", "docs", "--folder", "my runs", *options)
     until(process, "asked")
+    (events,) = Path("my runs").glob("*/events.jsonl")
+    while '"kind": "learning"' not in events.read_text():
+        assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
+    assert "Status    partial" in out
+    assert "nine fathoms" in out
     assert err.strip().splitlines()[-1].endswith(f"--folder '{Path('my runs').absolute()}'")
-    assert "Status" in out
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
