@@ -1,0 +1,67 @@
+"""Figures: their numbers, their files, and where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from leadline.records import Blob, Figure, Report
+from leadline_plugins.formats.tree import Node, text
+
+ENDINGS = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
+_BEGINS = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8", "image/svg+xml": b"<"}
+_MENTION = re.compile(r"(?:Figure|Fig\.|图|圖|図)\s*(\d+)")
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A figure with its number and its picture; None where it has none that can be shown."""
+
+    number: int
+    figure: Figure
+    file: Blob | None
+
+
+def numbered(report: Report, kinds: Sequence[str]) -> Mapping[str, Numbered]:
+    """Return the figures by id, each with the first picture it has of these media types."""
+    return {
+        item.id: Numbered(place, item, _file(item, place, kinds)) for place, item in enumerate(report.figures, start=1)
+    }
+
+
+def _file(figure: Figure, number: int, kinds: Sequence[str]) -> Blob | None:
+    for kind in kinds:
+        data = figure.media.get(kind, b"")
+        if data.lstrip().startswith(_BEGINS[kind]):
+            return Blob(name=f"figures/figure-{number}.{ENDINGS[kind]}", media_type=kind, data=data)
+    return None
+
+
+def mentioned(content: str) -> Iterator[int]:
+    """Yield the numbers of the figures a text mentions."""
+    return (int(number) for number in _MENTION.findall(content))
+
+
+class Placing:
+    """Puts each figure once: where the text shows it, else behind the block that first mentions it, else at the end."""
+
+    def __init__(self, figures: Mapping[str, Numbered], shown: set[str]) -> None:
+        self._waiting = {item.number: item for name, item in figures.items() if name not in shown}
+
+    def after_mentions(self, blocks: list[Node], show: Callable[[Numbered], Node]) -> Iterator[Node]:
+        """Yield blocks, each followed by the figures it is the first to mention."""
+        for block in blocks:
+            yield block
+            if self._waiting:
+                yield from (show(item) for item in self.take(text(block)))
+
+    def take(self, content: str) -> list[Numbered]:
+        """Return the figures a text is the first to mention."""
+        numbers = dict.fromkeys(number for number in mentioned(content) if number in self._waiting)
+        return [self._waiting.pop(number) for number in numbers]
+
+    def rest(self) -> list[Numbered]:
+        """Return the figures nobody mentions."""
+        left, self._waiting = list(self._waiting.values()), {}
+        return left

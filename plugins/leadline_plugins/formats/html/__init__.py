@@ -1,0 +1,47 @@
+"""The plugin `html`: the report as one page that needs nothing else, and the reader of web pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Files, Report
+from leadline_plugins.formats.bibliography import entries
+from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.html.page import page
+from leadline_plugins.parse.html import leadline_parsers
+
+__all__ = ["leadline_parsers", "leadline_report_formatters"]
+MEDIUM = Medium(quotes=True)
+
+
+class Html:
+    """Renders HTML."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def format(self, report: Report, call: Call, /) -> Files:
+        """Return `report.html`: text, style, script and pictures in one file."""
+        settings = call.run.settings.report
+        styled = await entries(report, settings.citation_style, call)
+        return await self._context.in_thread(render, report, settings.references, styled)
+
+
+def render(report: Report, references: bool = True, styled: dict[str, Any] | None = None) -> Files:
+    """Render, blocking."""
+    text = page(document(report, MEDIUM, references=references, entries=styled))
+    return Files(files=(Blob(name="report.html", media_type="text/html; charset=utf-8", data=text.encode()),))
+
+
+@hookimpl
+def leadline_report_formatters() -> Iterator[Offer[Any, Html]]:
+    """Offer the format."""
+    yield Offer(
+        lambda settings, context: Html(context),
+        PluginSettings,
+        "One self-contained page: citations open their quotes, tables sort, prints well",
+        keep=False,
+    )

@@ -1,0 +1,100 @@
+"""Inline tokens of Markdown as inlines of the tree: balanced, whatever the writer opened and forgot to close."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from leadline_plugins.formats.tree import Node, attributes, clean, link, text, words
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+DEEPEST = 20
+"""Levels to which emphasis is nested; deeper marks are passed over, their words stay."""
+_WRAPS = {"em": "Emph", "strong": "Strong", "s": "Strikeout", "sub": "Subscript", "sup": "Superscript"}
+_SAFE = re.compile(r"(?:https?|ftp)://|mailto:", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the report's own marks become: citations by evidence ids, figures by their id, footnotes by number."""
+
+    cite: Callable[[Sequence[str]], list[Node]]
+    figure: Callable[[str], list[Node] | None]
+    note: Callable[[int], list[Node]]
+
+
+@dataclass
+class _Open:
+    kind: str
+    url: str = ""
+    inside: list[Node] = field(default_factory=list)
+
+
+def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
+    """Return the inlines of a run of tokens."""
+    stack = [_Open("")]
+    for token in tokens:
+        name, _, side = token.type.rpartition("_")
+        if side == "open":
+            stack.append(_Open(name, str(token.attrs.get("href", ""))))
+        elif side == "close":
+            _close(stack, name)
+        else:
+            stack[-1].inside += _leaf(token, marks)
+    while len(stack) > 1:
+        _wrap(stack)
+    return stack[0].inside
+
+
+def _close(stack: list[_Open], kind: str) -> None:
+    """Close the last mark of a kind, and whatever was left open in it; a closing mark alone is passed over."""
+    if kind in {mark.kind for mark in stack}:
+        while _wrap(stack) != kind:
+            pass
+
+
+def _wrap(stack: list[_Open]) -> str:
+    mark = stack.pop()
+    stack[-1].inside += _wrapped(mark) if len(stack) < DEEPEST else mark.inside
+    return mark.kind
+
+
+def _wrapped(mark: _Open) -> list[Node]:
+    if mark.kind == "link":
+        return [link(mark.inside, clean(mark.url))] if _SAFE.match(mark.url) and text(mark.inside) else mark.inside
+    return [{"t": _WRAPS[mark.kind], "c": mark.inside}] if mark.inside else []
+
+
+def _leaf(token: Token, marks: Marks) -> list[Node]:
+    match token.type:
+        case "softbreak":
+            return [{"t": "SoftBreak"}]
+        case "hardbreak":
+            return [{"t": "LineBreak"}]
+        case "code_inline":
+            return [{"t": "Code", "c": [attributes(), clean(token.content)]}]
+        case "math_inline" | "math_block":
+            kind = "InlineMath" if token.type == "math_inline" else "DisplayMath"
+            return [{"t": "Math", "c": [{"t": kind}, clean(token.content)]}]
+        case "citation":
+            return marks.cite(token.meta["ids"])
+        case "image":
+            return _image(token, marks)
+        case "footnote_ref":
+            return marks.note(token.meta["id"])
+        case "footnote_anchor":
+            return []
+    return words(token.content)
+
+
+def _image(token: Token, marks: Marks) -> list[Node]:
+    """Return a figure of the report; of any other image its description and where it is: nothing is loaded."""
+    url = str(token.attrs.get("src", ""))
+    if url.startswith("figure:"):
+        return marks.figure(url.removeprefix("figure:")) or words(token.content)
+    said = words(f"[{token.content or 'image'}]")
+    return [link(said, clean(url))] if _SAFE.match(url) else said

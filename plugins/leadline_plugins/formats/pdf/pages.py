@@ -1,0 +1,123 @@
+"""Pages: the tree as Typst, Typst as PDF, and once more where a character had no glyph."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.errors import BadReply
+from leadline_plugins.formats.document import Document
+from leadline_plugins.formats.labels import label
+from leadline_plugins.formats.pandoc import write
+from leadline_plugins.formats.pdf.missing import missing, private, spelt
+from leadline_plugins.formats.tree import Node, para, text, words
+
+LONG = 20_000
+"""Characters from which a report gets a title page and contents, where the settings leave it open."""
+_FONTS = ("manimgx_fonts", "manimgx_fonts_cjk")
+_EAST = {"ja": "Noto Sans CJK JP", "ko": "Noto Sans CJK KR"}
+_TRADITIONAL = {"tw", "hk", "mo", "hant"}
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A PDF, and the characters that no font had."""
+
+    pdf: bytes
+    missing: str
+
+
+async def set_pages(document: Document, paper: str, title_page: str, context: Context, call: Call) -> Pages:
+    """Set a document. Raises `BadReply` where it cannot be set."""
+    document = await context.in_thread(_spelt, document, private(document.title + text(document.blocks)))
+    inputs = _inputs(document, paper, title_page, call)
+    pdf = await _compiled(document, inputs, context, call)
+    lost = await context.in_thread(missing, pdf)
+    if lost:
+        document = await context.in_thread(_spelt, document, lost)
+        pdf = await _compiled(document, {**inputs, "title": document.title}, context, call)
+    return Pages(pdf, "".join(sorted(lost)))
+
+
+def _spelt(document: Document, characters: set[str]) -> Document:
+    if not characters:
+        return document
+    note = para([{"t": "Emph", "c": words(label("unset", document.language))}])
+    blocks = [*spelt(document.blocks, characters), note]
+    return replace(document, blocks=blocks, title=spelt(document.title, characters))
+
+
+async def _compiled(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
+    body = await write([_pictured(block) for block in document.blocks], {}, "typst", call, "--wrap=none")
+    return await context.in_thread(
+        _compile, _template() + body, {file.name: file.data for file in document.files}, inputs
+    )
+
+
+def _compile(source: bytes, pictures: dict[str, bytes], inputs: dict[str, str]) -> bytes:
+    typst: Any = import_module("typst")
+    try:
+        made: bytes = typst.compile({"main.typ": source, **pictures}, font_paths=_fonts(), sys_inputs=inputs)
+    except typst.TypstError as error:
+        raise BadReply(f"typst could not set the report: {error}") from error
+    return made
+
+
+@cache
+def _fonts() -> Any:
+    """Return the fonts: Typst's own, those of the extra, those of the system."""
+    typst: Any = import_module("typst")
+    specs = [spec for name in _FONTS if (spec := find_spec(name))]
+    return typst.Fonts(font_paths=[folder for spec in specs for folder in spec.submodule_search_locations or ()])
+
+
+@cache
+def _template() -> bytes:
+    return files("leadline_plugins.formats.pdf").joinpath("template.typ").read_bytes()
+
+
+def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict[str, str]:
+    """Return what the template shows besides the text; as values, so that nothing in them is code."""
+    language, _, region = (document.language or "en").lower().partition("-")
+    cover = title_page == "always" or (title_page == "auto" and document.length > LONG)
+    traditional = "Noto Sans CJK TC" if region in _TRADITIONAL else "Noto Sans CJK SC"
+    return {
+        "title": document.title,
+        "description": f"{label('generated', document.language)}: Leadline",
+        "about": document.about(call.run.now()),
+        "contents": label("contents", document.language),
+        "language": language if len(language) in {2, 3} and language.isascii() and language.isalpha() else "en",
+        "region": region if len(region) == 2 and region.isalpha() else "",
+        "east": _EAST.get(language, traditional),
+        "paper": paper,
+        "cover": "yes" if cover else "no",
+    }
+
+
+def _pictured(block: Node) -> Node:
+    """Return a figure with the alternative text Pandoc's Typst has no place for."""
+    if block["t"] != "Figure":
+        return block
+    (name, _, _), (_, caption), body = block["c"]
+    picture = next((node for node in body[0]["c"] if node["t"] == "Image"), None)
+    if picture is None:
+        return block
+    (_, _, values), _, (address, _) = picture["c"]
+    shown = f"image({_string(address)}, alt: {_string(dict(values).get('alt', ''))})"
+    opening, closing = f"#figure({shown}, kind: image, caption: [", f"]) <{name}>"
+    return {"t": "Div", "c": [["", [], []], [_raw(opening), *caption, _raw(closing)]]}
+
+
+def _string(value: str) -> str:
+    """Return a text as a string of Typst: its escapes are those of JSON, but for those of other characters."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _raw(code: str) -> Node:
+    return {"t": "RawBlock", "c": ["typst", code]}

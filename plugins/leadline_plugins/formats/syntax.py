@@ -1,0 +1,120 @@
+"""The Markdown a report is written in: CommonMark with tables, footnotes, mathematics and the report's own citations.
+
+Raw HTML is text, but for a line break and sub- and superscripts, which tables and formulas need. What would be dropped
+elsewhere (blocks nested past all reading) stays, as text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from leadline.citations import CITATION, CITATIONS
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.rules_inline import StateInline
+
+DEEPEST = 30
+"""Levels to which blocks are nested; what lies deeper is one paragraph."""
+_MATH = re.compile(
+    r"\$\$(?P<wide>[^$]+?)\$\$|\\\[(?P<block>.+?)\\\]|\\\((?P<inline>.+?)\\\)"
+    r"|\$(?P<dollar>[^\s$](?:[^$]*[^\s$\\])?)\$(?!\d)",
+    re.DOTALL,
+)
+_FORMULA = re.compile(r"[\\^_={}<>]|^[A-Za-z][\w']?$")
+"""What tells a formula between dollars from two prices."""
+_LONGEST = 2000
+"""Characters of a formula."""
+_ADDRESS = re.compile(r"https?://[!-~]+")
+_OUTSIDE = re.compile(r"[<>\"'`\\|\]}].*|[.,;:!?*_]+$")
+_TAG = re.compile(r"<(?P<close>/?)(?P<name>br|sub|sup)\s*/?>", re.IGNORECASE)
+
+
+@cache
+def parser() -> MarkdownIt:
+    """Return the parser; it holds no state between texts."""
+    from markdown_it import MarkdownIt
+    from mdit_py_plugins.footnote import footnote_plugin
+
+    made = MarkdownIt("commonmark", {"html": True, "maxNesting": 100}).enable(["table", "strikethrough"])
+    made.use(footnote_plugin)
+    made.disable(["html_block", "html_inline"])
+    made.block.ruler.before("table", "too_deep", _too_deep)
+    made.inline.ruler.before("escape", "leadline_math", _math)
+    made.inline.ruler.before("link", "leadline_citation", _citation)
+    made.inline.ruler.before("autolink", "leadline_tag", _tag)
+    made.inline.ruler.before("text", "leadline_address", _address)
+    return made
+
+
+def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if state.level < DEEPEST:
+        return False
+    if not silent:
+        state.push("paragraph_open", "p", 1)
+        inline = state.push("inline", "", 0)
+        inline.content, inline.children = state.getLines(start, end, 0, False).strip(), []
+        state.push("paragraph_close", "p", -1)
+        state.line = end
+    return True
+
+
+def _math(state: StateInline, silent: bool) -> bool:
+    if state.src[state.pos] not in "$\\":
+        return False
+    found = _MATH.match(state.src, state.pos, state.pos + _LONGEST)
+    if not found or (found["dollar"] and not _FORMULA.search(found["dollar"])):
+        return False
+    kind = found.lastgroup or ""
+    if not silent:
+        token = state.push("math_block" if kind in {"wide", "block"} else "math_inline", "", 0)
+        token.content = found[kind].strip()
+    state.pos = found.end()
+    return True
+
+
+def _citation(state: StateInline, silent: bool) -> bool:
+    found = CITATIONS.match(state.src, state.pos)
+    if not found or not state.src.startswith("[@", state.pos):
+        return False
+    if not silent:
+        state.pending = state.pending.rstrip(" ")
+        state.push("citation", "", 0).meta = {"ids": CITATION.findall(found.group())}
+    state.pos = found.end()
+    return True
+
+
+def _tag(state: StateInline, silent: bool) -> bool:
+    found = _TAG.match(state.src, state.pos)
+    if not found:
+        return False
+    if not silent:
+        name = found["name"].lower()
+        if name == "br":
+            state.push("hardbreak", "br", 0)
+        else:
+            state.push(f"{name}_close" if found["close"] else f"{name}_open", name, -1 if found["close"] else 1)
+    state.pos = found.end()
+    return True
+
+
+def _address(state: StateInline, silent: bool) -> bool:
+    """Make a link of a bare address; it ends where ASCII does, for that is where Chinese text goes on."""
+    if not state.src.startswith("://", state.pos) or state.linkLevel:
+        return False
+    scheme = next((name for name in ("https", "http") if state.pending.lower().endswith(name)), "")
+    found = _ADDRESS.match(state.src, state.pos - len(scheme)) if scheme else None
+    if not found:
+        return False
+    url = _OUTSIDE.sub("", _OUTSIDE.sub("", found.group()))
+    url = url[:-1] if url.endswith(")") and url.count("(") < url.count(")") else url
+    if not silent:
+        state.pending = state.pending[: -len(scheme)]
+        state.push("link_open", "a", 1).attrs = {"href": url}
+        state.push("text", "", 0).content = url
+        state.push("link_close", "a", -1)
+    state.pos += len(url) - len(scheme)
+    return True

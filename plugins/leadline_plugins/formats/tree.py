@@ -1,0 +1,109 @@
+"""The tree every format is set from: the nodes of Pandoc's document model, as plain JSON.
+
+It is the one written-down document model that HTML, Word, EPUB, LaTeX and Typst all have a writer for; a node is
+`{"t": type, "c": content}`, https://hackage.haskell.org/package/pandoc-types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+Node = dict[str, Any]
+API = [1, 23, 1]
+"""The version of the model."""
+_HARMFUL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+"""Controls, which XML forbids, and overrides of the reading direction, which make a text read as it is not written."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_SPACES = re.compile(r"([ \t\r\n]+)")
+
+
+def clean(text: str) -> str:
+    """Return a text without what no reader sees and some renderers obey."""
+    return _SURROGATES.sub("\ufffd", _HARMFUL.sub("", text))
+
+
+def words(text: str) -> list[Node]:
+    """Return a text as inlines."""
+    parts = _SPACES.split(clean(text))
+    return [{"t": "Space"} if place % 2 else {"t": "Str", "c": part} for place, part in enumerate(parts) if part]
+
+
+def attributes(name: str = "", *classes: str, **values: str) -> list[Any]:
+    """Return attributes: identifier, classes, key-value pairs; `data_x` is written `data-x`."""
+    return [name, list(classes), [[key.replace("_", "-"), clean(value)] for key, value in values.items()]]
+
+
+def para(inlines: list[Node]) -> Node:
+    """Return a paragraph."""
+    return {"t": "Para", "c": inlines}
+
+
+def plain(inlines: list[Node]) -> Node:
+    """Return a block without the space of a paragraph around it."""
+    return {"t": "Plain", "c": inlines}
+
+
+def header(level: int, name: str, inlines: list[Node], *classes: str) -> Node:
+    """Return a heading; sections of the report are level 1."""
+    return {"t": "Header", "c": [level, attributes(name, *classes), inlines]}
+
+
+def strong(inlines: list[Node]) -> Node:
+    """Return inlines set bold."""
+    return {"t": "Strong", "c": inlines}
+
+
+def link(inlines: list[Node], url: str, attr: list[Any] | None = None) -> Node:
+    """Return a link."""
+    return {"t": "Link", "c": [attr or attributes(), inlines, [url, ""]]}
+
+
+def image(alt: str, url: str) -> Node:
+    """Return an image; `alt` is for those who do not see it."""
+    return {"t": "Image", "c": [attributes(alt=alt), words(alt), [url, ""]]}
+
+
+def div(blocks: list[Node], attr: list[Any]) -> Node:
+    """Return blocks under one name or class."""
+    return {"t": "Div", "c": [attr, blocks]}
+
+
+def bullets(items: list[list[Node]]) -> Node:
+    """Return a bullet list."""
+    return {"t": "BulletList", "c": items}
+
+
+def figure(name: str, body: list[Node], caption: list[Node]) -> Node:
+    """Return a figure with its caption."""
+    return {"t": "Figure", "c": [attributes(name), [None, [plain(caption)]], body]}
+
+
+def texts(node: Any) -> Iterator[str]:
+    """Yield the text of a node or a list of nodes."""
+    match node:
+        case list():
+            for item in node:
+                yield from texts(item)
+        case {"t": "Str", "c": text}:
+            yield text
+        case {"t": "Code" | "Math" | "CodeBlock", "c": [_, text]}:
+            yield text
+        case {"t": "Space" | "SoftBreak" | "LineBreak"}:
+            yield " "
+        case {"c": content}:
+            yield from texts(content)
+
+
+def text(node: Any) -> str:
+    """Return the text of a node or a list of nodes."""
+    return "".join(texts(node))
+
+
+def spaced(runs: Iterable[list[Node]]) -> list[Node]:
+    """Join runs of inlines by spaces."""
+    joined: list[Node] = []
+    for run in runs:
+        joined += [{"t": "Space"}, *run] if joined and run else run
+    return joined
