@@ -5,19 +5,20 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all lint format docs bench clean
 
 help:
 	@echo "make demo      a question answered from real documents on this machine: no key, no network"
 	@echo "make test      what CI runs: lint, types, the fast tests"
 	@echo "make test-all  the slow tests as well (fresh installs, kills)"
 	@echo "make lint      ruff and mypy;  make format  writes the format"
+	@echo "make docs      fills in what the documentation quotes from the code"
 	@echo "make bench     measures speed and quality"
 	@echo "make clean     removes .venv and all caches"
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "Leadline needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12 …" >&2; exit 1; }
+		{ echo "Leadline needs Python 3.11 or newer, which $(PYTHON) is not: make PYTHON=python3.12 …" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "$(PYTHON) comes without venv: install it (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -40,6 +41,10 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py
+	$(BIN)/ruff format --quiet docs
+
 test: lint
 	$(PYTEST) -m "not slow"
 
@@ -47,6 +52,8 @@ test-all: lint
 	$(PYTEST)
 
 bench: $(STAMP)
+	$(BIN)/python tests/benchmarks/bench_overhead.py
+	$(BIN)/python tests/benchmarks/bench_journal.py
 	$(BIN)/python tests/benchmarks/bench_local_index.py
 
 clean:

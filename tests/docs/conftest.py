@@ -33,7 +33,7 @@ class Block:
 
 
 def pages() -> list[Path]:
-    return [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+    return [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "examples" / "README.md"]
 
 
 def _blocks() -> Iterator[Block]:

@@ -18,7 +18,9 @@ class Batch:
 
     async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage:
         """Return the merged hits; raises a group of all failures when every engine failed."""
-        tasks = [asyncio.ensure_future(engine(request)) for engine in engines.values()]
+        tasks: list[asyncio.Future[SearchPage]] = [
+            asyncio.ensure_future(engine(request)) for engine in engines.values()
+        ]
         try:
             await self._gather(tasks, call.run.settings.search.straggler)
         finally:
