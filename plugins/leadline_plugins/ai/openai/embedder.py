@@ -34,7 +34,7 @@ class OpenAIEmbedder:
             body["dimensions"] = self._settings.dimensions
         data = await self._ask(body, model, call)
         if isinstance(usage := data.get("usage"), dict):
-            call.spend(read_usage(usage, self._settings.models.get(model)))
+            call.spend(read_usage(usage))
         return Embeddings(vectors=_vectors(data, len(request.texts), self._endpoint.host))
 
     def _default(self) -> str:

@@ -121,4 +121,4 @@ class OpenAI:
             raise BadReply(self._endpoint.mask(f"{self._endpoint.host}: {error}")) from error
         finally:
             if reading.usage is not None:
-                call.spend(read_usage(reading.usage, self._settings.models.get(model)))
+                call.spend(read_usage(reading.usage))

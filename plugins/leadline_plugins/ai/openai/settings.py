@@ -17,7 +17,7 @@ DEFAULT_EMBEDDING = "text-embedding-3-small"
 
 
 class ModelSettings(BaseModel):
-    """What one model can do and costs, where the defaults are wrong about it."""
+    """What one model can do, where the defaults are wrong about it; what it costs stands in `ai.prices`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,9 +25,6 @@ class ModelSettings(BaseModel):
     tools: bool = Field(True, description="whether it can call tools")
     temperature: bool = Field(True, description="whether a temperature may be sent")
     context_tokens: int | None = Field(None, ge=1, description="tokens that fit into a request and its reply")
-    input_price: float | None = Field(None, ge=0, description="US dollars for a million tokens of prompt")
-    cached_price: float | None = Field(None, ge=0, description="the same for those from the prompt cache")
-    output_price: float | None = Field(None, ge=0, description="US dollars for a million tokens of reply")
 
 
 class OpenAISettings(PluginSettings):
@@ -38,7 +35,7 @@ class OpenAISettings(PluginSettings):
     model: str = Field("", description=f"the model where no role or task names one; at OpenAI {DEFAULT_MODEL}")
     embedding_model: str = Field("", description=f"the model of embeddings; at OpenAI {DEFAULT_EMBEDDING}")
     dimensions: int | None = Field(None, ge=1, description="numbers of an embedding, where the model lets one choose")
-    models: dict[str, ModelSettings] = Field({}, description="what single models can do and cost")
+    models: dict[str, ModelSettings] = Field({}, description="what single models can do")
     api: Literal["auto", "chat", "responses"] = Field(
         "auto", description="auto: chat completions, and responses for models that are served by nothing else"
     )

@@ -19,7 +19,7 @@ from leadline_plugins.ai.openai.endpoint import Endpoint
 from leadline_plugins.ai.openai.manner import Manner, Manners
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.schemas import strict
-from leadline_plugins.ai.openai.settings import ModelSettings, OpenAISettings, ready
+from leadline_plugins.ai.openai.settings import OpenAISettings, ready
 from leadline_plugins.ai.openai.usage import read_usage
 
 Make = Callable[..., OpenAI]
@@ -342,8 +342,6 @@ def test_usage_in_the_words_of_every_vendor() -> None:
     usage = read_usage(xai | {"completion_tokens_details": {"reasoning_tokens": 196}})
     assert (usage.output_tokens, usage.reasoning_tokens, usage.cost) == (222, 196, Decimal("0.00013305"))
     assert read_usage({"prompt_tokens": 1, "cost": {"total_cost": 0.006}}).cost == Decimal("0.006")
-    prices = ModelSettings(input_price=2, cached_price=0.5, output_price=8)
-    assert read_usage({"input_tokens": 1_000_000, "output_tokens": 1}, prices).cost == Decimal("2.000008")
     assert read_usage({"prompt_tokens": None, "completion_tokens": "x"}).input_tokens == 0
 
 
