@@ -13,7 +13,7 @@ from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import Chain, Link
 from leadline_plugins.text import is_cjk
 
-ENOUGH, ENOUGH_CJK = 0.42, 0.35
+ENOUGH, ENOUGH_CJK = 0.45, 0.35
 """Share of the question, its words weighted by rarity; chosen on open questions, see docs/decisions.
 
 In CJK the words are pairs of characters, of which those across the borders of words seldom stand in an answer.
