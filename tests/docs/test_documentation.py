@@ -115,16 +115,20 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_page_is_reached_from_the_index() -> None:
-    index = ROOT / "docs" / "index.md"
-    reached, todo = set(), [index]
+    """A link to a folder reaches all that lies in it: decisions are read in their order."""
+    docs = ROOT / "docs"
+    reached: set[Path] = set()
+    todo = [docs / "index.md"]
     while todo:
         page = todo.pop()
-        if page in reached:
+        if page in reached or not page.is_relative_to(docs):
             continue
         reached.add(page)
         links = (link.partition("#")[0] for link in _LINK.findall(page.read_text(encoding="utf-8")))
-        todo += [(page.parent / link).resolve() for link in links if link.endswith(".md") and "://" not in link]
-    assert set((ROOT / "docs").rglob("*.md")) - reached == set()
+        targets = ((page.parent / link).resolve() for link in links if link and "://" not in link)
+        for target in targets:
+            todo += sorted(target.glob("*.md")) if target.is_dir() else [target] if target.suffix == ".md" else []
+    assert set(docs.rglob("*.md")) - reached == set()
 
 
 @pytest.mark.parametrize("kind", KINDS)
