@@ -99,9 +99,7 @@ class Share:
         """Take the need from this share; raises `Refused` when it is used up."""
         for name, left in self._left.items():
             if getattr(need, name) > left:
-                raise Refused(
-                    f"this item's share of {_WORDS[name]} is used up; raise it with --set budget.{name}=N"
-                )
+                raise Refused(f"this item's share of {_WORDS[name]} is used up; raise it with --set budget.{name}=N")
         self.charge(need)
 
 

@@ -82,9 +82,7 @@ class Door:
         self._offline = offline
         self._monotonic = monotonic
         self._reports = Reports(bus, budget)
-        self._attempts = Attempts(
-            run, journal, budget, bus, retry or RetryPolicy(), dict(middleware or {}), monotonic
-        )
+        self._attempts = Attempts(run, journal, budget, bus, retry or RetryPolicy(), dict(middleware or {}), monotonic)
         self._flights: Flights[_Landed] = Flights(self._reports.late)
         self._unkept: dict[str, Row] = {}
         self.winding_down: str | None = None
@@ -113,9 +111,7 @@ class Door:
         """
         caller = call_now.get()
         if caller and not caller.composite:
-            raise PluginError(
-                f"a provider makes no calls of its own: {kind.name} was asked by one that answers a call"
-            )
+            raise PluginError(f"a provider makes no calls of its own: {kind.name} was asked by one that answers a call")
         tree = plain(request)
         key = call_key(kind.name, maker.name, maker.fingerprint, tree, sample)
         job = Job(kind, maker, request, do, tree, key, sample, task, caller)
@@ -270,7 +266,5 @@ class Door:
     def _over(self) -> str | None:
         left = self._budget.time_left()
         if left is not None and left <= 0:
-            self.wind_down(
-                f"the run's time is spent; more with --set budget.seconds={self._budget.limits.seconds}"
-            )
+            self.wind_down(f"the run's time is spent; more with --set budget.seconds={self._budget.limits.seconds}")
         return self.winding_down

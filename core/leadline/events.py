@@ -156,9 +156,7 @@ class Bus:
         """Send an event to every observer and subscriber; waits for none of them."""
         self._emit(kind, data, span_id, parent_id)
 
-    def emit_soon(
-        self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None
-    ) -> None:
+    def emit_soon(self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None) -> None:
         """Send an event, from any thread."""
         if threading.get_ident() == self._thread:
             self._emit(kind, data, span_id, parent_id)
@@ -229,6 +227,4 @@ class Bus:
             text = f"observer {name}: {type(error).__name__}: {error}"
             self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
         if failures == FAILURES:
-            self._emit(
-                "notice", {"message": f"observer {name} failed {failures} times and is left out"}, "", None
-            )
+            self._emit("notice", {"message": f"observer {name} failed {failures} times and is left out"}, "", None)

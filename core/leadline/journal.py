@@ -41,9 +41,7 @@ class Journal:
         """What could not be read when it was opened, in words."""
 
     @classmethod
-    async def open(
-        cls, path: Path, *, mode: Mode = "write", now: Callable[[], datetime] = utc_now
-    ) -> Journal:
+    async def open(cls, path: Path, *, mode: Mode = "write", now: Callable[[], datetime] = utc_now) -> Journal:
         """Open the journal at this path; `write` locks its folder and begins a session, `read` changes nothing.
 
         Raises JournalBusy where another process is at it, JournalError where it cannot be opened.

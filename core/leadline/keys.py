@@ -48,9 +48,7 @@ def _record(value: BaseModel, path: str) -> JsonValue:
 @cache
 def _defaults(model: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
     fields = model.model_fields.items()
-    return tuple(
-        (name, field.get_default(call_default_factory=True)) for name, field in fields if not field.exclude
-    )
+    return tuple((name, field.get_default(call_default_factory=True)) for name, field in fields if not field.exclude)
 
 
 def _name(name: Any, path: str) -> str:
@@ -69,9 +67,7 @@ def _scalar(value: Any, path: str) -> JsonValue:
         return b64encode(value).decode("ascii")
     if isinstance(value, frozenset) and all(isinstance(item, str) for item in value):
         return sorted(value)
-    raise TypeError(
-        f"{path}: {value!r:.80} ({type(value).__name__}) cannot stand in a request; give text or a number"
-    )
+    raise TypeError(f"{path}: {value!r:.80} ({type(value).__name__}) cannot stand in a request; give text or a number")
 
 
 def canonical(value: Any) -> bytes:

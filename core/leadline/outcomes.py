@@ -53,9 +53,7 @@ class Blame:
         """
         errors = list(_leaves(error))
         for one in errors:
-            if isinstance(one, JournalError) or (
-                isinstance(one, LeadlineError) and not isinstance(one, CallFailed)
-            ):
+            if isinstance(one, JournalError) or (isinstance(one, LeadlineError) and not isinstance(one, CallFailed)):
                 raise one
         calls = [one for one in errors if isinstance(one, CallFailed)]
         if not calls or len(calls) < len(errors):

@@ -40,9 +40,7 @@ class Secrets:
     def refuse(self, tree: JsonValue, what: str) -> None:
         """Raise `Refused`, naming the path, if the decoded JSON holds a secret."""
         if self._pattern and (path := self._find(tree, "request")):
-            raise Refused(
-                f"{what}: {path} holds a configured secret; secrets stay with the provider that needs them"
-            )
+            raise Refused(f"{what}: {path} holds a configured secret; secrets stay with the provider that needs them")
 
     def scrub(self, text: str) -> str:
         """Return the text with every form of every secret masked."""

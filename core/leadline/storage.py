@@ -216,9 +216,7 @@ class Storage:
         connection.execute("pragma wal_autocheckpoint=0")  # see `_copied`
         version = connection.execute("pragma user_version").fetchone()[0]
         if version > VERSION:
-            raise JournalError(
-                f"{self.path} was written by a newer Leadline (layout {version}); update leadline"
-            )
+            raise JournalError(f"{self.path} was written by a newer Leadline (layout {version}); update leadline")
         if version == 0:
             connection.executescript(f"begin; {_LAYOUT} pragma user_version={VERSION}; commit;")
 

@@ -13,14 +13,10 @@ _NOT_WRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "
 
 def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
     """Return the error as one of ours."""
-    name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(
-        getattr(error, "errno", None) or 0, ""
-    )
+    name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     resume = f"leadline resume {path.parent.name}"
     if name in ("SQLITE_FULL", "ENOSPC", "EDQUOT"):
-        return JournalError(
-            f"the disk of {path.parent} is full; what came before is kept: make room, then: {resume}"
-        )
+        return JournalError(f"the disk of {path.parent} is full; what came before is kept: make room, then: {resume}")
     if name.startswith(_NOT_WRITABLE):
         return JournalError(
             f"cannot write to {path.parent} ({error}); make it writable, or choose another folder with "
@@ -32,9 +28,7 @@ def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
             "backup, or begin anew: leadline research QUESTION"
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return JournalBusy(
-            f"another program has the journal {path} open for writing; close it, then: {resume}"
-        )
+        return JournalBusy(f"another program has the journal {path} open for writing; close it, then: {resume}")
     return JournalError(
         f"the journal {path} cannot be read or written ({name or type(error).__name__}: {error}); then: {resume}"
     )

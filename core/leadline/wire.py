@@ -42,9 +42,7 @@ def _check(reply: Record, data: bytes) -> None:
     except ValidationError as error:
         raise TypeError(f"the reply does not survive JSON: {error}") from error
     if again != reply:
-        raise TypeError(
-            f"the reply does not survive JSON: {_difference(reply, again)} is not the same when read again"
-        )
+        raise TypeError(f"the reply does not survive JSON: {_difference(reply, again)} is not the same when read again")
 
 
 def _difference(one: Record, other: Record) -> str:

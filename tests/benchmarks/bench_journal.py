@@ -24,9 +24,7 @@ from leadline.testing.fakes import open_door
 
 PRICED = Kind("chat", Document, need=lambda _: Need(model_calls=1, tokens=100))
 FREE = Kind("fetch", Document)
-PAGE = "".join(f"{number * 7919 % 10007} a line of lead, and a lead of line; " for number in range(1200))[
-    :50_000
-]
+PAGE = "".join(f"{number * 7919 % 10007} a line of lead, and a lead of line; " for number in range(1200))[:50_000]
 
 
 SLOWEST = [0.0]
@@ -45,9 +43,7 @@ async def run(folder: Path, calls: int) -> None:
             jobs = []
             for number in range(first, first + 8):
                 request = SearchRequest(query=f"{folder.name} {number}", limit=number % 4 + 1)
-                kind, maker = (
-                    (PRICED, Maker("model", priced=True)) if number % 4 == 0 else (FREE, Maker("web"))
-                )
+                kind, maker = (PRICED, Maker("model", priced=True)) if number % 4 == 0 else (FREE, Maker("web"))
                 jobs.append(opened.door.call(kind, request, answer, maker=maker))
             await asyncio.gather(*jobs)
 

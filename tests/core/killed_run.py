@@ -99,9 +99,7 @@ async def research(opened: OpenDoor, outside: Outside) -> dict[str, Any]:
         return reply.texts
 
     born = await door.fact("born", time.time_ns)
-    found = await asyncio.gather(
-        *(strategy(query) for query in ("a", "b", "c3", "d", "never", "e3", "f", "g"))
-    )
+    found = await asyncio.gather(*(strategy(query) for query in ("a", "b", "c3", "d", "never", "e3", "f", "g")))
     written = await asyncio.gather(*(chat(text) for text in found))
     report = await chat(" ".join(text for texts in written for text in texts))
     await door.call(PUBLISH, Answers(texts=report), outside.chat, maker=Maker("press"))
@@ -146,9 +144,7 @@ def repeated(log: Path) -> list[str]:
 
 def trial(root: Path, longest: float) -> dict[str, Any]:
     folder, log = root / "run", root / "log"
-    kills = sum(
-        killed_after(random.uniform(0, longest), folder, log) for _ in range(random.choice((1, 1, 1, 3)))
-    )
+    kills = sum(killed_after(random.uniform(0, longest), folder, log) for _ in range(random.choice((1, 1, 1, 3))))
     answer = finish(folder, log)
     begun = log.read_text().count("begin")
     replay = finish(folder, log, offline=True)

@@ -251,9 +251,7 @@ async def test_what_a_failure_was_made_of_is_forgotten_with_it(tmp_path: Path) -
         assert len(keys) == 2
         await opened.journal.mark_escaped(keys)
     async with open_door(tmp_path) as opened:
-        assert await strategy(opened, "a", one) == SearchPage(
-            hits=(await ask(opened, FakeSearch(), "a")).hits
-        )
+        assert await strategy(opened, "a", one) == SearchPage(hits=(await ask(opened, FakeSearch(), "a")).hits)
     assert one.asked == ["a", "a"]
 
 
@@ -383,9 +381,7 @@ async def test_a_call_carries_what_a_provider_needs(tmp_path: Path) -> None:
         return SearchPage()
 
     async with open_door(tmp_path) as opened:
-        await opened.door.call(
-            SEARCH, SearchRequest(query="a"), do, maker=Maker("fake", timeout=9), task="search"
-        )
+        await opened.door.call(SEARCH, SearchRequest(query="a"), do, maker=Maker("fake", timeout=9), task="search")
         (row,) = opened.journal.rows()
     (task, key, trace, left), (_, again, _, _) = calls
     assert (task, key, again) == ("search", row.key, row.key)

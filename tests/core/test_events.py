@@ -49,12 +49,8 @@ async def test_an_observer_that_raises_is_told_once_and_then_left_out() -> None:
         await asyncio.sleep(0)
     await stream.close()
     assert broken.calls == FAILURES
-    assert [error["message"] for error in well.of("error")] == [
-        "observer watcher0: ValueError: broken observer"
-    ]
-    assert [notice["message"] for notice in well.of("notice")] == [
-        "observer watcher0 failed 3 times and is left out"
-    ]
+    assert [error["message"] for error in well.of("error")] == ["observer watcher0: ValueError: broken observer"]
+    assert [notice["message"] for notice in well.of("notice")] == ["observer watcher0 failed 3 times and is left out"]
     assert len(well.of("source")) == 10
 
 

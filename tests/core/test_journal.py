@@ -31,9 +31,7 @@ async def journal(folder: Path, mode: Mode = "write", status: str = "complete") 
 
 
 async def keep(opened: Journal, key: str, outcome: Any = "reply", body: bytes = b"{}", **more: Any) -> Row:
-    return await opened.keep(
-        ROW.model_copy(update={"key": key, "outcome": outcome, **more}), body, {"q": key}
-    )
+    return await opened.keep(ROW.model_copy(update={"key": key, "outcome": outcome, **more}), body, {"q": key})
 
 
 async def test_rows_and_what_was_asked_are_kept(tmp_path: Path) -> None:

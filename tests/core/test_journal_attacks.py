@@ -33,8 +33,7 @@ async def research(folder: Path, engine: FakeSearch) -> tuple[list[SearchPage], 
     """Ask all queries; returns the pages, and how many damages were noticed."""
     async with open_door(folder) as opened:
         pages = [
-            await opened.door.call(SEARCH, SearchRequest(query=query), engine.search, maker=FAKE)
-            for query in QUERIES
+            await opened.door.call(SEARCH, SearchRequest(query=query), engine.search, maker=FAKE) for query in QUERIES
         ]
         return pages, len(opened.journal.damaged)
 
@@ -91,9 +90,7 @@ async def test_a_damaged_reply_is_asked_again_with_a_notice(tmp_path: Path) -> N
         for query in QUERIES:
             await opened.door.call(SEARCH, SearchRequest(query=query), engine.search, maker=FAKE)
     assert len(engine.asked) == 1
-    assert "the journal's reply to search by fake is damaged: it is asked again" in str(
-        opened.seen.of("notice")
-    )
+    assert "the journal's reply to search by fake is damaged: it is asked again" in str(opened.seen.of("notice"))
     engine = FakeSearch()
     await research(tmp_path, engine)
     assert engine.asked == []
@@ -103,9 +100,7 @@ async def test_offline_a_damaged_row_is_an_error_that_says_so(tmp_path: Path) ->
     await research(tmp_path, FakeSearch())
     damage(tmp_path, "update entries set value = replace(value, 'fake', 'fact') where space = 'call'")
     async with open_door(tmp_path, offline=True) as opened:
-        with pytest.raises(
-            JournalError, match=r"holds no such call: search by fake \(12 of its entries are damaged\)"
-        ):
+        with pytest.raises(JournalError, match=r"holds no such call: search by fake \(12 of its entries are damaged\)"):
             await opened.door.call(SEARCH, SearchRequest(query=QUERIES[0]), FakeSearch().search, maker=FAKE)
 
 
@@ -178,9 +173,7 @@ async def test_a_full_disk_stops_the_run_before_the_next_paid_call_and_keeps_wha
 
             await ask("first")
             fill(filler)
-            with pytest.raises(
-                JournalError, match=r"the disk of .*run is full; what came before is kept: make room"
-            ):
+            with pytest.raises(JournalError, match=r"the disk of .*run is full; what came before is kept: make room"):
                 await ask_many()
             paid = len(engine.asked)
             for query in ("after", "more"):
@@ -207,9 +200,7 @@ def fill(path: Path) -> None:
 async def test_a_full_disk_is_said_at_the_start(tmp_path: Path) -> None:
     with (
         small_disk(tmp_path / "disk", "size=2m") as disk,
-        pytest.raises(
-            JournalError, match=r"is full: 2\.0 MB free, 8 MB needed to begin; make room, or choose"
-        ),
+        pytest.raises(JournalError, match=r"is full: 2\.0 MB free, 8 MB needed to begin; make room, or choose"),
     ):
         await Journal.open(disk / "journal.sqlite")
 
@@ -242,9 +233,7 @@ async def test_a_read_only_folder_can_be_read_and_says_why_it_cannot_be_written(
     with small_disk(tmp_path / "disk", "size=20m") as disk:
         true, _ = await research(disk, FakeSearch())
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        with pytest.raises(
-            JournalError, match=r"cannot write to .*disk .*make it writable, or choose another folder"
-        ):
+        with pytest.raises(JournalError, match=r"cannot write to .*disk .*make it writable, or choose another folder"):
             await Journal.open(disk / "journal.sqlite")
         engine = FakeSearch()
         async with open_door(disk, offline=True) as opened:
@@ -286,8 +275,7 @@ async def test_an_error_of_the_disk_reaches_every_caller_under_way(tmp_path: Pat
             return SearchPage()
 
         calls = [
-            opened.door.call(SEARCH, SearchRequest(query=query), break_it, maker=FAKE)
-            for query in ("a", "b", "a")
+            opened.door.call(SEARCH, SearchRequest(query=query), break_it, maker=FAKE) for query in ("a", "b", "a")
         ]
         ends = await asyncio.gather(*calls, return_exceptions=True)
     assert [str(end) for end in ends] == ["the disk is gone"] * 3

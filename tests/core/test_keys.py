@@ -25,10 +25,7 @@ class Newer(Record):
 
 def key(request: Any, **changes: Any) -> str:
     return call_key(
-        **(
-            {"kind": "search", "maker": "tavily", "fingerprint": "", "request": request, "sample": 0}
-            | changes
-        )
+        **({"kind": "search", "maker": "tavily", "fingerprint": "", "request": request, "sample": 0} | changes)
     )
 
 
@@ -80,10 +77,7 @@ def test_order_does_not_matter_where_it_has_no_meaning() -> None:
 
 
 def test_bytes_and_lone_surrogates_have_a_canonical_form() -> None:
-    assert (
-        canonical(Blob(name="a", media_type="b", data=b"\xff"))
-        == b'{"data":"/w==","media_type":"b","name":"a"}'
-    )
+    assert canonical(Blob(name="a", media_type="b", data=b"\xff")) == b'{"data":"/w==","media_type":"b","name":"a"}'
     assert canonical("\ud800") == b'"\\ud800"'
 
 

@@ -26,9 +26,7 @@ from leadline.retry import RetryPolicy, retry_after, translate
 
 def http_error(status: int, **headers: str) -> httpx.HTTPStatusError:
     request = httpx.Request("GET", "https://api.example.org/search?key=hush&q=1")
-    return httpx.HTTPStatusError(
-        "", request=request, response=httpx.Response(status, headers=headers, request=request)
-    )
+    return httpx.HTTPStatusError("", request=request, response=httpx.Response(status, headers=headers, request=request))
 
 
 def bad_json() -> Exception:
@@ -68,9 +66,7 @@ def test_errors_of_the_outside_are_translated(error: Exception, cause: type[Prov
     assert type(translate(error)) is cause
 
 
-@pytest.mark.parametrize(
-    "error", [ValueError("a"), KeyError("b"), ExceptionGroup("two", [OSError(), ValueError()])]
-)
+@pytest.mark.parametrize("error", [ValueError("a"), KeyError("b"), ExceptionGroup("two", [OSError(), ValueError()])])
 def test_any_other_error_is_the_plugins_own(error: Exception) -> None:
     assert translate(error) is None
 

@@ -16,9 +16,7 @@ async def run(folder: Path, *queries: str) -> Path:
     async with open_door(folder) as opened:
         for query in queries:
             request = SearchRequest(query=query)
-            await opened.door.call(
-                Kind("search", SearchPage), request, FakeSearch().search, maker=Maker("fake")
-            )
+            await opened.door.call(Kind("search", SearchPage), request, FakeSearch().search, maker=Maker("fake"))
     return folder / "journal.sqlite"
 
 

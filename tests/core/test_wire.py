@@ -28,9 +28,7 @@ def test_lone_surrogates_are_replaced() -> None:
 
 def test_lone_surrogates_are_replaced_in_depth() -> None:
     page = SearchPage(hits=(Hit(url="u", csl={"author": [{"family\ud800": "x\ud800"}]}),))
-    assert decode(encode(page, SearchPage), SearchPage).hits[0].csl == {
-        "author": [{"family\ufffd": "x\ufffd"}]
-    }
+    assert decode(encode(page, SearchPage), SearchPage).hits[0].csl == {"author": [{"family\ufffd": "x\ufffd"}]}
 
 
 @pytest.mark.parametrize(
