@@ -12,7 +12,8 @@ from typing import Any
 
 from leadline.cli.common import client_of, interactive, near
 from leadline.cli.out import say, table, write, write_json
-from leadline.cli.outcome import report_file, summary
+from leadline.cli.outcome import report_file
+from leadline.cli.summary import summary
 from leadline.errors import LeadlineError, UsageError
 from leadline.printable import one_line
 from leadline.runs import RunInfo, delete_run, find_run, info, list_runs

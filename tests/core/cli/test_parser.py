@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from leadline import __version__
-from leadline.cli.parser import STATUSES
+from leadline.cli.commands import STATUSES
 from leadline.state import Status
 
 Cli = Callable[..., Any]

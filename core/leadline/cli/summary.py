@@ -1,0 +1,83 @@
+"""A run in short, under labels: question, status, tasks done, checks, files, cost."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from leadline.cli.common import near
+from leadline.cli.out import columns
+from leadline.printable import one_line
+from leadline.state import Metadata
+
+WIDEST = 100
+"""Cells of a line, however wide the terminal: longer ones are hard to read."""
+
+
+def summary(known: Metadata, folder: Path, status: str = "") -> str:
+    """Return the outcome in short, under labels."""
+    rows = [
+        ("Question", one_line(known.question)),
+        ("Status", _status(known, status or known.status)),
+        ("Done", done(known)),
+        *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
+        *(("Note", one_line(notice)) for notice in known.notices),
+        *(
+            ("Error", f"{error.step}: {one_line(error.message)}")
+            for error in known.errors
+            if error.message != known.reason
+        ),
+        ("Checks", checks(known.verification)),
+        ("Files", files(known, folder)),
+        ("Cost", cost(known.usage)),
+    ]
+    return "\n".join(line for label, text in rows if text for line in _labelled(label, text))
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    wide = min(columns(), WIDEST) if sys.stdout.isatty() else WIDEST
+    lines = textwrap.wrap(text, max(30, wide - 10), break_long_words=False, break_on_hyphens=False) or [""]
+    yield f"{label:<9} {lines[0]}"
+    yield from (f"{'':<9} {line}" for line in lines[1:])
+
+
+def _status(known: Metadata, status: str) -> str:
+    reason = f": {one_line(known.reason)}" if known.reason else ""
+    return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{reason}"
+
+
+def done(known: Metadata) -> str:
+    """Return the steps that were done, and how often."""
+    steps = [step for step in known.steps if step.status == "finished"]
+    return ", ".join(step.name if step.times < 2 else f"{step.name} ×{step.times}" for step in steps)
+
+
+def checks(found: dict[str, Any]) -> str:
+    """Return what the verification says of the citations."""
+    if not found:
+        return ""
+    claims = ", ".join(f"{count} {kind}" for kind, count in sorted(found.get("claims", {}).items()) if count)
+    bare = found.get("paragraph_without_citation_count", 0)
+    unknown = len(found.get("unknown_ids", ()))
+    wrong = [f"{bare} paragraphs without a citation"] if bare else []
+    wrong += [f"{unknown} citations point nowhere"] if unknown else []
+    return "; ".join(
+        ["passed" if found.get("passed") else "not passed", *([f"claims: {claims}"] if claims else []), *wrong]
+    )
+
+
+def files(known: Metadata, folder: Path) -> str:
+    """Return the folder, and what is in it, the reports first."""
+    names = sorted(known.files, key=lambda name: (not name.startswith("report."), name))
+    return one_line(f"{near(folder)}: {', '.join(names)}")
+
+
+def cost(usage: dict[str, Any]) -> str:
+    """Return what the run cost."""
+    tokens, money = usage.get("tokens", 0), usage.get("cost")
+    if not tokens and money is None:
+        return "nothing: no model was paid"
+    return f"{tokens:,} tokens" + ("" if money is None else f", ${money:.4f}")
