@@ -252,8 +252,8 @@ def _tidied(folder: Path, new: bool) -> Iterator[None]:
         yield
     except BaseException:
         if new:
-            (folder / LOCK).unlink(missing_ok=True)
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # what could not be made cannot be taken away either
+                (folder / LOCK).unlink(missing_ok=True)
                 folder.rmdir()
         raise
 
