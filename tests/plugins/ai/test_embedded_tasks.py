@@ -35,7 +35,7 @@ from leadline_plugins.tasks import (
 from leadline_plugins.text import language, length
 
 WORLD = {
-    "Elmford Bridge": "Elmford Bridge is a stone bridge over the river Tarn. It was designed by Ada Lorn. "
+    "Elmford Bridge": "Elmford Bridge is a stone bridge over the river Tarn. The bridge was designed by Ada Lorn. "
     "Elmford Bridge was opened in 1871. Its towers are covered with copper.",
     "Ada Lorn": "Ada Lorn was an engineer who lived near the sea. Lorn was married to the painter Paul Verity. "
     "She wrote three books about arches.",
@@ -112,7 +112,7 @@ def test_the_first_sentence_answers(question: str, world: Mapping[str, str], ans
 
 
 def test_a_question_of_two_steps_finds_both() -> None:
-    said = " ".join(quotes("Who was the designer of Elmford Bridge married to?", WORLD))
+    said = " ".join(quotes("Who was the engineer that designed Elmford Bridge married to?", WORLD))
     assert "designed by Ada Lorn" in said
     assert "Paul Verity" in said
 
@@ -172,7 +172,7 @@ def test_a_comparison_is_planned_by_its_sides() -> None:
 
 
 def test_later_queries_follow_the_names_that_the_evidence_brings() -> None:
-    question = "Who was the designer of Elmford Bridge married to?"
+    question = "Who was the engineer that designed Elmford Bridge married to?"
     found = evidence(question, source("Elmford Bridge", WORLD["Elmford Bridge"]))
     request = QueryRequest(question=asking(question), plan=planned(question), round=2, limit=5, evidence=tuple(found))
     proposed = [ask.query for ask in query(request).queries]
