@@ -133,6 +133,8 @@ class SearchPage(Record):
 
     hits: tuple[Hit, ...] = ()
     cursor: str | None = None
+    failures: tuple[Failure, ...] = ()
+    """Of engines that gave nothing while others did; set by the core, and by strategies that stop waiting for one."""
 
 
 class FetchRequest(Record):
@@ -163,6 +165,12 @@ class Document(Record):
     title: Text = ""
     language: str = ""
     pages: tuple[int, ...] = ()
+    author: Text = ""
+    """Several are separated by semicolons."""
+    published: str | None = None
+    """ISO 8601 date, as the document says itself."""
+    images: tuple[str, ...] = ()
+    """Addresses of illustrations, the best first."""
 
 
 # --- evidence and the report -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from leadline.secrecy import public
 from leadline.settings_pipelines import BUILT_IN, PipelineSettings
@@ -21,7 +21,13 @@ Amount = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 _VAGUE = ("it", "this", "that", "they", "them", "something", "anything", "what", "how")
+ALGORITHMS = {"extract": "embedded", "sort": "embedded"}
+"""Tasks that an algorithm does as well as a model, at once and verbatim, unless the settings name a model for them."""
 _SHORT = ("ai", "ml", "dl", "llm", "nlp", "cv", "ag", "ar", "vr", "mr", "web", "app", "db", "os", "api")
+
+
+def _with_algorithms(tasks: dict[str, str]) -> dict[str, str]:
+    return ALGORITHMS | tasks
 
 
 class Runs(Section):
@@ -45,7 +51,9 @@ class AI(Section):
     roles: dict[Literal["thinking", "task"], str] = Field(
         {}, description='Model by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
     )
-    tasks: dict[str, str] = Field({}, description='Model by task: { write = "PROVIDER:MODEL" }.')
+    tasks: Annotated[dict[str, str], AfterValidator(_with_algorithms)] = Field(
+        ALGORITHMS, description='Model by task: { write = "PROVIDER:MODEL" }; these two by algorithm, exact and free.'
+    )
     prices: dict[str, Price] = Field(
         {}, description='USD a million tokens, by model: { "MODEL" = { input = 2.5, output = 10 } }.'
     )
@@ -70,7 +78,7 @@ class Read(Section):
     """How what was found is read."""
 
     fetchers: Names = Field(("local", "web"), description="Address to bytes: the first that accepts it.")
-    parsers: Names = Field(("text", "html", "pdf", "word"), description="Bytes to text: the first that accepts them.")
+    parsers: Names = Field(("text", "html", "feed", "pdf", "word"), description="Bytes to text: the first that accepts them.")
 
 
 class Research(Section):

@@ -1,7 +1,6 @@
-"""The plugin `html`: the main text of web pages.
+"""The plugin `html`: the main text of web pages, and what they say about themselves (`html_meta`).
 
-What a page hides from its readers is removed before anything else looks at it: hidden text is where instructions to
-machines stand.
+What a page hides from its readers is removed before its text is looked at (`html_hidden`).
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
 from leadline_plugins.parse.clean import clean, decode, document
+from leadline_plugins.parse.html_hidden import remove_hidden
+from leadline_plugins.parse.html_meta import about
 from leadline_plugins.parse.media import bare, charset
 
 _KINDS = {"text/html", "application/xhtml+xml"}
 _META_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
 _HEAD = 4096
 """Bytes in which a page must name its charset; the standard says 1024, pages say otherwise."""
-_HIDDEN = (
-    "//script | //style | //template | //noscript | //iframe | //object | //comment()"
-    " | //*[@hidden and not(@hidden='until-found')] | //*[@aria-hidden='true' and not(ancestor-or-self::math)]"
-    " | //*[contains(translate(@style, 'DISPLAYNOE ', 'displaynoe'), 'display:none')]"
-    " | //*[contains(translate(@style, 'VISBLTYHDEN ', 'visbltyhden'), 'visibility:hidden')]"
-)
+_LONG = 5_000_000
+"""Characters of a page that are read; reading on costs seconds, and no page for people is as long."""
+_MANY = 40_000
+"""Elements; what looks for main text takes seconds for more, so that all that can be seen is taken."""
 _BLOCKS = "//p | //div | //br | //li | //tr | //h1 | //h2 | //h3 | //h4 | //h5 | //h6 | //section | //article"
 
 
@@ -47,34 +46,39 @@ class HtmlParser:
 
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
-    from trafilatura import bare_extraction
-
     tree = _tree(blob)
-    language = (tree.get("lang") or "").split("-")[0].lower()
-    for element in tree.xpath(_HIDDEN):
-        _drop(element)
-    found: Any = bare_extraction(tree, with_metadata=True, include_comments=False)
-    text = clean(found.text or "") if found else ""
-    title = (found.title if found else "") or tree.findtext(".//title") or ""
-    return document(blob, text or _seen(tree), title, language)
+    said = about(tree, blob.name)
+    remove_hidden(tree)
+    text = (_main_text(tree) if tree.xpath("count(//*)") <= _MANY else "") or _seen(tree)
+    made = document(blob, text, said.title, said.language)
+    return made.model_copy(update={"published": said.published, "author": said.author, "images": said.images})
 
 
 def _tree(blob: Blob) -> Any:
     from lxml import etree, html  # type: ignore[import-untyped]
 
-    sniffed = _META_CHARSET.search(blob.data[:_HEAD])
-    named = charset(blob.media_type) or (sniffed[1].decode("ascii") if sniffed else "")
-    text = clean(decode(blob.data, named))
+    text = clean(decode(blob.data, charset(blob.media_type) or _meta_charset(blob.data)))[:_LONG]
     try:
         return html.document_fromstring(text.encode(), html.HTMLParser(encoding="utf-8"))
     except etree.LxmlError as error:
         raise Unsupported(f"{blob.name}: holds no readable HTML") from error
 
 
-def _drop(element: Any) -> None:
-    """Remove an element and keep the text that follows it."""
-    if element.getparent() is not None:
-        element.drop_tree()
+def _meta_charset(data: bytes) -> str:
+    named = _META_CHARSET.search(data[:_HEAD])
+    return named[1].decode("ascii") if named else ""
+
+
+def _main_text(tree: Any) -> str:
+    """Return the main text with tables as Markdown; empty where none is found."""
+    from trafilatura import bare_extraction
+
+    for caption in tree.xpath("//table/caption"):  # or it becomes a row of cells
+        caption.tag = "p"
+        caption.tail = None
+        caption.getparent().addprevious(caption)
+    found: Any = bare_extraction(tree, include_comments=False)
+    return clean(found.text or "") if found else ""
 
 
 def _seen(tree: Any) -> str:

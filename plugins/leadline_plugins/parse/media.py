@@ -13,11 +13,13 @@ DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _DOCUMENTS = {
     "": "text/plain",  # README, LICENSE, METADATA
     ".adoc": "text/asciidoc",
+    ".atom": "application/atom+xml",
     ".docx": DOCX,
     ".log": "text/plain",
     ".markdown": "text/markdown",
     ".md": "text/markdown",
     ".org": "text/org",
+    ".rss": "application/rss+xml",
     ".rst": "text/x-rst",
     ".text": "text/plain",
     ".txt": "text/plain",

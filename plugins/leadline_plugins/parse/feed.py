@@ -1,0 +1,130 @@
+"""The plugin `feed`: RSS and Atom, entry by entry, each with its date, address and text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.errors import BadReply
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Document
+from leadline_plugins.parse.charset import decode
+from leadline_plugins.parse.clean import clean, document
+from leadline_plugins.parse.html_hidden import remove_hidden
+from leadline_plugins.parse.media import bare, charset
+
+_KINDS = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
+_DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
+_XML_CHARSET = re.compile(rb"\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]+)")
+_ENTRIES = {"item", "entry"}
+_TEXTS = ("content", "encoded", "description", "summary")
+_DATES = ("published", "pubDate", "date", "updated")
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class FeedParser:
+    """Reads feeds with lxml, forgiving what is forgivable."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def accepts(self, media_type: str, /) -> bool:
+        """Accept RSS and Atom."""
+        return bare(media_type) in _KINDS
+
+    async def parse(self, blob: Blob, call: Call, /) -> Document:
+        """Return the entries as text; raises `BadReply` for what is no feed, `Unsupported` for an empty one."""
+        return await self._context.in_thread(parse, blob)
+
+
+def parse(blob: Blob) -> Document:
+    """Parse, blocking."""
+    root = _root(blob)
+    entries = [element for element in root.iter() if _name(element) in _ENTRIES]
+    title = next((_flat(_plain(element)) for element in root.iter() if _name(element) == "title"), "")
+    dates = [day for entry in entries if (day := _day(entry))]
+    made = document(blob, clean("\n\n".join(filter(None, map(_entry, entries)))), title)
+    return made.model_copy(update={"published": max(dates, default=None)})
+
+
+def _root(blob: Blob) -> Any:
+    from lxml import etree  # type: ignore[import-untyped]
+
+    declared = _XML_CHARSET.match(blob.data[:300])
+    text = decode(blob.data, charset(blob.media_type) or (declared[1].decode("ascii") if declared else ""))
+    # No entities of the document's own, no network: a feed of a kilobyte could grow to gigabytes, or read files.
+    parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(_DECLARATION.sub("", clean(text)).encode(), parser)
+    except etree.LxmlError as error:
+        raise BadReply(f"{blob.name}: is no feed ({error})") from error
+    if root is None or not any(_name(element) in {*_ENTRIES, "channel", "feed"} for element in root.iter()):
+        raise BadReply(f"{blob.name}: is no feed")
+    return root
+
+
+def _entry(entry: Any) -> str:
+    """Return title, date and address, and the longest text of an entry."""
+    title = next((_flat(_plain(child)) for child in entry if _name(child) == "title"), "")
+    about = " · ".join(filter(None, (_day(entry), _address(entry))))
+    texts = [_plain(child) for child in entry if _name(child) in _TEXTS]
+    return "\n".join(filter(None, (title, about, max(texts, key=len, default=""))))
+
+
+def _address(entry: Any) -> str:
+    for child in entry:
+        if _name(child) == "link" and child.get("rel", "alternate") == "alternate":
+            return _flat(child.get("href") or child.text or "")
+    return ""
+
+
+def _day(entry: Any) -> str:
+    """Return the date of an entry as ISO 8601; empty without one."""
+    for name in _DATES:
+        for child in entry:
+            if _name(child) == name and (day := _date("".join(child.itertext()).strip())):
+                return day
+    return ""
+
+
+def _date(text: str) -> str:
+    if iso := _ISO.match(text):
+        return iso[0]
+    try:
+        return parsedate_to_datetime(text).date().isoformat()
+    except ValueError:
+        return ""
+
+
+def _plain(element: Any) -> str:
+    """Return text; what is HTML within (escaped, or as elements) without its markup and what it hides."""
+    from lxml import etree, html
+
+    inner = "".join(element.itertext())
+    if len(element):
+        inner = (element.text or "") + "".join(etree.tostring(child, encoding="unicode") for child in element)
+    if "<" not in inner:
+        return clean(inner).strip()
+    tree = html.document_fromstring(f"<html><body><div>{inner}</div></body></html>")
+    remove_hidden(tree)
+    for block in tree.xpath("//p | //br | //li | //div | //h1 | //h2 | //h3 | //h4 | //tr"):
+        block.tail = "\n" + (block.tail or "")
+    lines = (_flat(line) for line in tree.text_content().split("\n"))
+    return clean("\n".join(filter(None, lines)))
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _name(element: Any) -> str:
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+@hookimpl
+def leadline_parsers() -> Iterable[Offer[Any, FeedParser]]:
+    """Offer the parser."""
+    yield Offer(lambda _, context: FeedParser(context), PluginSettings, "RSS and Atom feeds")

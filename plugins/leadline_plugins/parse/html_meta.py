@@ -1,0 +1,184 @@
+"""What a page says about itself: title, author, date, language, images.
+
+From JSON-LD, meta elements and a few elements of fixed meaning, in this order. Nothing is guessed from the running
+text: a date found somewhere on a page is more often another one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from urllib.parse import urljoin
+
+_JSON = 500_000
+"""Characters of one block of JSON-LD."""
+_DEEP = 6
+_IMAGES = 10
+_SMALL = 200
+"""Pixels; an image declared narrower or lower is no illustration."""
+_DATE = re.compile(r"(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})")
+_WORKS = re.compile(r"Article|Posting|Report|Page|Book|Dataset|Creative|Recipe|Event|Review|Question", re.IGNORECASE)
+_SITE = re.compile(r"\s+[|\-–—·•»]\s+[^|\-–—·•»]{1,40}$")
+_TITLES = ("og:title", "twitter:title", "citation_title", "dc.title", "dcterms.title")
+_AUTHORS = ("author", "citation_author", "article:author", "dc.creator", "dcterms.creator", "parsely-author", "byl")
+_DATES = (
+    "article:published_time",
+    "citation_publication_date",
+    "citation_date",
+    "datepublished",
+    "dc.date.issued",
+    "dcterms.issued",
+    "dc.date",
+    "dcterms.date",
+    "dcterms.created",
+    "parsely-pub-date",
+    "pubdate",
+    "publishdate",
+    "og:published_time",
+    "sailthru.date",
+    "date",
+)
+
+
+@dataclass(frozen=True)
+class About:
+    """What was said; `published` is ISO 8601, `images` are absolute addresses, the page's own choice first."""
+
+    title: str = ""
+    author: str = ""
+    published: str | None = None
+    language: str = ""
+    images: tuple[str, ...] = ()
+
+
+def about(tree: Any, url: str) -> About:
+    """Read it off a tree that still has its scripts."""
+    metas, linked = _metas(tree), list(_works(tree))
+    return About(
+        title=_title(tree, metas, linked),
+        author=_first(*(_names(work.get("author")) for work in linked), *_of(metas, _AUTHORS, _people)),
+        published=_day(*(str(work.get("datePublished", "")) for work in linked), *_of(metas, _DATES), *_times(tree)),
+        language=_language(tree, metas),
+        images=tuple(dict.fromkeys(_images(tree, metas, url)))[:_IMAGES],
+    )
+
+
+def _metas(tree: Any) -> dict[str, list[str]]:
+    """Return the contents of the meta elements by name, in lower case."""
+    found: dict[str, list[str]] = {}
+    for meta in tree.iter("meta"):
+        name = meta.get("property") or meta.get("name") or meta.get("itemprop") or meta.get("http-equiv") or ""
+        if content := " ".join((meta.get("content") or "").split()):
+            found.setdefault(name.strip().lower(), []).append(content)
+    return found
+
+
+def _of(metas: dict[str, list[str]], names: tuple[str, ...], keep: Any = None) -> Iterator[str]:
+    for name in names:
+        values = [value for value in metas.get(name, ()) if keep is None or keep(value)]
+        if values:
+            yield "; ".join(dict.fromkeys(values)) if keep else values[0]
+
+
+def _people(text: str) -> bool:
+    return "://" not in text and not text.startswith("@") and len(text) <= 200
+
+
+def _works(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield the works that blocks of JSON-LD describe."""
+    for script in tree.xpath("//script[contains(@type, 'ld+json')]"):
+        text = (script.text or "").strip()
+        if len(text) > _JSON:
+            continue
+        try:
+            yield from _walk(json.loads(text, strict=False))
+        except (ValueError, RecursionError):
+            continue  # broken JSON-LD is common, and says nothing
+
+
+def _walk(data: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    if isinstance(data, list):
+        for item in data if depth < _DEEP else ():
+            yield from _walk(item, depth + 1)
+    elif isinstance(data, dict):
+        if _WORKS.search(str(data.get("@type", ""))):
+            yield data
+        for key in ("@graph", "mainEntity", "mainEntityOfPage"):
+            yield from _walk(data.get(key), depth + 1)
+
+
+def _names(value: Any) -> str:
+    """Return the names in an author of JSON-LD: a text, a thing with a name, or a list of them."""
+    if isinstance(value, list):
+        return "; ".join(dict.fromkeys(filter(None, map(_names, value[:20]))))
+    if isinstance(value, dict):
+        value = value.get("name", "")
+    text = " ".join(value.split()) if isinstance(value, str) else ""
+    return text if _people(text) else ""
+
+
+def _title(tree: Any, metas: dict[str, list[str]], linked: list[dict[str, Any]]) -> str:
+    """Return the title as the work names itself, else the page's without the name of the site."""
+    headlines = (work.get("headline") for work in linked)
+    named = _first(*(text for text in headlines if isinstance(text, str)), *_of(metas, _TITLES))
+    headings = [" ".join(element.text_content().split()) for element in tree.iter("h1")]
+    page = " ".join((tree.findtext(".//title") or "").split())
+    single = headings[0] if len(headings) == 1 else ""
+    return named or (single if single and single in page else _SITE.sub("", page) or single)
+
+
+def _times(tree: Any) -> Iterator[str]:
+    """Yield dates of elements that say that they are the date of publication."""
+    marked = "//*[@itemprop='datePublished' or @pubdate]"
+    for element in tree.xpath(f"{marked} | //article//time[@datetime][1]"):
+        yield element.get("datetime") or element.get("content") or element.text_content()
+
+
+def _day(*texts: str) -> str | None:
+    """Return the first text that begins with a date, as ISO 8601 without the time."""
+    for text in texts:
+        if found := _DATE.search(text[:40]):
+            try:
+                return date(*map(int, found.groups())).isoformat()
+            except ValueError:
+                continue  # 2025-99-99
+    return None
+
+
+def _language(tree: Any, metas: dict[str, list[str]]) -> str:
+    named = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
+    return str(named or _first(*_of(metas, ("content-language", "og:locale")))).replace("_", "-").split("-")[0].lower()
+
+
+def _images(tree: Any, metas: dict[str, list[str]], url: str) -> Iterator[str]:
+    """Yield illustrations: the one the page names for itself, then those of its main part."""
+    base = urljoin(url, next((element.get("href", "") for element in tree.iter("base")), ""))
+    for address in [*metas.get("og:image", []), *metas.get("twitter:image", [])]:
+        yield from _absolute(base, address)
+    for image in tree.xpath("//article//img | //main//img | //figure//img"):
+        if all(_large(image.get(side)) for side in ("width", "height")):
+            yield from _absolute(base, image.get("src") or image.get("data-src") or "")
+
+
+def _large(size: str | None) -> bool:
+    digits = re.match(r"\d{1,6}", size or "")
+    return digits is None or int(digits[0]) >= _SMALL
+
+
+def _absolute(base: str, address: str) -> Iterator[str]:
+    if not address.strip():
+        return
+    try:
+        full = urljoin(base, address.strip())
+    except ValueError:
+        return
+    if full.startswith(("http://", "https://")) and len(full) <= 2000:
+        yield full
+
+
+def _first(*texts: str) -> str:
+    return next((text for text in texts if text), "")
