@@ -63,7 +63,7 @@ def _wanted(cells: Sequence[str]) -> float:
     lengths = sorted(map(_ems, cells)) or [0.0]
     word = max((_ems(word) for cell in cells for word in cell.split()), default=0.0)
     typical = lengths[len(lengths) * 9 // 10]
-    return float(min(max(_NARROWEST, min(word, 12), typical**0.5 * 4 if typical > 16 else typical), _WIDEST))
+    return float(min(max(_NARROWEST, min(word, 16), typical**0.5 * 4 if typical > 16 else typical), _WIDEST))
 
 
 def _ems(text: str) -> float:

@@ -1,0 +1,58 @@
+"""Format `epub`: the report as an e-book, each citation linked to its source and the passages cited from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Files, Report
+from leadline_plugins.formats.bibliography import entries
+from leadline_plugins.formats.document import Medium, data_url, document
+from leadline_plugins.formats.labels import label
+from leadline_plugins.formats.pandoc import meta, write
+
+MEDIUM = Medium(quotes=True)
+
+
+class Epub:
+    """Renders EPUB with Pandoc."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def format(self, report: Report, call: Call, /) -> Files:
+        """Return `report.epub`."""
+        wanted = call.run.settings.report
+        styled = await entries(report, wanted.citation_style, call)
+        tree = await self._context.in_thread(document, report, MEDIUM, references=wanted.references, entries=styled)
+        metadata = {
+            "title": meta(tree.title),
+            "lang": meta(tree.language or "en"),
+            "date": meta(f"{call.run.now():%Y-%m-%d}"),
+            "toc-title": meta(label("contents", tree.language)),
+        }
+        data = await write(tree.blocks, metadata, "epub3", call, "--mathml", "--toc", f"--css={_css()}")
+        return Files(files=(Blob(name="report.epub", media_type="application/epub+zip", data=data),))
+
+
+def _css() -> str:
+    """Return the style as data: Pandoc is shut off from files."""
+    data = files("leadline_plugins.formats.epub").joinpath("book.css").read_bytes()
+    return data_url(Blob(name="book.css", media_type="text/css", data=data))
+
+
+@hookimpl
+def leadline_report_formatters() -> Iterator[Offer[Any, Epub]]:
+    """Offer the format."""
+    yield Offer(
+        lambda settings, context: Epub(context),
+        PluginSettings,
+        "An e-book",
+        requires=("pypandoc=leadline[epub]",),
+        keep=False,
+        at_once=2,
+        timeout=120,
+    )
