@@ -9,6 +9,7 @@ from leadline.contracts import Call, Context, Search
 from leadline.errors import CallFailed, CallRefused
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import SearchPage, SearchRequest
+from leadline_plugins.strategies.fusing import fuse
 
 
 class Fallback:
@@ -27,7 +28,7 @@ class Fallback:
                 failures.append(failed)
                 continue
             if page.hits:
-                return page
+                return fuse([page], request.limit)
         if len(failures) == len(engines):
             raise ExceptionGroup("every engine failed", failures)
         return page

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from leadline.errors import CallFailed
+from leadline.errors import CallFailed, JournalError
 from leadline.records import Failure, Hit, SearchPage, SearchRequest
 from leadline.settings_model import Settings
 from leadline.testing.context import FakeCall
-from leadline_plugins.strategies.batch import Batch
+from leadline_plugins.strategies.batch import Batch, BatchSettings
 from leadline_plugins.strategies.fallback import Fallback
 from leadline_plugins.strategies.fusing import fuse
+from leadline_plugins.strategies.hybrid import Hybrid, HybridSettings
+from leadline_plugins.strategies.race import Race, RaceSettings
 
 REQUEST = SearchRequest(query="depth", limit=3)
 Engine = Callable[[SearchRequest], Awaitable[SearchPage]]
@@ -55,6 +57,18 @@ def call(straggler: float = 2) -> FakeCall:
     return fake
 
 
+def batch(**settings: Any) -> Batch:
+    return Batch(BatchSettings(**settings))
+
+
+def race(**settings: Any) -> Race:
+    return Race(RaceSettings(**settings))
+
+
+def hybrid(**settings: Any) -> Hybrid:
+    return Hybrid(HybridSettings(**settings))
+
+
 def test_fusion_prefers_what_several_engines_found() -> None:
     assert names(fuse([page("a", "b", "c"), page("c", "d")], 3)) == ["c", "a", "b"]
 
@@ -63,24 +77,62 @@ def test_fusion_keeps_one_hit_an_address_and_no_more_than_the_limit() -> None:
     assert names(fuse([page("a", "b"), page("a", "b")], 1)) == ["a"]
 
 
+def test_fusion_knows_a_page_by_all_its_addresses_and_keeps_what_each_engine_knows() -> None:
+    one = Hit(url="https://example.org/a?utm_source=x", title="A", engine="one", citable=False)
+    two = Hit(url="http://m.example.org/a/", text="Whole", engine="two", labels=frozenset({"house"}))
+    three = Hit(url="https://example.org/a", published="2020", engine="three", tier=2)
+    merged = fuse([SearchPage(hits=(one,)), SearchPage(hits=(two, three))], 5).hits
+    assert [(hit.url, hit.engine, hit.text, hit.published) for hit in merged] == [(two.url, "two", "Whole", "2020")]
+    assert merged[0].labels == {"house"}
+
+
+def test_of_equally_ranked_hits_the_better_source_comes_first() -> None:
+    blog, registry = Hit(url="https://blog.example/"), Hit(url="https://registry.example/", tier=1)
+    assert fuse([SearchPage(hits=(blog,)), SearchPage(hits=(registry,))], 2).hits == (registry, blog)
+    assert fuse([SearchPage(hits=(blog, registry))], 2).hits == (blog, registry)
+
+
 async def test_batch_merges_all_engines() -> None:
-    found = await Batch().search(REQUEST, {"one": finds("a", "b"), "two": finds("b", "c")}, call())
+    found = await batch().search(REQUEST, {"one": finds("a", "b"), "two": finds("b", "c")}, call())
     assert names(found) == ["b", "a", "c"]
 
 
 async def test_batch_waits_for_stragglers_only_so_long_and_ends_them() -> None:
     ended: list[str] = []
     engines = {"one": finds("a"), "slow": finds("b", after=60, ended=ended)}
-    found = await Batch().search(REQUEST, engines, call(straggler=0.01))
+    found = await batch().search(REQUEST, engines, call(straggler=0.01))
     assert (names(found), ended) == (["a"], ["cancelled"])
 
 
+async def test_batch_says_which_engine_it_did_not_wait_for() -> None:
+    found = await batch().search(REQUEST, {"slow": finds("b", after=60), "one": finds("a")}, call(straggler=0.01))
+    assert [failure.text for failure in found.failures] == ["search by slow: no answer 0.01 s after the first"]
+
+
+async def test_batch_stops_waiting_for_an_engine_that_was_late_time_and_again_and_gives_it_another_chance() -> None:
+    now = 0.0
+    strategy = Batch(BatchSettings(patience=2, again=60), clock=lambda: now)
+
+    async def waited() -> bool:
+        engines = {"one": finds("a"), "slow": finds("b", after=60)}
+        assert names(await strategy.search(REQUEST, engines, call(straggler=0.005))) == ["a"]
+        return strategy._punctual.trusted("slow")
+
+    assert [await waited(), await waited(), await waited()] == [True, False, False]
+    unwaited = await strategy.search(REQUEST, {"one": finds("a"), "slow": finds("b", after=0.02)}, call())
+    assert names(unwaited) == ["a"]
+    now = 60.0
+    again = await strategy.search(REQUEST, {"one": finds("a"), "slow": finds("b", after=0.02)}, call())
+    assert names(again) == ["a", "b"]
+    assert strategy._punctual.trusted("slow")
+
+
 async def test_batch_does_not_hurry_an_engine_while_the_others_found_nothing() -> None:
-    found = await Batch().search(REQUEST, {"empty": finds(), "slow": finds("b", after=0.05)}, call(straggler=0.01))
+    found = await batch().search(REQUEST, {"empty": finds(), "slow": finds("b", after=0.05)}, call(straggler=0.01))
     assert names(found) == ["b"]
 
 
-@pytest.mark.parametrize("strategy", [Batch(), Fallback()])
+@pytest.mark.parametrize("strategy", [batch(), Fallback(), race(), hybrid()])
 async def test_when_all_fail_each_is_told(strategy: Any) -> None:
     with pytest.raises(ExceptionGroup) as caught:
         await strategy.search(REQUEST, {"one": fails("HTTP 500"), "two": fails("HTTP 502")}, call())
@@ -89,19 +141,90 @@ async def test_when_all_fail_each_is_told(strategy: Any) -> None:
 
 async def test_fallback_asks_the_next_only_when_the_first_brings_nothing() -> None:
     asked: list[str] = []
+    engines = {"down": fails("x"), "empty": finds(), "good": finds("a"), "spare": finds("b")}
+    assert names(await Fallback().search(REQUEST, noting(asked, engines), call())) == ["a"]
+    assert asked == ["down", "empty", "good"]
 
-    def noting(name: str, engine: Engine) -> Engine:
+
+async def test_fallback_over_empty_engines_finds_nothing_and_says_no_failure() -> None:
+    assert (await Fallback().search(REQUEST, {"down": fails("x"), "empty": finds()}, call())).hits == ()
+
+
+def noting(asked: list[str], engines: dict[str, Engine]) -> dict[str, Engine]:
+    def noted(name: str, engine: Engine) -> Engine:
         async def search(request: SearchRequest) -> SearchPage:
             asked.append(name)
             return await engine(request)
 
         return search
 
-    engines = {"down": fails("x"), "empty": finds(), "good": finds("a"), "spare": finds("b")}
-    wrapped = {name: noting(name, engine) for name, engine in engines.items()}
-    assert names(await Fallback().search(REQUEST, wrapped, call())) == ["a"]
-    assert asked == ["down", "empty", "good"]
+    return {name: noted(name, engine) for name, engine in engines.items()}
 
 
-async def test_fallback_over_empty_engines_finds_nothing_and_says_no_failure() -> None:
-    assert (await Fallback().search(REQUEST, {"down": fails("x"), "empty": finds()}, call())).hits == ()
+async def test_race_takes_the_first_good_answer_and_ends_the_others() -> None:
+    ended: list[str] = []
+    engines = {"slow": finds("s", after=60, ended=ended), "empty": finds(), "down": fails("x"), "good": finds("a", "b")}
+    assert names(await race().search(REQUEST, engines, call())) == ["a", "b"]
+    assert ended == ["cancelled"]
+
+
+async def test_race_waits_for_an_engine_that_brings_enough_and_takes_all_there_is_where_none_does() -> None:
+    engines = {"little": finds("a"), "much": finds("b", "c", after=0.02)}
+    assert names(await race(enough=2).search(REQUEST, engines, call())) == ["b", "c"]
+    assert names(await race(enough=3).search(REQUEST, engines, call())) == ["a", "b", "c"]
+    assert (await race().search(REQUEST, {"empty": finds(), "down": fails("x")}, call())).hits == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "asked", "found"),
+    [
+        (finds("a", "b", "c"), ["first"], ["a", "b", "c"]),
+        (finds("a", "b"), ["first", "second"], ["a", "x", "b"]),
+        (finds(), ["first", "second"], ["x", "y", "z"]),
+        (fails("HTTP 500"), ["first", "second"], ["x", "y", "z"]),
+        (finds("a", after=60), ["first", "second"], ["x", "y", "z"]),
+    ],
+    ids=["enough", "too little", "empty", "failing", "hanging"],
+)
+async def test_hybrid_asks_the_next_only_where_the_first_lacks(
+    first: Engine, asked: list[str], found: list[str]
+) -> None:
+    said: list[str] = []
+    engines = noting(said, {"first": first, "second": finds("x", "y", "z"), "third": finds("t")})
+    assert names(await hybrid(slow=0.05, enough=3).search(REQUEST, engines, call())) == found
+    assert said == asked
+
+
+async def test_hybrid_takes_what_a_slow_engine_brings_before_the_next_one_does() -> None:
+    engines = {"slow": finds("a", "b", "c", after=0.06), "slower": finds("x", after=60)}
+    assert names(await hybrid(slow=0.01).search(REQUEST, engines, call())) == ["a", "b", "c"]
+
+
+async def test_hybrid_with_little_in_hand_and_nobody_left_waits_only_as_for_stragglers() -> None:
+    ended: list[str] = []
+    engines = {"hangs": finds("a", after=60, ended=ended), "little": finds("b")}
+    assert names(await hybrid(slow=0.01).search(REQUEST, engines, call(straggler=0.01))) == ["b"]
+    assert ended == ["cancelled"]
+
+
+@pytest.mark.parametrize("strategy", [batch(), race(), hybrid()])
+async def test_a_fault_that_is_no_failure_of_an_engine_is_raised_at_once(strategy: Any) -> None:
+    async def broken(request: SearchRequest) -> SearchPage:
+        raise JournalError("the disk is full")
+
+    engines = {"broken": broken, "slow": finds("a", after=60)}
+    with pytest.raises(JournalError, match="the disk is full"):
+        await asyncio.wait_for(strategy.search(REQUEST, engines, call()), 5)
+
+
+@pytest.mark.parametrize("strategy", [batch(), race(), hybrid()])
+async def test_a_cancelled_search_leaves_no_engine_running(strategy: Any) -> None:
+    ended: list[str] = []
+    engines = {"one": finds("a", after=60, ended=ended), "two": finds("b", after=60, ended=ended)}
+    search = asyncio.create_task(strategy.search(REQUEST, engines, call()))
+    await asyncio.sleep(0.01)
+    search.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await search
+    assert set(ended) == {"cancelled"}
+    assert asyncio.all_tasks() == {asyncio.current_task()}
