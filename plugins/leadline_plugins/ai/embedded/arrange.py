@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from leadline.findings import Plan, PlannedSection
+from leadline.findings import Plan, PlannedSection, SearchTask
 from leadline.records import Evidence, Source
 from leadline_plugins.ai.embedded.asked import Asked
 from leadline_plugins.ai.embedded.chains import title_of
@@ -20,14 +20,20 @@ _ANSWER = 3
 """Sentences that stand first, in the order of their rating."""
 _SECTION = 3
 """Sentences that make a section of their own."""
+_SEARCHED = 0.5
+"""Worth of having been searched for a section, beside the share of its words."""
 
 
 def arrange(
-    plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked
+    plan: Plan,
+    chosen: Sequence[Rated],
+    sources: Sequence[Source],
+    question: Asked,
+    tasks: Sequence[SearchTask] = (),
 ) -> tuple[SortedSection, ...]:
     """Return the sections that have evidence, in the order of the report."""
     several = len(plan.sections) > 1
-    parts = _planned(plan.sections, chosen) if several else _by_document(plan, chosen, sources, question)
+    parts = _planned(plan.sections, chosen, tasks) if several else _by_document(plan, chosen, sources, question)
     return tuple(
         SortedSection(
             section=section,
@@ -42,13 +48,18 @@ def arrange(
 Part = tuple[PlannedSection, list[Evidence]]
 
 
-def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated]) -> list[Part]:
-    """Give each sentence to the section it shares most with; the first of equals."""
+def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated], tasks: Sequence[SearchTask]) -> list[Part]:
+    """Give each sentence to the section it shares most with, or was searched for; the first of equals."""
     own = [set(content_words(section.title)) for section in sections]
+    served = {task.id: task.section for task in tasks}
     groups: list[list[Rated]] = [[] for _ in sections]
     for item in chosen:
         words = set(content_words(item.evidence.quote))
-        shares = [len(words & terms) / max(1, len(terms)) for terms in own]
+        wanted = served.get(item.evidence.task_id, "")
+        shares = [
+            len(words & terms) / max(1, len(terms)) + (_SEARCHED if section.id == wanted else 0.0)
+            for section, terms in zip(sections, own, strict=True)
+        ]
         groups[shares.index(max(shares))].append(item)
     return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
 

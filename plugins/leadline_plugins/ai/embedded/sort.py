@@ -26,5 +26,5 @@ def sort(request: SortRequest) -> Sorted:
         Rated(piece.evidence, rating * (1.0 if shows(question.kind, piece.evidence.quote) else _OTHER_KIND))
         for piece, rating in zip(pieces, ratings(len(pieces), ranked), strict=True)
     ]
-    chosen = choose(rated, room(question, request.length), question.language)
-    return Sorted(sections=arrange(request.plan, chosen, request.sources, question))
+    chosen = choose(rated, request.material or room(question, request.length), question.language)
+    return Sorted(sections=arrange(request.plan, chosen, request.sources, question, request.tasks))

@@ -54,8 +54,8 @@ class ChatReading:
             if self.usage is None and "id" not in data:
                 raise BadReply(f"the answer is no chat completion: it has {', '.join(map(str, data)) or 'nothing'}")
             return
-        for choice in choices:
-            if isinstance(choice, dict) and choice.get("index", 0) == 0:
+        for choice in choices[:1]:  # one is asked for, whatever its index says
+            if isinstance(choice, dict):
                 self._choice(choice)
 
     def _choice(self, choice: Mapping[str, Any]) -> None:

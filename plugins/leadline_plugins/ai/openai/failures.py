@@ -73,9 +73,14 @@ def _message(error: Mapping[str, Any]) -> str:
 
 
 def _inner_headers(error: Mapping[str, Any]) -> dict[str, str]:
-    about = error.get("metadata")
+    """Return what stands inside in place of headers: OpenRouter's metadata, Gemini's details."""
+    about, details = error.get("metadata"), error.get("details")
     headers = about.get("headers") if isinstance(about, dict) else None
-    return {str(name).lower(): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
+    inner = {str(name).lower(): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and "retryDelay" in detail:
+            inner["retry-after"] = str(detail["retryDelay"])
+    return inner
 
 
 def _plain(text: str) -> str:

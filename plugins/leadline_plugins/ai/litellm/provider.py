@@ -1,0 +1,108 @@
+"""The AI provider: one request to one vendor, in OpenAI's words, which litellm translates both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.errors import BadReply, ProviderError, Unsupported
+from leadline.records import ChatReply, ChatRequest, ModelTraits, Usage
+from leadline_plugins.ai.litellm.errors import is_of_litellm, refusal_of, translated
+from leadline_plugins.ai.litellm.library import Library, account
+from leadline_plugins.ai.litellm.settings import LitellmSettings
+from leadline_plugins.ai.openai import chat
+from leadline_plugins.ai.openai.chat_reading import ChatReading
+from leadline_plugins.ai.openai.lessons import learn
+from leadline_plugins.ai.openai.manner import Manner, Manners
+from leadline_plugins.ai.openai.settings import ModelSettings
+from leadline_plugins.ai.openai.usage import read_usage
+
+_LESSONS = 6
+
+
+class Litellm:
+    """Chats with the models of any vendor that litellm knows."""
+
+    def __init__(self, settings: LitellmSettings, context: Context) -> None:
+        self._settings = settings
+        self._library = Library(context)
+        self._manners = Manners(context.cache_dir / "manners.json")
+
+    def traits(self, model: str, /) -> ModelTraits:
+        """Return what a model can do: all of it, but for what the settings deny."""
+        known = self._settings.models.get(model or self._settings.model, ModelSettings())
+        return ModelTraits(**known.model_dump())
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        """Return the reply; what the vendor or litellm does not know of a request is said otherwise at once."""
+        model = request.model or self._settings.model
+        if not model:
+            raise Unsupported("litellm: no model is named; set model in its section, as VENDOR/MODEL")
+        library = await self._library.get()
+        manner = self._manners.get(model, _usual(library, model, stream=self._settings.stream))
+        for _ in range(_LESSONS):
+            body = chat.body(request, model, manner)
+            try:
+                return await self._ask(library, body, call)
+            except Exception as error:
+                better = learn(manner, refusal_of(error), body) if is_of_litellm(error) else None
+                if better is None:
+                    raise self._ours(error, model) from error
+                self._manners.put(model, better)
+                manner = better
+        raise Unsupported(f"litellm: every form of the request to {model!r} is refused")
+
+    def _ours(self, error: Exception, model: str) -> Exception:
+        if isinstance(error, ProviderError) or not is_of_litellm(error):
+            return error
+        return translated(error, model, [self._settings.api_key.get_secret_value()])
+
+    async def _ask(self, library: Any, body: dict[str, Any], call: Call) -> ChatReply:
+        reading, model = ChatReading(call), body["model"]
+        try:
+            answer = await library.acompletion(
+                **body, **account(self._settings), **self._settings.extra, drop_params=True
+            )
+            if body.get("stream"):
+                async for chunk in answer:
+                    reading.take(_plain(chunk))
+            else:
+                reading.take(_plain(answer))
+            if not reading.finished:
+                raise BadReply(f"{model}: the reply was cut off before its end")
+            return reading.reply()
+        finally:
+            if reading.usage is not None:
+                call.spend(_spent(library, model, reading.usage))
+
+
+def _usual(library: Any, model: str, *, stream: bool) -> Manner:
+    known = library.supports_response_schema(model=model)
+    return Manner(form="schema" if known else "plain", limit="max_tokens", stream=stream)
+
+
+def _plain(chunk: Any) -> dict[str, Any]:
+    data: dict[str, Any] = chunk.model_dump(exclude_none=True)
+    if usage := getattr(chunk, "usage", None):
+        data["usage"] = usage.model_dump(exclude_none=True)
+    return data
+
+
+def _spent(library: Any, model: str, data: Mapping[str, Any]) -> Usage:
+    """Return the usage with its cost by litellm's table, which has the prices of caches and long contexts too."""
+    usage = read_usage(data)
+    if usage.cost is not None:
+        return usage
+    # It raises whatever it likes for a model that is not in its table: then the cost is unknown.
+    with suppress(Exception):
+        prompt, output = library.cost_per_token(
+            model=model,
+            prompt_tokens=usage.input_tokens,
+            completion_tokens=usage.output_tokens,
+            cache_read_input_tokens=usage.cached_tokens,
+        )
+        return usage.model_copy(update={"cost": Decimal(f"{prompt + output:.10f}").normalize()})
+    return usage
