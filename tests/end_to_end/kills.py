@@ -95,8 +95,10 @@ async def resume(folder: Path, log: Path) -> None:
 
 
 async def committed(folder: Path, out: Path) -> None:
+    """Write down what had returned; nothing where the run was killed before its order was kept: it had not begun."""
     journal = await Journal.open(folder / "journal.sqlite", mode="read")
-    out.write_text(json.dumps(sorted(journal.keys())))
+    if await journal.get_meta("order") is not None:
+        out.write_text(json.dumps(sorted(journal.keys())))
     await journal.close()
 
 
@@ -109,7 +111,7 @@ def trial(folder: Path, seconds: float, undisturbed: Any) -> dict[str, Any]:
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     runs = [path for path in (folder / "runs").glob("*") if (path / "journal.sqlite").exists()]
-    if not runs or not finished(in_child(lambda: committed(runs[0], keys))):
+    if not runs or not finished(in_child(lambda: committed(runs[0], keys))) or not keys.exists():
         return {"begun": False}
     before = set(json.loads(keys.read_text()))
     second = in_child(lambda: resume(folder, log))
