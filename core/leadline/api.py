@@ -29,7 +29,7 @@ from leadline.folder import JOURNAL, LOCK, folder_name
 from leadline.host import Host
 from leadline.journal import Journal
 from leadline.run import Asker
-from leadline.runs import find_run
+from leadline.runs import RunInfo, delete_run, find_run, info, list_runs
 from leadline.session import Order, Result, Session, versions
 from leadline.settings import Loaded, load_settings
 
@@ -193,6 +193,18 @@ class Client:
     def explain(self) -> Explanation:
         """Return what a run would do, before anything is paid for."""
         return explain(self.house)
+
+    def runs(self) -> list[RunInfo]:
+        """Return all runs of the folder, the newest first."""
+        return list_runs(self.runs_folder())
+
+    def find(self, run: str | Path) -> RunInfo:
+        """Return a run by its folder, its id, or the beginning of it. Raises `UsageError`."""
+        return info(find_run(self.runs_folder(), run))
+
+    def delete(self, run: str | Path) -> None:
+        """Delete a run with all its files. Raises `LeadlineError` while it goes on."""
+        delete_run(find_run(self.runs_folder(), run))
 
     def runs_folder(self) -> Path:
         """Return the folder where runs are kept."""

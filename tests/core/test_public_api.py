@@ -1,0 +1,55 @@
+"""The public names: there, lazy, and typed as documented."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import assert_type
+
+import pytest
+
+import leadline
+from leadline.events import Subscription
+from leadline.explain import Explanation
+from leadline.records import Report
+from leadline.runs import RunInfo
+from leadline.state import Metadata, Status
+from leadline.testing.web import fake_web
+
+WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
+
+
+@pytest.mark.parametrize("name", leadline.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(leadline, name) is not None
+
+
+def test_a_name_that_is_not_public_is_said_to_be_missing() -> None:
+    with pytest.raises(AttributeError, match="module 'leadline' has no attribute 'reserch'"):
+        leadline.reserch  # noqa: B018
+    assert set(leadline.__all__) <= set(dir(leadline))
+
+
+def test_importing_it_imports_nothing_heavy() -> None:
+    code = "import sys, leadline; print(*(m for m in ('pydantic', 'asyncio', 'pluggy', 'httpx') if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+async def test_a_client_does_what_its_types_say(tmp_path: Path) -> None:
+    question = "How deep was the harbour measured at each sounding, in fathoms?"
+    async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
+        assert_type(client.explain(), Explanation)
+        handle = assert_type(await client.start(question), leadline.RunHandle)
+        assert_type(handle.events(), Subscription)
+        result = assert_type(await handle.result(), leadline.Result)
+        assert_type(result.status, Status)
+        assert_type(result.report, Report | None)
+        assert_type(result.metadata, Metadata)
+        (run,) = assert_type(client.runs(), list[RunInfo])
+        assert run.status == result.status == "complete"
+        assert client.find(run.id[:6]) == run
+        client.delete(run.id)
+        assert client.runs() == []
+    assert assert_type(result.files, tuple[Path, ...])
