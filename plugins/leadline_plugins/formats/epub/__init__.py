@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.bibliography import entries
-from leadline_plugins.formats.document import Medium, data_url, document
+from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import meta, write
 
@@ -34,14 +36,18 @@ class Epub:
             "date": meta(f"{call.run.now():%Y-%m-%d}"),
             "toc-title": meta(label("contents", tree.language)),
         }
-        data = await write(tree.blocks, metadata, "epub3", call, "--mathml", "--toc", f"--css={_css()}")
-        return Files(files=(Blob(name="report.epub", media_type="application/epub+zip", data=data),))
+        data = await write(tree.blocks, metadata, "epub3", call, "--mathml", "--toc")
+        return Files(files=(Blob(name="report.epub", media_type="application/epub+zip", data=restyled(data)),))
 
 
-def _css() -> str:
-    """Return the style as data: Pandoc is shut off from files."""
-    data = files("leadline_plugins.formats.epub").joinpath("book.css").read_bytes()
-    return data_url(Blob(name="book.css", media_type="text/css", data=data))
+def restyled(book: bytes) -> bytes:
+    """Return a book in our style: Pandoc is shut off from files, and puts its own in."""
+    css = files("leadline_plugins.formats.epub").joinpath("book.css").read_bytes()
+    out = BytesIO()
+    with ZipFile(BytesIO(book)) as old, ZipFile(out, "w") as new:
+        for entry in old.infolist():
+            new.writestr(entry, css if entry.filename.endswith(".css") else old.read(entry))
+    return out.getvalue()
 
 
 @hookimpl

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply
+from leadline.records import Blob
 from leadline_plugins.formats.document import Document
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import write
@@ -55,17 +59,21 @@ def _spelt(document: Document, characters: set[str]) -> Document:
 
 async def _compiled(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
     body = await write([_pictured(block) for block in document.blocks], {}, "typst", call, "--wrap=none")
-    return await context.in_thread(
-        _compile, _template() + body, {file.name: file.data for file in document.files}, inputs
-    )
+    return await context.in_thread(_compile, _template() + body, document.files, inputs)
 
 
-def _compile(source: bytes, pictures: dict[str, bytes], inputs: dict[str, str]) -> bytes:
+def _compile(source: bytes, pictures: Sequence[Blob], inputs: dict[str, str]) -> bytes:
+    """Compile in a folder of its own, outside of which Typst reads nothing but fonts."""
     typst: Any = import_module("typst")
-    try:
-        made: bytes = typst.compile({"main.typ": source, **pictures}, font_paths=_fonts(), sys_inputs=inputs)
-    except typst.TypstError as error:
-        raise BadReply(f"typst could not set the report: {error}") from error
+    with TemporaryDirectory(prefix="leadline-pdf-") as folder:
+        root = Path(folder)
+        for file in (Blob(name="main.typ", media_type="text/plain", data=source), *pictures):
+            (root / file.name).parent.mkdir(exist_ok=True)
+            (root / file.name).write_bytes(file.data)
+        try:
+            made: bytes = typst.compile(root / "main.typ", root=root, font_paths=_fonts(), sys_inputs=inputs)
+        except RuntimeError as error:
+            raise BadReply(f"typst could not set the report: {error}") from error
     return made
 
 
