@@ -1,0 +1,142 @@
+"""The plugin `recorded`: a model that says what a model said before, word for word, out of the journal of a run.
+
+For tests and demonstrations: the stages, the settings and the templates are the real ones, only nothing is asked of
+anybody. (To see a finished run again there is replay; this one drives a new run.)
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from pydantic import Field, JsonValue
+
+from leadline.contracts import AIProvider, Call, Context
+from leadline.errors import BadReply, Unsupported
+from leadline.folder import JOURNAL
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.journal import Journal, Row
+from leadline.keys import dump, outline, plain
+from leadline.missing import difference
+from leadline.records import ChatReply, ChatRequest, Failure, ModelTraits
+from leadline.wire import decode
+
+_NOT_COMPARED = ("model", "json_schema")
+"""What depends on which model is asked, and in which manner, and not on what is asked of it."""
+
+
+class RecordedSettings(PluginSettings):
+    """Which run to answer from."""
+
+    run: Path = Field(description="the folder of a finished run whose model gives the answers, or its journal")
+
+    @property
+    def journal(self) -> Path:
+        """The journal's file."""
+        path = self.run.expanduser()
+        return path / JOURNAL if path.is_dir() else path
+
+
+@dataclass(frozen=True)
+class _Said:
+    """One recorded exchange; `asked` is its request as the journal keeps it, long texts cut."""
+
+    row: Row
+    asked: dict[str, JsonValue]
+    body: bytes
+
+
+class Recorded:
+    """Answers a chat with the reply to the same messages in the recorded run; enter it before it is asked."""
+
+    def __init__(self, settings: RecordedSettings, context: Context) -> None:
+        self._path = settings.journal
+        self._said: list[_Said] = []
+        self._taken: defaultdict[bytes, list[str]] = defaultdict(list)
+
+    async def __aenter__(self) -> Recorded:
+        """Read the exchanges."""
+        journal = await Journal.open(self._path, mode="read")
+        try:
+            self._said = [said for row in journal.rows() if row.kind == "chat" and (said := await _said(journal, row))]
+        finally:
+            await journal.close()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Hold on to nothing."""
+        self._said = []
+
+    def traits(self, model: str, /) -> ModelTraits:
+        """Return what the recorded model could do, as far as it was made use of."""
+        return ModelTraits(
+            json_schema=any("json_schema" in said.asked for said in self._said),
+            tools=any("tools" in said.asked for said in self._said),
+        )
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        """Return the recorded reply. Raises `Unsupported`, with the nearest recorded request, where there is none."""
+        asked = _compared(outline(plain(request)))
+        same = [said for said in self._said if _compared(said.asked) == asked]
+        if not same:
+            raise Unsupported(self._missing(asked))
+        said = same[min(self._turn(asked, call.key), len(same) - 1)]
+        if said.row.outcome != "reply":
+            raise Unsupported(f"recorded as a failure: {decode(said.body, Failure).text}")
+        reply = decode(said.body, ChatReply)
+        call.emit("text", reply.message.text)
+        call.spend(said.row.usage.model_copy(update={"cost": Decimal(0)}))
+        return reply
+
+    def _turn(self, asked: dict[str, JsonValue], key: str) -> int:
+        """Return which of several answers to the same question this call gets; its later attempts get the same."""
+        taken = self._taken[dump(asked)]
+        if key not in taken:
+            taken.append(key)
+        return taken.index(key)
+
+    def _missing(self, asked: dict[str, JsonValue]) -> str:
+        begin = f"{self._path} holds no answer to this request"
+        if not self._said:
+            return f"{begin}: no language model was asked in that run"
+        place = difference(asked, [_compared(said.asked) for said in self._said])
+        return f"{begin}; the nearest of {len(self._said)} recorded ones differs at {place}"
+
+
+async def _said(journal: Journal, row: Row) -> _Said | None:
+    """Read an exchange; None for a refusal by the house, which no model said."""
+    if row.outcome == "refusal":
+        return None
+    stored, kept = await journal.get(row.key), await journal.request(row)
+    asked = kept.get("request") if isinstance(kept, dict) else None
+    if stored is None or not isinstance(asked, dict):
+        raise BadReply(f"{journal.path}: the recorded call {row.key} is damaged")
+    return _Said(row, asked, stored[1])
+
+
+def _compared(asked: JsonValue) -> dict[str, JsonValue]:
+    assert isinstance(asked, dict)
+    return {name: value for name, value in asked.items() if name not in _NOT_COMPARED}
+
+
+def _ready(settings: RecordedSettings) -> str | None:
+    return None if settings.journal.is_file() else f"no journal of a run at {settings.journal}"
+
+
+def _make(settings: RecordedSettings, context: Context) -> AIProvider:
+    return Recorded(settings, context)
+
+
+@hookimpl
+def leadline_ai_providers() -> Iterable[Offer[RecordedSettings, AIProvider]]:
+    """Offer the recorded model."""
+    yield Offer(
+        _make,
+        RecordedSettings,
+        "A model that repeats what one said in an earlier run: for tests and demonstrations",
+        ready=_ready,
+        answers=(),
+    )

@@ -1,0 +1,89 @@
+"""The recorded model: the same question gives the same report; another one is told where it differs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.contracts import Call
+from leadline.errors import Unsupported
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Usage
+from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.plugins import plugin
+from leadline.testing.web import fake_web
+from leadline_plugins.ai.recorded import Recorded, RecordedSettings
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+SECTIONS = [{"id": "s1", "title": "Soundings", "goal": "depths", "questions": ["How deep?"]}]
+
+
+class Planner:
+    """A model that knows one answer."""
+
+    asked = 0
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits(json_schema=True)
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        self.asked += 1
+        call.spend(Usage(input_tokens=70, output_tokens=30))
+        text = json.dumps({"title": "The harbour, sounded", "sections": SECTIONS})
+        return ChatReply(message=Message(role="assistant", text=text), model="planner-1")
+
+
+async def run(folder: Path, planner: Planner, plan_by: str, **section: Any) -> leadline.Result:
+    offer = Offer(lambda settings, context: planner, PluginSettings, "Plans", priced=True)
+    settings = {
+        "search.engines": ["fakeweb"],
+        "read.fetchers": ["fakeweb"],
+        "retry.base": 0,
+        "ai.providers": ["embedded"],
+        "ai.tasks": {"plan": plan_by},
+        **{f"plugins.recorded.{name}": str(value) for name, value in section.items()},
+    }
+    plugins = [fake_web(), plugin("planner", ai_providers=offer)]
+    async with leadline.Client(plugins=plugins, folder=folder, cache=folder / "cache", set=settings) as client:
+        return await client.research(QUESTION)
+
+
+async def test_the_same_question_gives_the_same_report(tmp_path: Path) -> None:
+    planner = Planner()
+    first = await run(tmp_path / "first", planner, "planner:big")
+    assert planner.asked == 1
+    again = await run(tmp_path / "again", planner, "recorded", run=first.folder)
+    assert planner.asked == 1
+    assert (first.status, again.status) == ("complete", "complete"), (first.reason, again.reason)
+    assert first.report is not None
+    assert again.report is not None
+    assert first.report.title == again.report.title
+    reports = [(result.folder / "report.md").read_bytes() for result in (first, again)]
+    assert reports[0] == reports[1]
+
+
+async def test_a_question_that_was_not_recorded_is_told_with_the_nearest(tmp_path: Path) -> None:
+    first = await run(tmp_path / "first", Planner(), "planner:big")
+    settings = RecordedSettings(run=first.folder / "journal.sqlite")
+    request = ChatRequest(model="", messages=(Message(role="user", text="Something else?"),))
+    async with Recorded(settings, fake_context(tmp_path)) as recorded:
+        assert recorded.traits("").json_schema
+        with pytest.raises(Unsupported, match=r"the nearest of 1 recorded ones differs at messages\[0\]"):
+            await recorded.chat(request, FakeCall())
+
+
+async def test_a_run_without_a_model_has_nothing_to_say(tmp_path: Path) -> None:
+    first = await run(tmp_path / "first", Planner(), "embedded")
+    request = ChatRequest(model="", messages=(Message(role="user", text="Hello?"),))
+    async with Recorded(RecordedSettings(run=first.folder), fake_context(tmp_path)) as recorded:
+        with pytest.raises(Unsupported, match="no language model was asked in that run"):
+            await recorded.chat(request, FakeCall())
+
+
+async def test_a_journal_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> None:
+    with pytest.raises(leadline.ConfigError, match="no journal of a run at"):
+        await run(tmp_path / "again", Planner(), "recorded", run=tmp_path / "nowhere")
