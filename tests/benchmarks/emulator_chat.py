@@ -1,0 +1,144 @@
+"""The emulator's model: chat completions as OpenAI serves them, streamed with usage, and its book of what it served."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from typing import Any
+
+from emulator_manners import Fault, Manners
+from emulator_says import say
+
+CHARACTERS = 4
+"""Of a token."""
+_TICK = 0.01
+_DATA = re.compile(r"<data>\n(.*)\n</data>", re.DOTALL)
+_SCHEMA = re.compile(r"schema and nothing else:\n(\{.*\})", re.DOTALL)
+_NONSENSE = (
+    "I am sorry, but as requested I have thought about it.",
+    '{"title": "unfinished", "text": "and so',
+    "[1, 2",
+)
+
+
+def content_of(messages: list[tuple[str, str]]) -> str:
+    """Return the digest by which the same conversation is known again."""
+    return blake2b(json.dumps(messages).encode(), digest_size=8).hexdigest()
+
+
+class Chat:
+    """Answers chats. `whole` counts by content the replies that left to their end: those a vendor is paid for."""
+
+    def __init__(self) -> None:
+        self._asked: Counter[str] = Counter()
+        self._whole: Counter[str] = Counter()
+        self._faults: Counter[str] = Counter()
+        self._tasks: Counter[str] = Counter()
+        self._seconds: dict[str, float] = {}
+
+    def tally(self) -> dict[str, Any]:
+        """Return the book; `seconds` are by span of the caller what a reply took as it was meant to."""
+        return {
+            "asked": self._asked,
+            "whole": self._whole,
+            "faults": self._faults,
+            "tasks": self._tasks,
+            "seconds": self._seconds,
+        }
+
+    async def answer(
+        self, asked: Mapping[str, Any], headers: Mapping[str, str], writer: asyncio.StreamWriter, manners: Manners
+    ) -> bool:
+        """Answer one request; returns whether the connection may go on."""
+        content = content_of([(turn["role"], turn["content"]) for turn in asked["messages"]])
+        self._asked[content] += 1
+        fault = manners.fault("chat", content, self._asked[content])
+        self._faults[fault or "none"] += 1
+        if fault in ("error", "limit"):
+            await asyncio.sleep(manners.first_token)
+            return await _refuse(writer, fault, manners)
+        name, text = _reply(asked)
+        if fault == "malformed":
+            text = _NONSENSE[len(text) % len(_NONSENSE)]
+        self._tasks[name] += 1
+        span = headers.get("traceparent", "--").split("-")[2]
+        rate = manners.tokens_per_second
+        self._seconds[span] = manners.first_token + (tokens(text) / rate if rate else 0.0)
+        if fault == "cut":
+            await _stream(writer, asked, text[: len(text) // 2], manners, whole=False)
+            return False
+        await _stream(writer, asked, text, manners, whole=True)
+        self._whole[content] += 1
+        return True
+
+
+def tokens(text: str) -> int:
+    """Return how many tokens a text is."""
+    return -(-len(text) // CHARACTERS)
+
+
+def _reply(asked: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the name of the reply's schema and the reply; the schema is in the request or in words."""
+    turns = asked["messages"]
+    said = _SCHEMA.search(turns[0]["content"])
+    form = asked.get("response_format", {}).get("json_schema", {}).get("schema")
+    schema = json.loads(said[1]) if said else form or {}
+    data = next((found for turn in turns if (found := _DATA.search(turn["content"]))), None)
+    return schema.get("title", ""), say(schema.get("title", ""), schema, json.loads(data[1]) if data else {})
+
+
+async def _refuse(writer: asyncio.StreamWriter, fault: Fault, manners: Manners) -> bool:
+    status, words = (500, "the server had an error") if fault == "error" else (429, "rate limit reached")
+    body = json.dumps({"error": {"message": words, "type": "server_error" if status == 500 else "requests"}}).encode()
+    extra = f"Retry-After: {manners.retry_after}\r\n" if status == 429 else ""
+    head = f"HTTP/1.1 {status} {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{extra}\r\n"
+    writer.write(head.encode() + body)
+    await writer.drain()
+    return True
+
+
+async def _stream(
+    writer: asyncio.StreamWriter, asked: Mapping[str, Any], text: str, manners: Manners, *, whole: bool
+) -> None:
+    """Send a reply token by token, an event each, at its pace."""
+    writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+    await writer.drain()
+    loop = asyncio.get_running_loop()
+    began, rate, sent = loop.time() + manners.first_token, manners.tokens_per_second, 0
+    await asyncio.sleep(manners.first_token)
+    pieces = [text[place : place + CHARACTERS] for place in range(0, len(text), CHARACTERS)]
+    while sent < len(pieces):
+        due = int((loop.time() - began) * rate) + 1 if rate else len(pieces)
+        for piece in pieces[sent:due]:
+            _event(writer, _delta({"content": piece}))
+        sent = max(sent, min(due, len(pieces)))
+        await writer.drain()
+        await asyncio.sleep(max(_TICK, 1 / rate) if rate else 0)
+    if whole:
+        for event in _end(asked, text):
+            _event(writer, event)
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+
+
+def _delta(delta: Mapping[str, str], finish: str | None = None) -> str:
+    return json.dumps(
+        {"id": "c", "model": "emulated", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    )
+
+
+def _end(asked: Mapping[str, Any], text: str) -> Iterator[str]:
+    prompt = sum(tokens(turn["content"]) for turn in asked["messages"])
+    yield _delta({}, "stop")
+    usage = {"prompt_tokens": prompt, "completion_tokens": tokens(text), "total_tokens": prompt + tokens(text)}
+    yield json.dumps({"id": "c", "model": "emulated", "choices": [], "usage": usage})
+    yield "[DONE]"
+
+
+def _event(writer: asyncio.StreamWriter, data: str) -> None:
+    body = f"data: {data}\n\n".encode()
+    writer.write(f"{len(body):x}\r\n".encode() + body + b"\r\n")

@@ -1,0 +1,145 @@
+"""What the emulator's model says: a reply by the schema it is asked for, made of the inputs and of nothing else.
+
+The replies are as long as a good model's would be, cite only what they were given, and need two rounds of research.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+SECTIONS = 5
+WORDS = 620
+"""Of a section for which no length is asked."""
+_ANGLES = ("current state", "history and causes", "costs and financing", "regional differences", "risks and outlook")
+_LINKS = ("In addition,", "By contrast,", "Seen over time,", "Beside that,", "Taken together with the above,")
+Inputs = Mapping[str, Any]
+
+
+def say(name: str, schema: Mapping[str, Any], inputs: Inputs) -> str:
+    """Return the reply to a task, as JSON; one that is not known is answered by the least its schema allows."""
+    known = SAYINGS.get(name)
+    return json.dumps(known(inputs) if known else least(schema, schema.get("$defs", {})), ensure_ascii=False)
+
+
+def _plan(inputs: Inputs) -> dict[str, Any]:
+    asked = inputs["question"]["text"].rstrip("?. ")
+    sections = [_planned(str(place), angle, asked) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
+    queries = [_query(asked, angle, str(place)) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
+    queries += [_query(asked, "statistics by country", "4"), _query(asked, "official report", "1")]
+    return {"title": f"{asked}: an overview", "sections": sections, "domains": ["overview"], "queries": queries}
+
+
+def _planned(name: str, angle: str, asked: str) -> dict[str, Any]:
+    questions = [f"What is the {angle}?", f"Who is affected by the {angle}?"]
+    goal = f"Say what the sources establish about the {angle}."
+    return {"id": name, "title": f"{angle.capitalize()}", "goal": goal, "questions": questions, "domain": "overview"}
+
+
+def _query(asked: str, angle: str, section: str) -> dict[str, str]:
+    words = [word for word in re.findall(r"\w+", asked) if len(word) > 3][:6]
+    return {"query": f"{' '.join(words)} {angle}", "goal": angle, "priority": "high", "section": section}
+
+
+def _digest(inputs: Inputs) -> dict[str, Any]:
+    names = [section["id"] for section in inputs["plan"]["sections"]]
+    first = inputs.get("round", 1) < 2
+    coverage = {name: "partial" if first and place % 2 else "covered" for place, name in enumerate(names)}
+    best = [item.get("claim") or item["quote"] for item in inputs.get("evidence", ())[:4]]
+    gaps = ["What do the newest figures say?", "Which costs are contested?"] if first else []
+    rated = [{"id": name, "coverage": kind, "depth": 0.6 if first else 0.8} for name, kind in coverage.items()]
+    asked = inputs["question"]["text"]
+    queries = [_query(asked, f"newest figures {name}", name) for name in names[:4]] if first else []
+    return {
+        "synthesis": " ".join(best),
+        "section_coverage": coverage,
+        "knowledge_gaps": gaps,
+        "review": {"sections": rated, "is_sufficient": not first, "priority_gaps": gaps},
+        "queries": queries,
+    }
+
+
+def _queries(inputs: Inputs) -> dict[str, Any]:
+    asked = inputs["question"]["text"]
+    return {"queries": [_query(asked, angle, "1") for angle in _ANGLES[: inputs.get("limit", 8)]]}
+
+
+def _review(inputs: Inputs) -> dict[str, Any]:
+    review: dict[str, Any] = _digest(inputs)["review"]
+    return review
+
+
+def _learnings(inputs: Inputs) -> dict[str, Any]:
+    sentences = re.findall(r"[A-Z][^.!?\n]{40,}[.!?]", inputs["source"]["document"]["text"])
+    found = [{"claim": quote, "quote": quote, "score": 1.0} for quote in sentences[: inputs.get("limit", 8)]]
+    return {"learnings": found}
+
+
+def _sorted(inputs: Inputs) -> dict[str, Any]:
+    sections, names = inputs["plan"]["sections"], [item["id"] for item in inputs["evidence"]]
+    count = len(sections)
+    return {"sections": [{"section": one, "evidence_ids": names[n::count]} for n, one in enumerate(sections)]}
+
+
+def _written(inputs: Inputs) -> dict[str, Any]:
+    return {"text": "\n\n".join(prose(inputs["passages"], inputs.get("length") or WORDS))}
+
+
+def prose(passages: list[Any], words: int) -> Iterator[str]:
+    """Yield paragraphs of so many words in all, each statement cited, the passages taken again as often as needed."""
+    written = count = 0
+    while passages and written < words:
+        sentences = []
+        for _ in range(3):
+            passage = passages[count % len(passages)]
+            link = _LINKS[count % len(_LINKS)] if count else "First,"
+            quote = passage["quote"].strip().rstrip(".")
+            sentences.append(f"{link} {quote[:1].lower()}{quote[1:]} [@{passage['id']}].")
+            written, count = written + len(quote.split()) + 2, count + 1
+        yield " ".join(sentences)
+
+
+def _analysis(inputs: Inputs) -> dict[str, Any]:
+    names = ("critical", "creative", "analytical")
+    evidence = inputs["evidence"]
+    shares = [evidence[place :: len(names)] for place in range(len(names))]
+    told = [{"name": name, "text": "\n\n".join(prose(share, 80))} for name, share in zip(names, shares, strict=True)]
+    return {"perspectives": told}
+
+
+def _composition(inputs: Inputs) -> dict[str, Any]:
+    evidence = inputs["evidence"]
+    parts = {"summary": evidence[:6], "conclusion": evidence[-6:]}
+    texts = {name: "\n\n".join(prose(list(part), 110)) for name, part in parts.items()}
+    return {"title": inputs["plan"]["title"], **texts, "sections": []}
+
+
+SAYINGS: Mapping[str, Callable[[Inputs], dict[str, Any]]] = {
+    "Plan": _plan,
+    "Queries": _queries,
+    "Digest": _digest,
+    "Review": _review,
+    "Learnings": _learnings,
+    "Sorted": _sorted,
+    "Written": _written,
+    "Analysis": _analysis,
+    "Composition": _composition,
+}
+"""By the title of the reply's schema."""
+
+
+def least(schema: Mapping[str, Any], forms: Mapping[str, Any]) -> Any:
+    """Return the smallest value a schema allows."""
+    if "$ref" in schema:
+        return least(forms[schema["$ref"].rpartition("/")[2]], forms)
+    if choices := schema.get("enum") or schema.get("anyOf") or schema.get("oneOf"):
+        return least(choices[0], forms) if isinstance(choices[0], Mapping) else choices[0]
+    if "const" in schema:
+        return schema["const"]
+    kind = schema.get("type", "object")
+    if kind == "object":
+        fields = schema.get("properties", {})
+        return {name: least(fields[name], forms) for name in schema.get("required", ())}
+    return {"array": [], "string": "", "integer": 0, "number": 0.0, "boolean": False, "null": None}[kind]
