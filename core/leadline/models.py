@@ -54,9 +54,16 @@ class Models:
     async def perform(self, task: Task[R]) -> R:
         """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
         chain = list(self._chain(task))
-        if len(chain) == 1 and (provider := await chain[0].member.get()) and hasattr(provider, "perform"):
-            # Nobody to fall back to and nothing to repair: the one call is the whole of it.
-            return await self._performed(chain[0], provider, task)
+        provider = await chain[0].member.get()
+        if hasattr(provider, "perform"):
+            # There is nothing to repair: unless it fails and others are left, the one call is the whole of it.
+            try:
+                return await self._performed(chain[0], provider, task)
+            except CallRefused:
+                raise
+            except CallFailed:
+                if len(chain) == 1:
+                    raise
         kind = Kind(name="task", reply=Performed, composite=True)
 
         async def do(request: TaskRequest, call: Call) -> Performed:

@@ -87,7 +87,7 @@ class DigestRequest(Record):
     plan: Plan
     round: int
     evidence: tuple[Evidence, ...]
-    """All so far."""
+    """All so far; a chat is shown the best of this round, the last digest holds the rest."""
     fresh: tuple[str, ...] = ()
     """Ids of this round's."""
     last: Digest | None = None
@@ -106,7 +106,9 @@ class ReviewRequest(Record):
 class SortRequest(Record):
     """Asks to choose and sort the evidence into the plan's sections, within the length of the report.
 
-    `sources` give the texts around the evidence. `length` in words (CJK: characters), 0 for free.
+    `sources` give the texts around the evidence, `tasks` the sections it was searched for. `length` in words (CJK:
+    characters), 0 for free; `material` is how much evidence to choose where writers make less of it, 0 where the
+    evidence is the report.
     """
 
     question: Question
@@ -114,6 +116,8 @@ class SortRequest(Record):
     evidence: tuple[Evidence, ...]
     sources: tuple[Source, ...]
     length: int = 0
+    tasks: tuple[SearchTask, ...] = ()
+    material: int = 0
 
 
 class SortedSection(Record):

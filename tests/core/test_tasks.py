@@ -141,6 +141,7 @@ async def test_a_rejected_key_is_not_tried_again_and_the_next_is_asked(tmp_path:
 async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp_path: Path) -> None:
     broken = plugin("nothing", ai_providers=Offer(lambda s, c: Nothing(), PluginSettings, "Knows no task"))
     values = {"ai.providers": ["nothing"], "search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
+    values["ai.tasks"] = {"extract": "nothing", "sort": "nothing"}  # by algorithm otherwise
     client = leadline.Client(plugins=[fake_web(), broken], folder=tmp_path / "r", cache=tmp_path / "c", set=values)
     async with client as runs:
         result = await runs.research(QUESTION)

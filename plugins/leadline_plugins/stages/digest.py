@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, TASKS, Digest, Findings, SearchTask
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, TASKS, Digest, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence
 from leadline.tasks import Task
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.material import shown
+from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import DigestRequest
 
 
@@ -25,19 +26,12 @@ class Digesting:
             question=findings[QUESTION],
             plan=findings[PLAN],
             round=tasks[-1].round if tasks else 1,
-            evidence=evidence,
+            evidence=await shown(evidence, tasks, "digest", run),
             fresh=tuple(item.id for item in fresh(evidence, tasks)),
             last=findings.get(DIGEST),
         )
         task = Task("digest", request, Digest, prompt=template("digest"))
         findings[DIGEST] = await perform_or(run, task, request.last or Digest(), "this round was not digested")
-
-
-def fresh(evidence: tuple[Evidence, ...], tasks: tuple[SearchTask, ...]) -> list[Evidence]:
-    """Return the evidence that the last round brought."""
-    last = tasks[-1].round if tasks else 0
-    of_last = {task.id for task in tasks if task.round == last}
-    return [item for item in evidence if item.task_id in of_last]
 
 
 @hookimpl

@@ -14,6 +14,7 @@ from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Evidence, Source
 from leadline.tasks import Task
 from leadline_plugins.prompts import template
+from leadline_plugins.stages.material import learnings
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 
 
@@ -29,6 +30,7 @@ class Extraction:
             goal=task.goal,
             source=item,
             snippet=item.hit.snippet,
+            limit=await learnings(item, run),
         )
         try:
             reply = await run.perform(Task("extract", request, Learnings, prompt=template("extract")))

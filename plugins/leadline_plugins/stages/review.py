@@ -11,7 +11,8 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.tasks import Task
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.digest import fresh
+from leadline_plugins.stages.material import shown
+from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import ReviewRequest
 
 
@@ -26,7 +27,7 @@ class Reviewing:
             plan=findings[PLAN],
             round=tasks[-1].round if tasks else 1,
             digest=findings[DIGEST],
-            evidence=evidence,
+            evidence=await shown(evidence, tasks, "review", run),
         )
         review = request.digest.review
         if review is None:

@@ -7,11 +7,12 @@ from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
-from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, Findings, PlannedSection, Question
+from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, TASKS, Findings, PlannedSection, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Section, SectionRequest, Source
 from leadline.tasks import Task
 from leadline_plugins.prompts import template
+from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
 
@@ -21,21 +22,26 @@ class Synthesis:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the sections; raises `NoEvidence` where nothing answers the question."""
-        evidence, sources = findings[EVIDENCE], findings[SOURCES]
+        evidence, sources, question = findings[EVIDENCE], findings[SOURCES], findings[QUESTION]
         if not evidence:
-            raise NoEvidence(f"nothing was found on: {findings[QUESTION].text}")
+            raise NoEvidence(f"nothing was found on: {question.text}")
+        chat = await material.written(run)
         request = SortRequest(
-            question=findings[QUESTION],
+            question=question,
             plan=findings[PLAN],
             evidence=evidence,
             sources=sources,
             length=run.settings.report.length,
+            tasks=findings[TASKS],
+            material=material.words(sources, question.language) if chat else 0,
         )
         task = Task("sort", request, Sorted, prompt=template("sort"))
         plan = await perform_or(run, task, unsorted(request), "the evidence was not sorted: one synthesis over all")
         if not plan.answers or not any(section.evidence_ids for section in plan.sections):
             raise NoEvidence(plan.reason or "what was found does not answer the question")
-        requests = requests_for(plan, findings[QUESTION], evidence, sources)
+        if chat:
+            plan = shared_out(plan, material.length(run, question.language))
+        requests = requests_for(plan, question, evidence, sources)
         sections = await run.each(requests, run.synthesize)
         for notice in (notice for section in sections for notice in section.notices):
             await run.emit("notice", {"message": notice})
@@ -47,6 +53,18 @@ def unsorted(request: SortRequest) -> Sorted:
     section = PlannedSection(id="1", title=request.question.text)
     ids = tuple(item.id for item in sorted(request.evidence, key=lambda item: -item.score))
     return Sorted(sections=(SortedSection(section=section, evidence_ids=ids, length=request.length),))
+
+
+def shared_out(plan: Sorted, length: int) -> Sorted:
+    """Share a length out between the sections by their evidence, none more than half off the mean."""
+    counts = [len(section.evidence_ids) for section in plan.sections]
+    mean = sum(counts) / len(counts)
+    weights = [min(max(count, mean / 2), mean * 1.5) if count else 0.0 for count in counts]
+    shares = [round(length * weight / sum(weights)) for weight in weights]
+    sections = (
+        section.model_copy(update={"length": share}) for section, share in zip(plan.sections, shares, strict=True)
+    )
+    return plan.model_copy(update={"sections": tuple(sections)})
 
 
 def requests_for(
@@ -88,7 +106,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Sorts the evidence into sections and has each written, side by side",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES),
+        wants=(EVIDENCE, SOURCES, TASKS),
         gives=(SECTIONS,),
         closing=True,
     )

@@ -1,0 +1,69 @@
+"""How much of what was found a language model is shown: enough to write from, and nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from leadline.contracts import Run
+from leadline.findings import SearchTask
+from leadline.records import Evidence, Source
+from leadline_plugins.stages.rounds import fresh
+from leadline_plugins.text import is_cjk
+
+BEST = 60
+"""Pieces of evidence that a digest is made from: the last digest holds what came before."""
+_LEARNINGS, _MOST_LEARNINGS = 8, 40
+"""Of one source: for quotes alone, and for a writer at most."""
+_CHARACTERS_A_LEARNING = 450
+"""Of a source: a sentence in three."""
+_SHARE, _MOST_WORDS = 0.22, 16_000
+"""Of what was read, in words, that reaches the writers; the target is 16 %."""
+_LETTERS = 6
+"""Characters of a word and its space."""
+_LENGTH, _CJK_LENGTH = 3_600, 7_200
+"""Words (Chinese, Japanese: characters) of a report whose length nobody set."""
+
+
+async def written(run: Run) -> bool:
+    """Return whether a language model writes the sections: then it is given more than it says."""
+    return await run.by_chat("synthesize", "thinking")
+
+
+async def learnings(source: Source, run: Run) -> int:
+    """Return how many learnings of a source are wanted."""
+    if not await written(run):
+        return _LEARNINGS
+    return min(_MOST_LEARNINGS, max(_LEARNINGS, len(source.document.text) // _CHARACTERS_A_LEARNING))
+
+
+def words(sources: Iterable[Source], language: str) -> int:
+    """Return how much evidence is chosen for writers, in words (CJK: characters)."""
+    size = sum(len(source.document.text) for source in sources)
+    return min(_MOST_WORDS, int(_SHARE * size / (1 if is_cjk(language) else _LETTERS)))
+
+
+def length(run: Run, language: str) -> int:
+    """Return how long a report is to be that a model writes."""
+    return run.settings.report.length or (_CJK_LENGTH if is_cjk(language) else _LENGTH)
+
+
+async def shown(
+    evidence: tuple[Evidence, ...], tasks: tuple[SearchTask, ...], task: str, run: Run
+) -> tuple[Evidence, ...]:
+    """Return the evidence a task is shown: all of it, or where a chat reads it the best of the last round."""
+    if not await run.by_chat(task):
+        return evidence
+    return slim(best(fresh(evidence, tasks), BEST))
+
+
+def best(evidence: Iterable[Evidence], count: int) -> list[Evidence]:
+    """Return the best pieces, best first."""
+    return sorted(evidence, key=lambda item: -item.score)[:count]
+
+
+def slim(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Return evidence without what a reader can do without: a claim that is its quote, scores, errands."""
+    return tuple(
+        item.model_copy(update={"claim": "" if item.claim == item.quote else item.claim, "score": 0.0, "task_id": ""})
+        for item in evidence
+    )
