@@ -23,9 +23,9 @@ PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
 _QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)(.*?)(^```$)', re.MULTILINE | re.DOTALL)
 _INTRODUCTION = """# Settings
 
-Every key, its default and what it does, with the section of the one built-in plugin that has settings, `local`. How the
-settings come together, and how they are written in the environment and on the command line, is told in
-[how to set things](../how-to/settings.md). `leadline config init` writes this file for the plugins you have chosen.
+Every key, its default and what it does, with the section of the plugin `local`; `leadline plugins show NAME` tells that
+of any other. How the settings come together, and how they are written in the environment and on the command line, is
+told in [how to set things](../how-to/settings.md). `leadline config init` writes this file for the plugins you chose.
 """
 
 
