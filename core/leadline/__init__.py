@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leadline.api import Client as Client
-    from leadline.api import RunHandle as RunHandle
     from leadline.api import research as research
     from leadline.api import research_sync as research_sync
     from leadline.errors import ConfigError as ConfigError
@@ -18,12 +17,13 @@ if TYPE_CHECKING:
     from leadline.errors import ProviderError as ProviderError
     from leadline.errors import UsageError as UsageError
     from leadline.findings import Key as Key
+    from leadline.handle import RunHandle as RunHandle
     from leadline.hookspecs import MapOffer as MapOffer
     from leadline.hookspecs import Offer as Offer
     from leadline.hookspecs import PluginSettings as PluginSettings
     from leadline.hookspecs import StageOffer as StageOffer
     from leadline.hookspecs import hookimpl as hookimpl
-    from leadline.session import Result as Result
+    from leadline.result import Result as Result
     from leadline.tasks import Task as Task
 
 __version__ = "0.1.0"
@@ -37,8 +37,8 @@ _HOMES = {
     "Offer": "hookspecs",
     "PluginSettings": "hookspecs",
     "ProviderError": "errors",
-    "Result": "session",
-    "RunHandle": "api",
+    "Result": "result",
+    "RunHandle": "handle",
     "StageOffer": "hookspecs",
     "Task": "tasks",
     "UsageError": "errors",

@@ -14,74 +14,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import secrets
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, Unpack
 
 from leadline.assemble import House
-from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.events import Subscription, utc_now
+from leadline.errors import LeadlineError, UsageError
 from leadline.explain import Explanation, explain
-from leadline.folder import JOURNAL, LOCK, folder_name
+from leadline.folder import JOURNAL, LOCK
+from leadline.handle import RunHandle
 from leadline.host import Host
 from leadline.journal import Journal
+from leadline.order import Order, checked_question, new_order
+from leadline.result import Result
 from leadline.run import Asker
 from leadline.runs import RunInfo, delete_run, find_run, info, list_runs
-from leadline.session import Order, Result, Session, versions
+from leadline.session import Session
 from leadline.settings import Loaded, load_settings
-
-T = TypeVar("T")
-LONGEST_QUESTION = 20_000
-"""Characters. What is longer is a document: put it into the folder that is searched."""
-
-
-class RunHandle:
-    """A run under way, as `Client.start` returns it."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._events = session.events()
-        self._task = asyncio.create_task(session.go(), name=f"run {session.order.run_id}")
-        self._cancelled = False
-
-    @property
-    def id(self) -> str:
-        """The id of the run: the name of its folder."""
-        return self._session.order.run_id
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the run."""
-        return self._session.folder
-
-    def events(self) -> Subscription:
-        """Return the events from the run's start, as an async iterator that ends with the run; for one reader."""
-        return self._events
-
-    def subscribe(self) -> Subscription:
-        """Return the events from now on, for a further reader."""
-        return self._session.events()
-
-    def stop(self, reason: str = "stopped") -> None:
-        """Search no further; what is found so far is written up, and the run ends as `partial`."""
-        self._session.stop(reason)
-
-    async def cancel(self) -> None:
-        """End the run at once; what had returned is kept, and `resume` goes on from there."""
-        self._task.cancel()
-        await asyncio.wait({self._task})
-
-    async def result(self) -> Result:
-        """Wait for the end and return how it was."""
-        try:
-            return await asyncio.shield(self._task)
-        except asyncio.CancelledError:
-            if self._task.cancelled() and self._session.ended is not None:
-                return self._session.ended
-            raise
 
 
 class Client:
@@ -160,7 +110,7 @@ class Client:
     ) -> RunHandle:
         """Start a run and return at once. Raises `UsageError` for a question that is none, `ConfigError`."""
         house = self.house
-        order = _order(checked_question(question), house, tags or {})
+        order = new_order(checked_question(question), house.settings, tags or {})
         folder = (house.settings.runs.folder / order.run_id).absolute()
         return await self._launch(order, folder, house, asker=asker, observers=observers, new=True)
 
@@ -289,34 +239,6 @@ async def forget_failures(journal: Journal, *, everything: bool) -> None:
         await journal.forget(escaped)
 
 
-def checked_question(question: str) -> str:
-    """Return the question, trimmed. Raises `UsageError` where it is empty or far too long."""
-    text = question.strip()
-    if not text:
-        raise UsageError('the question is empty: leadline research "How does …?"')
-    if len(text) > LONGEST_QUESTION:
-        raise UsageError(
-            f"the question has {len(text):,} characters, at most {LONGEST_QUESTION:,} are taken: "
-            "put long material into a folder and name it with --docs"
-        )
-    return text.encode("utf-8", "replace").decode()
-
-
-def _order(question: str, house: House, tags: Mapping[str, str]) -> Order:
-    began: datetime = utc_now().replace(microsecond=0)
-    trace = secrets.token_hex(16)
-    return Order(
-        run_id=folder_name(trace, began),
-        trace_id=trace,
-        question=question,
-        pipeline=house.settings.pipeline,
-        began=began,
-        settings=house.settings.public(),
-        versions=versions(),
-        tags=dict(tags),
-    )
-
-
 def _arguments(
     docs: str | Path | Sequence[str | Path], pipeline: str, formats: Sequence[str], folder: str | Path | None
 ) -> dict[str, Any]:
@@ -334,27 +256,28 @@ def _arguments(
     return arguments
 
 
-async def research(question: str, *, tags: Mapping[str, str] | None = None, **options: Any) -> Result:
+class ClientOptions(TypedDict, total=False):
+    """The options of `Client`, as `research` takes them."""
+
+    docs: str | Path | Sequence[str | Path]
+    settings: str | Path | None
+    set: Mapping[str, Any] | Sequence[str]
+    pipeline: str
+    formats: Sequence[str]
+    folder: str | Path | None
+    cache: str | Path | None
+    plugins: Iterable[EntryPoint]
+
+
+async def research(question: str, *, tags: Mapping[str, str] | None = None, **options: Unpack[ClientOptions]) -> Result:
     """Answer a question; the options are those of `Client`."""
     async with Client(**options) as client:
         return await client.research(question, tags=tags)
 
 
-def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **options: Any) -> Result:
+def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **options: Unpack[ClientOptions]) -> Result:
     """Answer a question, from code that is not async."""
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
         raise UsageError("an event loop runs here already: await leadline.research(…) instead")
     return asyncio.run(research(question, tags=tags, **options))
-
-
-__all__ = [
-    "Client",
-    "ConfigError",
-    "Explanation",
-    "Result",
-    "RunHandle",
-    "checked_question",
-    "research",
-    "research_sync",
-]

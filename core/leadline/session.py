@@ -7,15 +7,13 @@ given again, so a session after a crash goes on where the last one stopped, and 
 from __future__ import annotations
 
 import asyncio
-import platform
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline.assemble import House
-from leadline.budget import Budget, Limits
+from leadline.budget import Budget
 from leadline.calls import Door
 from leadline.engine import Engine
 from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvidence
@@ -23,60 +21,20 @@ from leadline.events import Bus, Subscription
 from leadline.findings import AUDIT, FOUND, QUESTION, REPORT, Question
 from leadline.folder import EVENTS
 from leadline.journal import Journal
-from leadline.pipeline import Pipeline, assemble
-from leadline.records import Json, Record, Report
+from leadline.opening import budget_of, next_seq, observers_of, pipeline_of
+from leadline.order import Order
+from leadline.pipeline import Pipeline
+from leadline.records import Report
+from leadline.result import Result
 from leadline.retry import RetryPolicy
 from leadline.run import ActiveRun, Asker
 from leadline.secrets import Secrets
-from leadline.settings import resolve
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
 from leadline.summary import summarize, write_metadata
 
 T = TypeVar("T")
 INTERRUPTED = 130
 """The exit code of a run that was stopped from outside, whatever it could still write up."""
-
-
-class Order(Record):
-    """What a run was asked to do, kept in its journal: enough to go on with it anywhere."""
-
-    run_id: str
-    trace_id: str
-    question: str
-    pipeline: str
-    began: datetime
-    settings: Json = {}
-    """Resolved, without secrets."""
-    versions: dict[str, str] = {}
-    tags: dict[str, str] = {}
-
-
-@dataclass(frozen=True)
-class Result:
-    """How a run ended. `report` is None unless it is complete or partial; `files` are what was written."""
-
-    status: Status
-    reason: str
-    exit_code: int
-    folder: Path
-    metadata: Metadata
-    report: Report | None = None
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files of the run's folder that are meant for people and programs."""
-        return tuple(self.folder / name for name in self.metadata.files)
-
-    @property
-    def text(self) -> str:
-        """The report as Markdown, citations as numbers; empty where there is none."""
-        from leadline.citations import number
-
-        if self.report is None:
-            return ""
-        numbered = number(self.report)
-        parts = [f"## {section.title}\n\n{numbered.render(section.text or '')}" for section in self.report.sections]
-        return "\n\n".join([f"# {self.report.title}", *parts])
 
 
 @dataclass
@@ -113,15 +71,15 @@ class Session:
         """Put a session together; nothing is asked of anybody yet. Raises `ConfigError`."""
         pipeline = pipeline_of(house, order.pipeline)
         settings, state = house.settings, RunState()
-        watching = {} if journal.readonly else await _observers(house)
+        watching = {} if journal.readonly else await observers_of(house)
         bus = Bus(
             order.run_id,
             order.trace_id,
             {**watching, **(observers or {})},
-            first_seq=0 if journal.readonly else await asyncio.to_thread(_next_seq, folder / EVENTS),
+            first_seq=0 if journal.readonly else await asyncio.to_thread(next_seq, folder / EVENTS),
             secrets=Secrets(house.loaded.secrets),
         )
-        budget = _budget(house, pipeline)
+        budget = budget_of(house, pipeline)
         run = ActiveRun(
             id=order.run_id,
             question=order.question,
@@ -301,51 +259,3 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
     except asyncio.CancelledError:
         await asyncio.wait({task})
         raise
-
-
-def pipeline_of(house: House, name: str) -> Pipeline:
-    """Return the checked pipeline of that name. Raises `ConfigError`."""
-    pipelines = house.settings.pipelines
-    layout = resolve(pipelines, name)
-    offers = {stage: house.loaded.offer("stages", stage) for stage in house.loaded.chosen["pipeline"]}
-    return assemble(name, layout, offers, pipelines[name].level)  # type: ignore[arg-type]
-
-
-def versions() -> dict[str, str]:
-    """Return what a run was made with."""
-    from leadline import __version__
-
-    return {"leadline": __version__, "python": platform.python_version()}
-
-
-def _budget(house: House, pipeline: Pipeline) -> Budget:
-    settings = house.settings
-    limits = Limits(
-        model_calls=settings.budget.model_calls,
-        tokens=settings.budget.tokens,
-        queries=settings.research.max_queries,
-        money=settings.budget.money,
-        seconds=settings.budget.seconds,
-    )
-    closing = [step.name for step in pipeline.steps() if getattr(step.offer, "closing", False)]
-    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing)
-
-
-async def _observers(house: House) -> dict[str, Any]:
-    return {name: await house.member("observers", name).get() for name in house.loaded.chosen["observers"]}
-
-
-def _next_seq(path: Path) -> int:
-    """Return the number after the last whole event on disk: a resumed run goes on counting."""
-    if not path.exists():
-        return 0
-    import json
-
-    last = -1
-    with path.open("rb") as lines:
-        for line in lines:
-            try:
-                last = max(last, int(json.loads(line)["seq"]))
-            except (ValueError, KeyError, TypeError):
-                continue  # a torn line: the observer cuts it off
-    return last + 1

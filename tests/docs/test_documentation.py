@@ -17,7 +17,7 @@ import leadline
 from leadline.assemble import House
 from leadline.hookspecs import KINDS
 from leadline.host import Host
-from leadline.session import pipeline_of
+from leadline.opening import pipeline_of
 from leadline.settings import load_settings
 
 ROOT = Path(__file__).parents[2]

@@ -18,7 +18,7 @@ import pytest
 import leadline
 from leadline.hookspecs import KINDS
 from leadline.host import Host
-from leadline.session import Result
+from leadline.result import Result
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "When are default parameter values of a function evaluated?"

@@ -15,7 +15,7 @@ from leadline.cli.common import client_of
 from leadline.cli.out import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.host import Host
-from leadline.session import pipeline_of
+from leadline.opening import pipeline_of
 from leadline.settings import Loaded, commented_toml, load_settings
 from leadline.settings_layers import leaves
 

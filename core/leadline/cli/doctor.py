@@ -20,7 +20,7 @@ from leadline.assemble import House, default_cache
 from leadline.cli.common import client_of, near
 from leadline.cli.out import table, write, write_json
 from leadline.errors import ConfigError
-from leadline.session import pipeline_of
+from leadline.opening import pipeline_of
 from leadline.settings import Loaded
 
 LOW = 100 * 1024 * 1024

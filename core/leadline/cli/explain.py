@@ -6,11 +6,11 @@ import argparse
 import asyncio
 from collections.abc import Iterator
 
-from leadline.api import checked_question
 from leadline.cli.common import client_of
 from leadline.cli.out import table, write, write_json
 from leadline.cli.research import question_of
 from leadline.explain import Expected, Explanation, StepPlan
+from leadline.order import checked_question
 
 
 def run(args: argparse.Namespace) -> int:

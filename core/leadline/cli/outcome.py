@@ -13,7 +13,7 @@ from leadline.cli.common import near
 from leadline.cli.out import columns, say, write, write_json
 from leadline.cli.summary import WIDEST, summary
 from leadline.printable import one_line, printable
-from leadline.session import Result
+from leadline.result import Result
 from leadline.state import Metadata
 
 SHOWN = 2_000

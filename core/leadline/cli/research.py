@@ -7,12 +7,12 @@ import asyncio
 import sys
 from functools import partial
 
-from leadline.api import LONGEST_QUESTION, checked_question
 from leadline.cli.common import client_of, pairs
 from leadline.cli.outcome import advise, show
 from leadline.cli.running import through
 from leadline.errors import UsageError
-from leadline.session import Result
+from leadline.order import LONGEST_QUESTION, checked_question
+from leadline.result import Result
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from leadline.cli.out import write
 from leadline.cli.outcome import advise, show
 from leadline.cli.running import through
 from leadline.errors import UsageError
-from leadline.session import Result
+from leadline.result import Result
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Protocol
 
-from leadline.api import Client, RunHandle
+from leadline.api import Client
 from leadline.assemble import default_cache
 from leadline.cli.asking import ask
 from leadline.cli.common import interactive
@@ -19,8 +19,9 @@ from leadline.cli.out import say
 from leadline.context import HouseContext
 from leadline.contracts import Call
 from leadline.errors import Unsupported
+from leadline.handle import RunHandle
 from leadline.records import Blob, Document
-from leadline.session import Result
+from leadline.result import Result
 
 PROGRESS = "terminal"
 """The observer that shows progress, by its plugin name."""

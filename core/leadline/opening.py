@@ -1,0 +1,53 @@
+"""What a session is put together from: its pipeline, its budget, its observers, where its events go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from leadline.assemble import House
+from leadline.budget import Budget, Limits
+from leadline.pipeline import Pipeline, assemble
+from leadline.settings import resolve
+
+
+def pipeline_of(house: House, name: str) -> Pipeline:
+    """Return the checked pipeline of that name. Raises `ConfigError`."""
+    pipelines = house.settings.pipelines
+    layout = resolve(pipelines, name)
+    offers = {stage: house.loaded.offer("stages", stage) for stage in house.loaded.chosen["pipeline"]}
+    return assemble(name, layout, offers, pipelines[name].level)  # type: ignore[arg-type]
+
+
+def budget_of(house: House, pipeline: Pipeline) -> Budget:
+    """Return the budget that the settings give a run; its closing stages share the reserve."""
+    settings = house.settings
+    limits = Limits(
+        model_calls=settings.budget.model_calls,
+        tokens=settings.budget.tokens,
+        queries=settings.research.max_queries,
+        money=settings.budget.money,
+        seconds=settings.budget.seconds,
+    )
+    closing = [step.name for step in pipeline.steps() if getattr(step.offer, "closing", False)]
+    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing)
+
+
+async def observers_of(house: House) -> dict[str, Any]:
+    """Return the configured observers, made."""
+    return {name: await house.member("observers", name).get() for name in house.loaded.chosen["observers"]}
+
+
+def next_seq(path: Path) -> int:
+    """Return the number after the last whole event on disk: a resumed run goes on counting."""
+    if not path.exists():
+        return 0
+    last = -1
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                last = max(last, int(json.loads(line)["seq"]))
+            except (ValueError, KeyError, TypeError):
+                continue  # a torn line: the observer cuts it off
+    return last + 1
