@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leadline.breaker import Breaker
 from leadline.calls import Maker
 from leadline.context import HouseContext
 from leadline.contracts import Call, Parser
@@ -35,6 +36,8 @@ class Member:
     offer: AnyOffer
     maker: Maker
     keeper: Keeper
+    breaker: Breaker
+    """Of the process, as its limits are; search engines rest by it."""
 
     async def get(self) -> Any:
         """Return the plugin itself, made and entered."""
@@ -77,7 +80,8 @@ class House:
             priced=offer.priced,
             restart=keeper.restart,
         )
-        return Member(name, offer, maker, keeper)
+        search = self.settings.search
+        return Member(name, offer, maker, keeper, Breaker(name, search.rest_after, search.rest))
 
     def _keeper(self, name: str, offer: AnyOffer, settings: Any) -> Keeper:
         """Return the keeper of an offer: one offer given to two hooks is made once."""

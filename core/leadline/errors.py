@@ -14,7 +14,8 @@ LeadlineError
 └── NeedsClarification      the question is unclear and nobody can be asked     exit 2
 ProviderError               what a plugin raises; its class decides retry and fallback
 ├── Unavailable             connection, timeout, 5xx                            NETWORK, retried
-│   └── Disconnected        the plugin is left and entered anew first           NETWORK, retried
+│   ├── Disconnected        the plugin is left and entered anew first           NETWORK, retried
+│   └── Resting             failed time and again: not asked for a while        NETWORK
 ├── RateLimited             a 429 that passes                                   NETWORK, retried
 ├── BadReply                cut off, malformed                                  LLM, retried
 ├── TooLong                 over the context window                             LLM
@@ -123,6 +124,12 @@ class Unavailable(ProviderError):
 
 class Disconnected(Unavailable):
     """The session is gone: the plugin is left and entered anew before the next attempt."""
+
+
+class Resting(Unavailable):
+    """The provider failed time and again and is not asked for a while; raised by the house."""
+
+    retry = False
 
 
 class RateLimited(ProviderError):

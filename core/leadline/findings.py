@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from leadline.records import Evidence, Hit, Record, Report, Section, Source, Text
+from leadline.records import Evidence, Failure, Hit, Record, Report, Section, Source, Text
 
 T = TypeVar("T")
 
@@ -118,6 +118,8 @@ class Found(Record):
     task: SearchTask
     hits: tuple[Hit, ...] = ()
     failure: Text = ""
+    engine_failures: tuple[Failure, ...] = ()
+    """Of engines that gave nothing while others did."""
 
 
 class Unread(Record):

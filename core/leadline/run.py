@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline.assemble import House, Member
+from leadline.breaker import Guarded
 from leadline.budget import Budget, Need
 from leadline.calls import Door, Kind, Maker, stage_now
 from leadline.contracts import Call, Search
-from leadline.errors import ConfigError, NeedsClarification, PluginError, Unsupported
+from leadline.errors import CallFailed, CallRefused, ConfigError, NeedsClarification, PluginError, Unsupported
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
 from leadline.keys import fingerprint
-from leadline.limits import Both, Limiter
+from leadline.limits import Both, Slots
 from leadline.models import Models
 from leadline.pipeline import Step
 from leadline.plaintext import plain_hits
@@ -35,6 +36,7 @@ from leadline.records import (
     Embeddings,
     EmbedRequest,
     Execution,
+    Failure,
     FetchRequest,
     Figure,
     Files,
@@ -51,6 +53,7 @@ from leadline.settings import Settings
 from leadline.state import RunState
 from leadline.tasking import each
 from leadline.tasks import Task
+from leadline.tiers import Tiers
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -92,7 +95,8 @@ class ActiveRun:
         self.door = door
         self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"], self._notice)
         self._searching = asyncio.Semaphore(self.settings.search.batch_size)
-        self._slots = Limiter(self.settings.search.max_concurrent)
+        self._slots = Slots(self.settings.search.max_concurrent)
+        self._tiers = Tiers(self.settings.search.tiers)
 
     # --- verbs ---
 
@@ -104,18 +108,24 @@ class ActiveRun:
         """Search with the configured strategy over the configured engines."""
         strategy = self.house.member("search_strategies", self.settings.search.strategy)
         members = [self.house.member("search_providers", name) for name in self.chosen["search.engines"]]
-        engines: dict[str, Search] = {member.name: self._engine(member) for member in members}
         kind = Kind(name="query", reply=SearchPage, composite=True, need=lambda _: Need(queries=1))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
+            failed: dict[str, Failure] = {}
+            engines: dict[str, Search] = {member.name: self._engine(member, failed) for member in members}
             page: SearchPage = await (await strategy.get()).search(request, engines, call)
-            return page
+            return _with_failures(page, [failed[name] for name in engines if name in failed])
 
         async with self._searching:
-            return await self.door.call(kind, request, do, maker=_over(strategy, members), task="search")
+            page = await self.door.call(kind, request, do, maker=_over(strategy, members), task="search")
+        for failure in page.failures:
+            if failure.type == "Resting":
+                await self._notice_once(failure.message)
+        return page
 
-    def _engine(self, member: Member) -> Search:
-        maker = replace(member.maker, limiter=Both(self._slots, member.maker.limiter))
+    def _engine(self, member: Member, failed: dict[str, Failure]) -> Search:
+        limiter = Guarded(member.breaker, Both(self._slots, member.maker.limiter))
+        maker = replace(member.maker, limiter=limiter)
         kind = Kind(name="search", reply=SearchPage, keep=member.offer.keep)
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
@@ -123,7 +133,14 @@ class ActiveRun:
             return plain_hits(page, member.name)
 
         async def search(request: SearchRequest) -> SearchPage:
-            return await self.door.call(kind, request, do, maker=maker, task="search")
+            try:
+                page = await self.door.call(kind, request, do, maker=maker, task="search")
+            except CallRefused:
+                raise
+            except CallFailed as error:
+                failed[member.name] = error.record
+                raise
+            return self._tiers.mark(page)
 
         return search
 
@@ -255,6 +272,10 @@ class ActiveRun:
     async def _notice(self, message: str) -> None:
         await self.emit("notice", {"message": message})
 
+    async def _notice_once(self, message: str) -> None:
+        if message not in self.state.notices:
+            await self._notice(message)
+
     @property
     def notices(self) -> tuple[str, ...]:
         """What was done with less so far, in an order that does not hang on timing."""
@@ -325,6 +346,13 @@ def as_json(value: Any) -> bytes:
     items = [item.model_dump(mode="json") for item in value] if isinstance(value, tuple) else None
     data = value.model_dump(mode="json") if items is None else items
     return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
+
+
+def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
+    """Return the page with the engines that failed, and those of which the strategy says so."""
+    names = {failure.provider for failure in failed}
+    others = (failure for failure in page.failures if failure.provider not in names)
+    return page.model_copy(update={"failures": (*failed, *others)})
 
 
 def _over(first: Member, members: Sequence[Member]) -> Maker:

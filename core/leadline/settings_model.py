@@ -72,13 +72,20 @@ class Search(Section):
     straggler: Annotated[float, Field(ge=0)] = Field(
         2, description="Seconds that slow engines are waited for after the first good answer."
     )
+    rest_after: Amount = Field(3, description="Failures in a row after which an engine rests; 0: it never does.")
+    rest: Annotated[float, Field(ge=0)] = Field(60, description="Seconds that it rests.")
+    tiers: dict[Literal["1", "2", "3"], Names] = Field(
+        {}, description='Sources by tier, before the built-in rules: { 1 = ["who.int", ".gov"], 3 = ["blog.example"] }.'
+    )
 
 
 class Read(Section):
     """How what was found is read."""
 
     fetchers: Names = Field(("local", "web"), description="Address to bytes: the first that accepts it.")
-    parsers: Names = Field(("text", "html", "feed", "pdf", "word"), description="Bytes to text: the first that accepts them.")
+    parsers: Names = Field(
+        ("text", "html", "feed", "pdf", "word"), description="Bytes to text: the first that accepts them."
+    )
 
 
 class Research(Section):

@@ -5,7 +5,8 @@ import itertools
 
 import pytest
 
-from leadline.limits import Both, Limiter
+from leadline.errors import RateLimited, Unavailable
+from leadline.limits import FIRST_LESSON, PATIENCE, Both, Limiter, Pace
 
 
 async def most_at_once(limiter: Limiter | Both, calls: int) -> int:
@@ -63,3 +64,48 @@ def test_a_limiter_serves_one_event_loop_after_another() -> None:
 def test_impossible_limits_are_refused() -> None:
     with pytest.raises(ValueError, match="at_once is at least 1"):
         Limiter(0)
+
+
+def test_a_429_slows_the_pace_and_what_goes_well_eases_it_slowly() -> None:
+    pace, error = Pace(0.0), RateLimited("HTTP 429")
+    pace.too_fast(error, began=1, now=2)
+    assert pace.interval == FIRST_LESSON
+    pace.too_fast(error, began=1.5, now=2.1)
+    assert pace.interval == FIRST_LESSON, "it was sent before the lesson: nothing new"
+    pace.too_fast(error, began=2.5, now=3)
+    assert pace.interval == 2 * FIRST_LESSON
+    pace.went_well()
+    assert FIRST_LESSON < pace.interval < 2 * FIRST_LESSON
+    for _ in range(100):
+        pace.went_well()
+    assert pace.interval == 0.0
+
+
+def test_no_pace_is_slower_than_anybody_waits() -> None:
+    pace = Pace(2.0)
+    for second in range(20):
+        pace.too_fast(RateLimited("HTTP 429"), began=second + 0.5, now=second + 0.6)
+    assert pace.interval == PATIENCE
+    for _ in range(200):
+        pace.went_well()
+    assert pace.interval == 2.0
+
+
+def test_the_next_call_waits_as_long_as_the_server_asks() -> None:
+    pace = Pace(0.0)
+    pace.too_fast(RateLimited("HTTP 429", retry_after=7), began=0, now=1)
+    assert pace.turn(2) == 6
+    assert pace.turn(2) == 6 + FIRST_LESSON
+
+
+async def test_a_limiter_learns_from_what_its_calls_raise() -> None:
+    limiter = Limiter(2)
+    for error in (Unavailable("HTTP 503"), ValueError("x")):
+        with pytest.raises(type(error)):
+            async with limiter.permit():
+                raise error
+    assert limiter.pace.interval == 0
+    with pytest.raises(RateLimited):
+        async with limiter.permit():
+            raise RateLimited("HTTP 429")
+    assert limiter.pace.interval == FIRST_LESSON

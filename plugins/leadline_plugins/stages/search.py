@@ -24,7 +24,7 @@ class Searching:
             raise
         except CallFailed as failed:
             return (Found(id=item.id, task=item, failure=failed.record.text),)
-        return (Found(id=item.id, task=item, hits=page.hits),)
+        return (Found(id=item.id, task=item, hits=page.hits, engine_failures=page.failures),)
 
 
 def request_for(query: str, language: str, run: Run) -> SearchRequest:
