@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -28,8 +28,10 @@ _CONNECT = 5.0
 _TRIED = 4
 """Addresses of a host that are tried."""
 _CONNECTIONS = 100
-_IDLE = 30.0
+_IDLE = 15.0
 """Seconds an unused connection is kept."""
+_KEPT = 20
+"""Unused connections that are kept: pages are of many sites, and the pool looks at each one for every request."""
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
@@ -92,15 +94,17 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         self._options: dict[str, Any] = {
             "ssl_context": self._verify,
             "max_connections": _CONNECTIONS,
+            "max_keepalive_connections": _KEPT,
             "keepalive_expiry": _IDLE,
             "http2": find_spec("h2") is not None,
         }
         self._direct = httpcore.AsyncConnectionPool(network_backend=GuardedBackend(guard), **self._options)
+        self._named = {scheme: proxy for scheme, proxy in getproxies().items() if scheme in ("http", "https", "all")}
         self._proxies: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; raises `Blocked`, or `Unavailable` where nothing comes back."""
-        if proxy := proxy_of(request.url):
+        if self._named and (proxy := proxy_of(request.url, self._named)):
             return await self._through(proxy).handle_async_request(request)
         url = request.url
         asked = httpcore.Request(
@@ -127,9 +131,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             await transport.aclose()
 
 
-def proxy_of(url: httpx.URL) -> str:
-    """Return the proxy that the environment names for an address; empty for none."""
-    proxies = getproxies()
+def proxy_of(url: httpx.URL, proxies: Mapping[str, str]) -> str:
+    """Return the proxy for an address, by scheme as the environment names them; empty for none."""
     proxy = proxies.get(url.scheme) or proxies.get("all", "")
     return proxy if proxy and not proxy_bypass(url.host) else ""
 

@@ -64,7 +64,10 @@ def _marked(data: bytes) -> str:
         return "iso2022_jp"
     nothing = sample[::2].count(0), sample[1::2].count(0)
     if max(nothing) * _MARKUP > len(sample) and min(nothing) * 4 < max(nothing):
-        return "utf-16-be" if nothing[0] > nothing[1] else "utf-16-le"
+        name = "utf-16-be" if nothing[0] > nothing[1] else "utf-16-le"
+        text = _try(sample[: len(sample) // 2 * 2], name) or "\0"
+        if ("<" in text or max(nothing) * 4 > len(sample)) and "".join(text.split()).isprintable():
+            return name  # and neither ASCII with a byte of nothing in it, nor numbers of two bytes
     return ""
 
 

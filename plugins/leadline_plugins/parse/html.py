@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import Field
+
 from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
@@ -17,6 +19,7 @@ from leadline_plugins.parse.clean import clean, decode, document
 from leadline_plugins.parse.html_hidden import remove_hidden
 from leadline_plugins.parse.html_meta import about
 from leadline_plugins.parse.media import bare, charset
+from leadline_plugins.parse.workers import Workers
 
 _KINDS = {"text/html", "application/xhtml+xml"}
 _META_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -29,11 +32,25 @@ _MANY = 40_000
 _BLOCKS = "//p | //div | //br | //li | //tr | //h1 | //h2 | //h3 | //h4 | //h5 | //h6 | //section | //article"
 
 
+class HtmlSettings(PluginSettings):
+    """Where pages are parsed."""
+
+    processes: int = Field(2, ge=0, description="Processes that parse side by side; 0 parses in threads.")
+
+
 class HtmlParser:
     """Reads with trafilatura; where that finds no main text, all that can be seen."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, processes: int = 0) -> None:
         self._context = context
+        self._workers = Workers(processes) if processes else None
+
+    async def __aenter__(self) -> HtmlParser:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._workers:
+            await self._workers.close()
 
     def accepts(self, media_type: str, /) -> bool:
         """Accept HTML and XHTML."""
@@ -41,6 +58,8 @@ class HtmlParser:
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
         """Return the main text; raises `Unsupported` for a page without any."""
+        if self._workers:
+            return await self._workers.parse(blob)
         return await self._context.in_thread(parse, blob)
 
 
@@ -94,6 +113,11 @@ def _seen(tree: Any) -> str:
 
 
 @hookimpl
-def leadline_parsers() -> Iterable[Offer[Any, HtmlParser]]:
+def leadline_parsers() -> Iterable[Offer[HtmlSettings, HtmlParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: HtmlParser(context), PluginSettings, "Main text of HTML pages")
+    yield Offer(
+        lambda settings, context: HtmlParser(context, settings.processes),
+        HtmlSettings,
+        "Main text of HTML pages",
+        answers=(),
+    )

@@ -274,7 +274,7 @@ async def test_a_proxy_of_the_environment_is_used_and_addresses_judged_all_the_s
         await get("http://10.0.0.1/")
     import httpx
 
-    assert proxy_of(httpx.URL("http://direct.example.org/")) == ""
+    assert proxy_of(httpx.URL("http://direct.example.org/"), {"all": "http://127.0.0.1:1"}) == ""
 
 
 @pytest.mark.parametrize("url", ["https://x.org", "HTTP://x.org", " http://x.org"])

@@ -57,3 +57,10 @@ def test_names_mean_what_the_web_means_by_them() -> None:
     assert decode("①㈱".encode("cp932"), "x-sjis") == "①㈱"
     assert decode("똠방".encode("cp949"), "euc-kr") == "똠방"
     assert decode(b"\x93quoted\x94", "iso-8859-1") == "“quoted”"
+
+
+@pytest.mark.parametrize(
+    "data", [b"Tallow \x00", b"\x00\x01\x02binary", bytes(range(256)) * 4, b"\x00\x01" * 500, b"\x7fELF" + bytes(60)]
+)
+def test_binary_data_is_taken_for_no_text(data: bytes) -> None:
+    assert "\0" in decode(data)

@@ -79,23 +79,23 @@ class WebFetcher:
 
     async def _page(self, url: httpx.URL) -> Kept:
         """Return a page, as it was kept or anew."""
-        key = str(url)
-        kept = await self._context.in_thread(self._cache.get, key)
+        if not self._settings.cache_size:
+            return await self._follow(url, None)
+        key, in_thread = str(url), self._context.in_thread
+        kept = await in_thread(self._cache.get, key)
         if kept:
             self._guard.url(kept.url)  # what was let in under other settings may be shut now
             if self._cache.fresh(kept, self._settings.fresh):
                 return kept
         page = await self._follow(url, kept)
-        if page is None:
-            assert kept is not None
-            await self._context.in_thread(self._cache.confirm, key)
-            return kept
-        if page.stored >= 0:
-            await self._context.in_thread(self._cache.put, key, page)
+        if page is kept:
+            await in_thread(self._cache.confirm, key)
+        elif page.stored >= 0:
+            await in_thread(self._cache.put, key, page)
         return page
 
-    async def _follow(self, url: httpx.URL, kept: Kept | None) -> Kept | None:
-        """Follow redirects to the page; None where it is still the one that was kept."""
+    async def _follow(self, url: httpx.URL, kept: Kept | None) -> Kept:
+        """Follow redirects to the page; where it is still the one that was kept, return that."""
         cookies, first = httpx.Cookies(), url  # of this one page: nobody is followed from page to page
         for _ in range(self._settings.redirects + 1):
             if self._settings.robots:
@@ -103,7 +103,7 @@ class WebFetcher:
             known = kept if kept and kept.url == str(url) else None
             async with self._asked(url, cookies, known) as response:
                 if response.status_code == 304 and known:
-                    return None
+                    return known
                 if response.status_code not in _REDIRECTS or "location" not in response.headers:
                     return await self._read(response)
                 cookies.extract_cookies(response)
