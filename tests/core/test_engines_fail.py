@@ -1,0 +1,127 @@
+"""Runs over several made-up engines of which some fail: complete all the same, and the method says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.contracts import Call
+from leadline.errors import Unavailable
+from leadline.findings import TASKS, SearchTask
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import SearchPage, SearchRequest
+from leadline.testing.plugins import plugin
+from leadline.testing.web import FakeEngine, WebSettings, fake_web
+
+QUESTION = "Which fathoms were measured at each sounding of the harbour?"
+
+
+class Scripted:
+    """Finds made-up pages until its script says otherwise; counts its requests, and how many were out at once."""
+
+    def __init__(self, script: Callable[[int], Exception | float | None] = lambda number: None) -> None:
+        self.script = script
+        self.asked: list[str] = []
+        self.out = self.most = 0
+        self.engine = FakeEngine(WebSettings(hits=5))
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        self.asked.append(request.query)
+        self.out += 1
+        self.most = max(self.most, self.out)
+        try:
+            match self.script(len(self.asked)):
+                case Exception() as error:
+                    raise error
+                case float() as seconds:
+                    await asyncio.sleep(seconds)
+            return await self.engine.search(request, call)
+        finally:
+            self.out -= 1
+
+    def plugin(self, name: str, **options: Any) -> EntryPoint:
+        return plugin(name, search_providers=Offer(lambda settings, _: self, PluginSettings, "For a test", **options))
+
+
+class Queries:
+    """A stage that has as many queries searched as a test wants."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    async def run(self, findings: Any, run: Any, /) -> None:
+        if not findings[TASKS]:
+            numbers = range(1, self.count + 1)
+            findings[TASKS] = [SearchTask(id=f"q{number}", query=f"{QUESTION} {number}") for number in numbers]
+
+
+def client(folder: Path, engines: dict[str, Scripted], queries: int = 8, **settings: Any) -> leadline.Client:
+    values = {"search.engines": list(engines), "read.fetchers": ["fakeweb"], "retry.base": 0, "search.straggler": 0.2}
+    mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
+    values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
+    values |= {name.replace("__", "."): value for name, value in settings.items()}
+    stage = StageOffer(
+        lambda settings, _: Queries(queries), PluginSettings, "For a test", wants=(TASKS,), gives=(TASKS,)
+    )
+    plugins = [fake_web(), plugin("queries", stages=stage)]
+    plugins += [engine.plugin(name) for name, engine in engines.items()]
+    return leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=values)
+
+
+def broken(number: int) -> Exception:
+    return Unavailable("HTTP 503 from https://two.example/search")
+
+
+@pytest.mark.parametrize("strategy", ["batch", "race", "hybrid", "fallback"])
+async def test_an_engine_that_dies_in_the_middle_costs_no_run_and_the_method_says_so(
+    strategy: str, tmp_path: Path
+) -> None:
+    dying = Scripted(lambda number: broken(number) if number > 2 else None)
+    engines = {"two": dying, "one": Scripted(lambda number: 0.01), "three": Scripted(lambda number: 0.01)}
+    async with client(tmp_path, engines, search__strategy=strategy, search__batch_size=1) as runs:
+        result = await runs.research(QUESTION)
+        replayed = await runs.replay(result.folder)
+    assert (result.status, result.reason) == ("complete", "")
+    text = (result.folder / "report.md").read_text()
+    assert "two gave nothing in " in text
+    assert "HTTP 503 from https://two.example/search" in text
+    assert "two rests for 60 s after 3 failures in a row" in text.lower()
+    assert replayed.report == result.report
+    assert len(dying.asked) == 5, "two answers, three failures, then it rests"
+
+
+async def test_an_engine_that_hangs_costs_a_batch_run_one_wait_in_all(tmp_path: Path) -> None:
+    hanging = Scripted(lambda number: 3600.0)
+    engines = {"one": Scripted(), "hangs": hanging}
+    async with client(tmp_path, engines, search__straggler=0.3) as runs:
+        began = asyncio.get_running_loop().time()
+        result = await runs.research(QUESTION)
+        assert asyncio.get_running_loop().time() - began < 60
+    assert result.status == "complete"
+    assert "hangs gave nothing in" in (result.folder / "report.md").read_text()
+    assert hanging.out == 0
+
+
+async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path: Path) -> None:
+    out = most = 0
+
+    class Counting(Scripted):
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            nonlocal out, most
+            out, most = out + 1, max(most, out + 1)
+            try:
+                return await super().search(request, call)
+            finally:
+                out -= 1
+
+    engines: dict[str, Scripted] = {f"engine{number}": Counting(lambda number: 0.02) for number in range(5)}
+    async with client(tmp_path, engines, queries=20, search__batch_size=20) as runs:
+        assert (await runs.research(QUESTION)).status == "complete"
+    assert [len(engine.asked) for engine in engines.values()] == [20] * 5
+    assert most == 10
