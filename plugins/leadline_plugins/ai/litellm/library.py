@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from importlib import import_module
 from typing import Any
 
 from leadline.contracts import Context
@@ -13,8 +14,7 @@ from leadline_plugins.ai.litellm.settings import LitellmSettings
 def load() -> Any:
     """Import litellm; it would fetch a table of prices and report on itself if it were not told otherwise."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    import litellm
-
+    litellm: Any = import_module("litellm")
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.disable_aiohttp_transport = True  # httpx takes proxies and certificates from the environment

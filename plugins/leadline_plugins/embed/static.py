@@ -1,0 +1,94 @@
+"""The plugin `static`: embeddings on this machine, without key, network or model server.
+
+`hashed` counts words and needs nothing; `wordllama` looks up trained vectors of word pieces (English, mostly); `both`
+puts the two side by side, which finds most. docs/reference/models.md has the figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from math import sqrt
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import Field
+
+from leadline.contracts import Call, Context, Embedder
+from leadline.errors import Unsupported
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Embeddings, EmbedRequest
+from leadline_plugins.embed.hashed import hashed, unit
+
+Model = Literal["hashed", "wordllama", "both"]
+_DIGITS = 5
+"""Of each number: a vector is kept as text, and the sixth digit changes no order."""
+
+
+class StaticSettings(PluginSettings):
+    """Which vectors."""
+
+    model: Model = Field("hashed", description="hashed (needs nothing), wordllama, both (leadline[static])")
+
+
+class Static:
+    """Turns texts to vectors of length 1, so that their product is their likeness."""
+
+    def __init__(self, settings: StaticSettings, context: Context) -> None:
+        self._model = settings.model
+        self._context = context
+        self._loading: asyncio.Future[Any] | None = None
+
+    async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings:
+        """Return one vector a text. Raises `Unsupported` for a model that is none of these."""
+        model = request.model or self._model
+        if model not in get_args(Model):
+            raise Unsupported(f"static has no model {model!r}: choose from {', '.join(get_args(Model))}")
+        words = await self._trained() if model != "hashed" else None
+        rows = await self._context.in_thread(_vectors, model, request.texts, words)
+        return Embeddings(vectors=tuple(tuple(round(place, _DIGITS) for place in row) for row in rows))
+
+    async def _trained(self) -> Any:
+        """Return the trained vectors, loaded once."""
+        if self._loading is None:
+            self._loading = asyncio.ensure_future(self._context.in_thread(_load))
+        return await asyncio.shield(self._loading)
+
+
+def _load() -> Any:
+    if find_spec("wordllama") is None:
+        raise Unsupported("the model wordllama is not installed: pip install leadline[static]")
+    wordllama: Any = import_module("wordllama")
+    package = Path(str(wordllama.__file__)).parent
+    # Its weights lie in the package; without these two it asks a hub for them.
+    return wordllama.WordLlama.load(cache_dir=package, disable_download=True)
+
+
+def _vectors(model: str, texts: Sequence[str], words: Any) -> list[list[float]]:
+    if model == "hashed":
+        return [hashed(text) for text in texts]
+    trained = [unit([float(place) for place in row]) for row in words.embed(list(texts))] if texts else []
+    if model == "wordllama":
+        return trained
+    pairs = zip(texts, trained, strict=True)
+    return [[place / sqrt(2) for place in (*hashed(text), *row)] for text, row in pairs]
+
+
+def _ready(settings: StaticSettings) -> str | None:
+    if settings.model == "hashed" or find_spec("wordllama"):
+        return None
+    return f"the model {settings.model} needs wordllama: pip install leadline[static]"
+
+
+def _make(settings: StaticSettings, context: Context) -> Embedder:
+    return Static(settings, context)
+
+
+@hookimpl
+def leadline_embedders() -> Iterable[Offer[StaticSettings, Embedder]]:
+    """Offer the embeddings."""
+    yield Offer(
+        _make, StaticSettings, "Embeddings on this machine: no key, no network", ready=_ready, keep=False, timeout=300.0
+    )
