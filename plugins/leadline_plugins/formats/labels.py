@@ -12,8 +12,8 @@ LABELS: dict[str, dict[str, str]] = {
         "evidence": "Evidence",
         "close": "Close",
         "checks": "Checks",
-        "checked": "Of {total} cited claims, {supported} are supported by their passage, {partial} in part; "
-        "{contradicted} are contradicted and {unsupported} unsupported.",
+        "checked": "{total} cited claims checked: {supported} supported by the passage, {partial} in part or not judged, "
+        "{contradicted} contradicted, {unsupported} unsupported.",
         "supported": "supported",
         "partial": "supported in part, or not judged",
         "contradicted": "contradicted",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 DEEPEST = 30
-"""Levels to which blocks are nested; what lies deeper is one paragraph."""
+"""Levels to which blocks are nested; what lies deeper stands as it is written."""
 _MATH = re.compile(
     r"\$\$(?P<wide>[^$]+?)\$\$|\\\[(?P<block>.+?)\\\]|\\\((?P<inline>.+?)\\\)"
     r"|\$(?P<dollar>[^\s$](?:[^$]*[^\s$\\])?)\$(?!\d)",
@@ -54,10 +54,7 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.level < DEEPEST:
         return False
     if not silent:
-        state.push("paragraph_open", "p", 1)
-        inline = state.push("inline", "", 0)
-        inline.content, inline.children = state.getLines(start, end, 0, False).strip(), []
-        state.push("paragraph_close", "p", -1)
+        state.push("code_block", "code", 0).content = state.getLines(start, end, 0, False).strip() + "\n"
         state.line = end
     return True
 
@@ -96,7 +93,8 @@ def _tag(state: StateInline, silent: bool) -> bool:
         if name == "br":
             state.push("hardbreak", "br", 0)
         else:
-            state.push(f"{name}_close" if found["close"] else f"{name}_open", name, -1 if found["close"] else 1)
+            # No nesting, which would have to be balanced: the writer of the tags need not have closed them.
+            state.push(f"{name}_close" if found["close"] else f"{name}_open", name, 0)
     state.pos = found.end()
     return True
 

@@ -12,10 +12,10 @@ from leadline_plugins.formats.tree import Node, attributes, plain, text
 Cell = list[Node]
 Rows = Sequence[Sequence[Cell]]
 _ALIGN = {"left": "AlignLeft", "right": "AlignRight", "center": "AlignCenter"}
-_LINE, _GAP = 84, 3
+_LINE, _GAP = 90.0, 3
 """Characters of a table's line in print, and those between two columns."""
-_NARROWEST, _WIDEST = 5, 60
-"""Characters a column counts for at least and at most, so that one long cell does not starve the others."""
+_LONGEST_WORD = 16
+"""Characters up to which a word keeps its column that wide; longer ones are broken."""
 
 
 def table(rows: Rows, alignments: Sequence[str], columns: int | None) -> Iterator[Node]:
@@ -32,9 +32,10 @@ def table(rows: Rows, alignments: Sequence[str], columns: int | None) -> Iterato
 
 
 def _table(rows: Rows, alignments: Sequence[str]) -> Node:
+    """Return a table; where nothing is said its cells begin at the left, which some writers would centre."""
     head, *body = rows
     columns = [
-        [{"t": _ALIGN.get(side, "AlignDefault")}, {"t": "ColWidth", "c": share} if share else {"t": "ColWidthDefault"}]
+        [{"t": _ALIGN.get(side, "AlignLeft")}, {"t": "ColWidth", "c": share} if share else {"t": "ColWidthDefault"}]
         for side, share in zip(alignments, widths(rows), strict=True)
     ]
     filled = [[cell or [] for cell, _ in zip_longest(row, head)] for row in body]
@@ -51,19 +52,28 @@ def _row(cells: Sequence[Cell]) -> list[Any]:
 
 
 def widths(rows: Rows) -> list[float]:
-    """Return the share of the page each column gets, by the root of its text; zeros where all fit as they are."""
+    """Return the share of the page each column gets; zeros where all fit as they are.
+
+    A column has room for its longest word first; what is left goes by the root of its text, so that one long column
+    does not starve the others.
+    """
     cells = [[text(cell) for cell in column if cell] for column in zip_longest(*rows)]
     if sum(max(map(_ems, column), default=0) + _GAP for column in cells) <= _LINE:
         return [0.0] * len(cells)
-    wanted = [_wanted(column) for column in cells]
-    return [round(want / sum(wanted), 4) for want in wanted]
+    least = [_GAP + min(_LONGEST_WORD, _longest_word(column)) for column in cells]
+    wanted = [_typical(column) ** 0.5 for column in cells]
+    left = max(0.0, _LINE * 1.2 - sum(least))  # a wide table is set smaller
+    room = [low + left * want / sum(wanted) for low, want in zip(least, wanted, strict=True)]
+    return [round(width / sum(room), 4) for width in room]
 
 
-def _wanted(cells: Sequence[str]) -> float:
-    lengths = sorted(map(_ems, cells)) or [0.0]
-    word = max((_ems(word) for cell in cells for word in cell.split()), default=0.0)
-    typical = lengths[len(lengths) * 9 // 10]
-    return float(min(max(_NARROWEST, min(word, 16), typical**0.5 * 4 if typical > 16 else typical), _WIDEST))
+def _longest_word(cells: Sequence[str]) -> float:
+    return max((_ems(word) for cell in cells for word in cell.split()), default=1.0)
+
+
+def _typical(cells: Sequence[str]) -> float:
+    lengths = sorted(map(_ems, cells)) or [1.0]
+    return max(1.0, lengths[len(lengths) * 9 // 10])
 
 
 def _ems(text: str) -> float:

@@ -60,6 +60,7 @@ def _texts(styles: Any, east: str) -> None:
 
 
 def _headings(styles: Any, east: str) -> None:
+    from docx.oxml.ns import qn
     from docx.shared import Pt, RGBColor
 
     for name, (size, above, below) in _HEADINGS.items():
@@ -76,6 +77,10 @@ def _headings(styles: Any, east: str) -> None:
     _font(styles["Subtitle"], _HEAD, east, 10)
     styles["Subtitle"].font.color.rgb = RGBColor.from_string(_FAINT)
     styles["Subtitle"].paragraph_format.alignment = 0
+    styles["Subtitle"].font.bold = False
+    for spacing in styles["Subtitle"].element.rPr.findall(qn("w:spacing")):
+        styles["Subtitle"].element.rPr.remove(spacing)
+    styles["Compact"].paragraph_format.space_before = styles["Compact"].paragraph_format.space_after = Pt(1)
 
 
 def _font(style: Any, name: str, east: str, size: float) -> None:

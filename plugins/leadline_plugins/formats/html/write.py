@@ -19,7 +19,7 @@ _SIMPLE = {
     "Para": "p",
 }
 _FIXED = {"Space": " ", "SoftBreak": "\n", "LineBreak": "<br>", "HorizontalRule": "<hr>"}
-_SIDES = {"AlignLeft": "left", "AlignRight": "right", "AlignCenter": "center"}
+_SIDES = {"AlignRight": "right", "AlignCenter": "center"}
 _DEEPEST_HEADING = 6
 
 

@@ -58,7 +58,9 @@ def _spelt(document: Document, characters: set[str]) -> Document:
 
 
 async def _compiled(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
-    body = await write([_pictured(block) for block in document.blocks], {}, "typst", call, "--wrap=none")
+    body = await write(
+        [part for block in document.blocks for part in _pictured(block)], {}, "typst", call, "--wrap=none"
+    )
     return await context.in_thread(_compile, _template() + body, document.files, inputs)
 
 
@@ -108,18 +110,18 @@ def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict
     }
 
 
-def _pictured(block: Node) -> Node:
-    """Return a figure with the alternative text Pandoc's Typst has no place for."""
+def _pictured(block: Node) -> list[Node]:
+    """Return a figure with the alternative text Pandoc's Typst has no place for; any other block as it is."""
     if block["t"] != "Figure":
-        return block
+        return [block]
     (name, _, _), (_, caption), body = block["c"]
     picture = next((node for node in body[0]["c"] if node["t"] == "Image"), None)
     if picture is None:
-        return block
+        return [block]
     (_, _, values), _, (address, _) = picture["c"]
     shown = f"image({_string(address)}, alt: {_string(dict(values).get('alt', ''))})"
     opening, closing = f"#figure({shown}, kind: image, caption: [", f"]) <{name}>"
-    return {"t": "Div", "c": [["", [], []], [_raw(opening), *caption, _raw(closing)]]}
+    return [_raw(opening), *caption, _raw(closing)]
 
 
 def _string(value: str) -> str:
