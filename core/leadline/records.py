@@ -355,3 +355,5 @@ class SectionRequest(Record):
     question: Text = ""
     language: str = ""
     length: int = 0
+    questions: tuple[Text, ...] = ()
+    """The key questions it answers."""

@@ -149,6 +149,7 @@ class Passage(Record):
 class SynthesizeRequest(Record):
     """Asks for the text of one section from its own passages; `outline` are the titles of all sections.
 
+    `part`, where it is given, is the key question of the section that this text answers: others answer the rest.
     `length` in words (CJK: characters), 0 leaves it to the writer.
     """
 
@@ -158,6 +159,7 @@ class SynthesizeRequest(Record):
     outline: tuple[Text, ...] = ()
     length: int = 0
     passages: tuple[Passage, ...] = ()
+    part: Text = ""
 
 
 class Written(Record):

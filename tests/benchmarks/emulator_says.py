@@ -15,6 +15,7 @@ WORDS = 620
 """Of a section for which no length is asked."""
 _ANGLES = ("current state", "history and causes", "costs and financing", "regional differences", "risks and outlook")
 _LINKS = ("In addition,", "By contrast,", "Seen over time,", "Beside that,", "Taken together with the above,")
+_CITED = re.compile(r"([^.\]]{20,300}) \[@([^\]]+)\]")
 Inputs = Mapping[str, Any]
 
 
@@ -54,8 +55,8 @@ def _digest(inputs: Inputs) -> dict[str, Any]:
     queries = [_query(asked, f"newest figures {name}", name) for name in names[:4]] if first else []
     return {
         "synthesis": " ".join(best),
-        "section_coverage": coverage,
-        "knowledge_gaps": gaps,
+        "section_coverage": {},
+        "knowledge_gaps": [],
         "review": {"sections": rated, "is_sufficient": not first, "priority_gaps": gaps},
         "queries": queries,
     }
@@ -110,10 +111,11 @@ def _analysis(inputs: Inputs) -> dict[str, Any]:
 
 
 def _composition(inputs: Inputs) -> dict[str, Any]:
-    evidence = inputs["evidence"]
-    parts = {"summary": evidence[:6], "conclusion": evidence[-6:]}
-    texts = {name: "\n\n".join(prose(list(part), 110)) for name, part in parts.items()}
-    return {"title": inputs["plan"]["title"], **texts, "sections": []}
+    """Say again what stands at the ends of the sections."""
+    texts = [section["text"] for section in inputs["sections"]]
+    said = [{"id": name, "quote": quote} for text in texts for quote, name in _CITED.findall(text)]
+    summary, conclusion = "\n\n".join(prose(said[:6], 90)), "\n\n".join(prose(said[-3:], 60))
+    return {"title": inputs["plan"]["title"], "summary": summary, "conclusion": conclusion, "sections": []}
 
 
 SAYINGS: Mapping[str, Callable[[Inputs], dict[str, Any]]] = {

@@ -31,7 +31,17 @@ class Digesting:
             last=findings.get(DIGEST),
         )
         task = Task("digest", request, Digest, prompt=template("digest"))
-        findings[DIGEST] = await perform_or(run, task, request.last or Digest(), "this round was not digested")
+        digest = await perform_or(run, task, request.last or Digest(), "this round was not digested")
+        findings[DIGEST] = completed(digest)
+
+
+def completed(digest: Digest) -> Digest:
+    """Return the digest with the coverage and gaps that its review told: nobody need say them twice."""
+    if digest.review is None:
+        return digest
+    coverage = {section.id: section.coverage for section in digest.review.sections}
+    gaps = digest.knowledge_gaps or digest.review.priority_gaps
+    return digest.model_copy(update={"section_coverage": coverage | digest.section_coverage, "knowledge_gaps": gaps})
 
 
 @hookimpl

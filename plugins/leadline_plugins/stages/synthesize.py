@@ -56,10 +56,10 @@ def unsorted(request: SortRequest) -> Sorted:
 
 
 def shared_out(plan: Sorted, length: int) -> Sorted:
-    """Share a length out between the sections by their evidence, none more than half off the mean."""
+    """Share a length out between the sections by their evidence, none more than a quarter off the mean."""
     counts = [len(section.evidence_ids) for section in plan.sections]
     mean = sum(counts) / len(counts)
-    weights = [min(max(count, mean / 2), mean * 1.5) if count else 0.0 for count in counts]
+    weights = [min(max(count, mean * 0.75), mean * 1.25) if count else 0.0 for count in counts]
     shares = [round(length * weight / sum(weights)) for weight in weights]
     sections = (
         section.model_copy(update={"length": share}) for section, share in zip(plan.sections, shares, strict=True)
@@ -93,6 +93,7 @@ def requests_for(
                     question=question.text,
                     language=question.language,
                     length=part.length,
+                    questions=part.section.questions,
                 )
             )
     return requests

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from leadline.citations import cited
+from leadline.citations import CITATION, cited
 from leadline.contracts import Run
 from leadline.findings import (
     ANALYSIS,
@@ -36,18 +36,20 @@ class Writing:
         """Give the report."""
         question, sections = findings[QUESTION], findings[SECTIONS]
         evidence = findings[EVIDENCE]
-        used = {name for section in sections for name in cited(section.text or "")}
         request = WriteRequest(
             question=question,
             plan=findings[PLAN],
             sections=sections,
-            evidence=tuple(item for item in evidence if item.id in used),
+            evidence=tuple(item for item in evidence if item.id in used(sections)),
             length=run.settings.report.length,
         )
+        if await run.by_chat("write", "thinking"):
+            request = texts_only(request)
         stand = Composition(title=findings[PLAN].title)
         task = Task("write", request, Composition, prompt=template("write"), role="thinking")
         found, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
         composed = await perform_or(run, task, stand, "summary and conclusion were not written: the sections stand")
+        composed = known(composed, {item.id for item in evidence})
         report = Report(
             title=composed.title or question.text,
             language=question.language,
@@ -63,6 +65,28 @@ class Writing:
         findings[REPORT] = report
         text = "\n\n".join(section.text or "" for section in report.sections)
         await run.emit("message", {"kind": "report", "text": text})
+
+
+def used(sections: Iterable[Section]) -> set[str]:
+    """Return the ids of the evidence that sections cite."""
+    return {name for section in sections for name in cited(section.text or "")}
+
+
+def texts_only(request: WriteRequest) -> WriteRequest:
+    """Return the request as a chat needs it: the texts hold every statement with its citation."""
+    sections = tuple(section.model_copy(update={"evidence_ids": (), "notes": ""}) for section in request.sections)
+    return request.model_copy(update={"sections": sections, "evidence": ()})
+
+
+def known(composed: Composition, ids: set[str]) -> Composition:
+    """Return a composition without citations of what is not there."""
+
+    def clean(text: str) -> str:
+        return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
+
+    sections = tuple(section.model_copy(update={"text": clean(section.text or "")}) for section in composed.sections)
+    changes = {"summary": clean(composed.summary), "conclusion": clean(composed.conclusion), "sections": sections}
+    return composed.model_copy(update=changes)
 
 
 SUMMARY = {"zh": "摘要", "ja": "要約", "ko": "요약"}

@@ -6,6 +6,7 @@ What cites nothing that is there is not taken: then the section is its passages,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from leadline.citations import CITATION, cited
 from leadline.contracts import Call
@@ -16,6 +17,7 @@ from leadline.records import Record, Section, SectionRequest
 from leadline.tasks import Task
 from leadline_plugins.prompts import template
 from leadline_plugins.synthesizers.extractive import quoted
+from leadline_plugins.synthesizers.parts import parts
 from leadline_plugins.tasks import Passage, SynthesizeRequest, Written
 
 
@@ -23,21 +25,34 @@ class Prose:
     """Has each section written by the task `synthesize`."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        """Return the section with its text; its passages, quoted, where no usable text came."""
-        asked = asked_for(request)
-        task = Task("synthesize", asked, Written, prompt=template("synthesize"), role="thinking", shrink=fewer)
-        try:
-            text = known((await call.run.perform(task)).text, asked)
-        except CallRefused:
-            raise
-        except CallFailed as failed:
-            return quotes(request, asked, failed.record.text)
-        if not cited(text):
-            return quotes(request, asked, "its text cited nothing")
-        return request.section.model_copy(update={"text": text})
+        """Return the section with its text; the passages, quoted, of a part of which no usable text came."""
+        texts = await call.run.each(parts(request), lambda part: write(*part, call))
+        notices = tuple(dict.fromkeys(text.notice for text in texts if text.notice))
+        return request.section.model_copy(update={"text": "\n\n".join(text.text for text in texts), "notices": notices})
 
 
-def asked_for(request: SectionRequest) -> SynthesizeRequest:
+@dataclass(frozen=True)
+class Part:
+    """The text of a part, and what was done with less."""
+
+    text: str
+    notice: str = ""
+
+
+async def write(question: str, request: SectionRequest, call: Call) -> Part:
+    """Have a part written; `question` is its own of the section's key questions, none for the whole."""
+    asked = asked_for(request, question)
+    task = Task("synthesize", asked, Written, prompt=template("synthesize"), role="thinking", shrink=fewer)
+    try:
+        text = known((await call.run.perform(task)).text, asked)
+    except CallRefused:
+        raise
+    except CallFailed as failed:
+        return quotes(request, asked, failed.record.text)
+    return Part(text) if cited(text) else quotes(request, asked, "its text cited nothing")
+
+
+def asked_for(request: SectionRequest, part: str = "") -> SynthesizeRequest:
     """Return the task's inputs: the passages with the names of their sources, not the sources themselves."""
     return SynthesizeRequest(
         question=Question(text=request.question, language=request.language),
@@ -46,6 +61,7 @@ def asked_for(request: SectionRequest) -> SynthesizeRequest:
         outline=tuple(section.title for section in request.outline),
         length=request.length,
         passages=tuple(_passages(request)),
+        part=part,
     )
 
 
@@ -75,11 +91,10 @@ def known(text: str, asked: SynthesizeRequest) -> str:
     return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
 
 
-def quotes(request: SectionRequest, asked: SynthesizeRequest, reason: str) -> Section:
-    """Return the section as its passages, quoted, with the reason."""
+def quotes(request: SectionRequest, asked: SynthesizeRequest, reason: str) -> Part:
+    """Return the passages, quoted, with the reason."""
     text = quoted(asked.passages, request.length, request.language)
-    notice = f"section '{request.section.title}' is quotes, for it was not written ({reason})"
-    return request.section.model_copy(update={"text": text, "notices": (notice,)})
+    return Part(text, f"section '{request.section.title}' is quotes, for it was not written ({reason})")
 
 
 @hookimpl

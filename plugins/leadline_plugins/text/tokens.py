@@ -104,18 +104,27 @@ def words(text: str) -> list[str]:
     return _UNIT.findall(fold(text))
 
 
+_SENTENCE = 1000
+"""Characters up to which a text's words are remembered: a sentence is looked at again by each step of a run."""
+
+
 def content_words(text: str) -> list[str]:
     """Return the index tokens that carry the topic: no stop words, and of CJK the pairs between function words.
 
     Hiragana is left out: in Japanese it inflects and joins. A run of one character stands for itself.
     """
+    return list(_content_words(text) if len(text) <= _SENTENCE else _content_words.__wrapped__(text))
+
+
+@lru_cache(8192)
+def _content_words(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for piece in _pieces(text):
         if _FIRST_CJK.match(piece):
             found += _content_grams(piece)
         elif (word := _plain(piece)) not in _STOP and (len(word) > 1 or not word.isascii() or word.isdigit()):
             found.append(stem(word))
-    return found
+    return tuple(found)
 
 
 def _content_grams(piece: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from leadline.errors import Unsupported
 from leadline.findings import Digest, Plan, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Record, Section, Source
 from leadline.tasks import Task
-from leadline.testing.context import FakeCall
+from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.ai.embedded.digest import digest
 from leadline_plugins.ai.embedded.extract import extract
 from leadline_plugins.ai.embedded.plan import plan
@@ -218,15 +219,16 @@ def test_writing_adds_no_sentence_and_leaves_out_what_is_empty() -> None:
     assert [section.id for section in written.sections] == ["a"]
 
 
-async def test_a_task_without_an_algorithm_is_unsupported() -> None:
+async def test_a_task_without_an_algorithm_is_unsupported(tmp_path: Path) -> None:
     task = Task("chat", Record(), Digest)
     with pytest.raises(Unsupported, match="no algorithm for the task 'chat'; it knows plan, query, extract"):
-        await Embedded().perform(task, FakeCall())
+        await Embedded(fake_context(tmp_path)).perform(task, FakeCall())
 
 
-async def test_the_provider_performs_tasks_by_their_name() -> None:
+async def test_the_provider_performs_tasks_by_their_name(tmp_path: Path) -> None:
     question = "Who designed Elmford Bridge?"
-    reply = await Embedded().perform(Task("plan", PlanRequest(question=asking(question)), Plan), FakeCall())
+    task = Task("plan", PlanRequest(question=asking(question)), Plan)
+    reply = await Embedded(fake_context(tmp_path)).perform(task, FakeCall())
     assert reply == planned(question)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from leadline.contracts import Call
+from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
 from leadline.records import Record
 from leadline.tasks import Task
@@ -27,6 +27,9 @@ ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {
 class Embedded:
     """Performs the tasks of research by algorithm; the same inputs give the same reply."""
 
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
     async def perform(self, task: Task[R], call: Call, /) -> R:
         """Perform a task; raises `Unsupported` for one that takes a language model."""
         algorithm = ALGORITHMS.get(task.name)
@@ -36,6 +39,7 @@ class Embedded:
                 f"The embedded provider has no algorithm for the task '{task.name}'; it knows {known}. "
                 "Put a language model into ai.providers for it."
             )
-        reply = algorithm(task.inputs)
+        # Sorting takes up to a second of a large run: other runs of the process go on meanwhile.
+        reply = await self._context.in_thread(algorithm, task.inputs)
         assert isinstance(reply, task.reply)
         return reply
