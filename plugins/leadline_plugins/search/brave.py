@@ -1,0 +1,121 @@
+"""The engine `brave`: an index of its own, over Brave's REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import SearchPage, SearchRequest
+from leadline_plugins.search.filters import (
+    Country,
+    Dates,
+    Domains,
+    either,
+    limited,
+    place,
+    shortened,
+    with_sites,
+)
+from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.results import Lenient, Result, hit, images, joined, results
+
+_MOST = 20
+_LAST = 9
+"""The last page that is served."""
+_LONGEST, _WORDS = 400, 50
+"""Characters and words of a query."""
+_LANGUAGES = {"zh": "zh-hans", "zh-cn": "zh-hans", "zh-tw": "zh-hant", "zh-hk": "zh-hant", "ja": "jp", "pt": "pt-pt"}
+"""Brave's names of languages, where they are its own."""
+_FIRST_DAY = "1970-01-01"
+_LAST_DAY = "2099-12-31"
+
+
+class BraveSettings(Domains, Dates):
+    """Brave's options; sites are chosen by operators in the query, which count towards its length."""
+
+    api_key: SecretStr = Field(description="the key")
+    base_url: str = Field("https://api.search.brave.com/res/v1", description="the address before /web/search")
+    country: Country = Field("", description="where to search from, as two letters")
+    language: str = Field("", description="of the results; by default the question's")
+    safe: Literal["off", "moderate", "strict"] = Field("moderate", description="how adult content is filtered")
+
+
+class _Result(Result):
+    url: str
+    title: Lenient = ""
+    description: Lenient = ""
+    page_age: str | None = None
+    extra_snippets: list[str] | None = None
+    thumbnail: dict[str, Any] | None = None
+
+
+class Brave:
+    """Searches with one account."""
+
+    def __init__(self, settings: BraveSettings, context: Context) -> None:
+        self._settings = settings
+        key = settings.api_key
+        headers = {"X-Subscription-Token": plain(key), "Accept": "application/json"}
+        self._api = Api("Brave Search", context, settings.base_url, key=key, headers=headers)
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return web results; what Brave adds of other kinds is left out."""
+        page = place(request.cursor, first=0)
+        found = await self._api.get("/web/search", self._params(request, page), call)
+        web = found.get("web")  # left out where nothing is found
+        listed = web.get("results") if isinstance(web, dict) else [] if web is None else web
+        hits = (
+            hit(
+                one.url,
+                one.title,
+                joined([one.description, *(one.extra_snippets or ())]),
+                published=one.page_age,
+                images=images(*_thumbnail(one.thumbnail)),
+            )
+            for one in results(_Result, listed, self._api)
+        )
+        more = _more(found) and page < _LAST
+        return SearchPage(hits=tuple(hits)[: request.limit], cursor=str(page + 1) if more else None)
+
+    def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
+        settings = self._settings
+        language = either(settings.language, request.language).lower()
+        sites = with_sites("", settings)
+        room, words = _LONGEST - len(sites) - 1, _WORDS - len(sites.split())
+        return {
+            "q": f"{shortened(request.query, max(room, 1), max(words, 1))} {sites}".strip(),
+            "count": limited(request.limit, _MOST),
+            "offset": page,
+            "country": settings.country.upper(),
+            "search_lang": _LANGUAGES.get(language, language),
+            "safesearch": settings.safe,
+            "freshness": _between(settings),
+            "text_decorations": "false",
+            "result_filter": "web",
+        }
+
+
+def _between(dates: Dates) -> str:
+    if not (dates.since or dates.until):
+        return ""
+    return f"{dates.since or _FIRST_DAY}to{dates.until or _LAST_DAY}"
+
+
+def _thumbnail(told: Mapping[str, Any] | None) -> tuple[str | None, ...]:
+    """Return the image itself, else its copy at Brave's."""
+    return tuple(one for name in ("original", "src") if isinstance(one := (told or {}).get(name), str))[:1]
+
+
+def _more(found: Mapping[str, Any]) -> bool:
+    query = found.get("query")
+    return isinstance(query, dict) and query.get("more_results_available") is True
+
+
+@hookimpl
+def leadline_search_providers() -> Iterator[Offer[BraveSettings, Brave]]:
+    """Offer the engine."""
+    yield Offer(Brave, BraveSettings, "Brave's own index", env={"api_key": "BRAVE_API_KEY"}, priced=True, interval=1.0)

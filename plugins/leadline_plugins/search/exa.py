@@ -1,0 +1,105 @@
+"""The engine `exa`: search by meaning, over its REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any, Literal
+
+from pydantic import Field, SecretStr
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import SearchPage, SearchRequest, Usage
+from leadline_plugins.search.filters import Country, Dates, Domains, iso, limited
+from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.results import Lenient, Result, hit, images, joined, results
+
+_MOST = 100
+
+
+class ExaSettings(Domains, Dates):
+    """Exa's options; text and highlights are billed by the page."""
+
+    api_key: SecretStr = Field(description="the key")
+    base_url: str = Field("https://api.exa.ai", description="the address before /search")
+    type: Literal["neural", "auto", "keyword", "fast", "instant", "deep"] = Field(
+        "neural", description="neural searches by meaning, keyword by words, auto by both"
+    )
+    category: str = Field("", description="one kind of page: research paper, news, company, github, pdf …")
+    country: Country = Field("", description="where to search from, as two letters")
+    highlights: bool = Field(True, description="ask for the passages that fit: they are the snippets")
+    full_text: bool = Field(False, description="take the text of pages from Exa, so that they are not fetched")
+
+
+class _Result(Result):
+    url: str
+    title: Lenient = ""
+    author: Lenient = ""
+    published: str | None = Field(None, alias="publishedDate")
+    score: float | None = None
+    text: str | None = None
+    highlights: list[str] | None = None
+    summary: Lenient = ""
+    image: str | None = None
+
+
+class Exa:
+    """Searches with one account."""
+
+    def __init__(self, settings: ExaSettings, context: Context) -> None:
+        self._settings = settings
+        key = settings.api_key
+        self._api = Api("Exa", context, settings.base_url, key=key, headers={"x-api-key": plain(key)})
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return the results; there is no second page."""
+        found = await self._api.post("/search", self._body(request), call)
+        if (cost := _cost(found)) is not None:
+            call.spend(Usage(cost=cost))
+        hits = (self._hit(one) for one in results(_Result, found.get("results"), self._api))
+        return SearchPage(hits=tuple(hits)[: request.limit])
+
+    def _hit(self, one: _Result) -> Any:
+        return hit(
+            one.url,
+            one.title,
+            joined(one.highlights or ()) or one.summary or (one.text or "")[:500],
+            text=one.text if self._settings.full_text else None,
+            published=one.published,
+            score=one.score,
+            images=images(one.image),
+            csl={"author": [{"literal": one.author}]} if one.author else {},
+        )
+
+    def _body(self, request: SearchRequest) -> dict[str, object]:
+        settings = self._settings
+        contents = {"text": True} if settings.full_text else {}
+        contents |= {"highlights": True} if settings.highlights else {}
+        return {
+            "query": request.query,
+            "numResults": limited(request.limit, _MOST),
+            "type": settings.type,
+            "category": settings.category,
+            "userLocation": settings.country.upper(),
+            "includeDomains": settings.include_domains,
+            "excludeDomains": settings.exclude_domains,
+            "startPublishedDate": iso(settings.since),
+            "endPublishedDate": iso(settings.until),
+            "contents": contents,
+        }
+
+
+def _cost(found: dict[str, Any]) -> Decimal | None:
+    """Return the dollars that the answer says it cost."""
+    costs = found.get("costDollars")
+    total = costs.get("total") if isinstance(costs, dict) else None
+    return Decimal(str(total)) if isinstance(total, int | float) and not isinstance(total, bool) else None
+
+
+@hookimpl
+def leadline_search_providers() -> Iterator[Offer[ExaSettings, Exa]]:
+    """Offer the engine."""
+    yield Offer(
+        Exa, ExaSettings, "Search by meaning, by Exa", env={"api_key": "EXA_API_KEY"}, priced=True, interval=0.1
+    )

@@ -1,0 +1,81 @@
+"""The engine `serper`: Google's results, over Serper's REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import SearchPage, SearchRequest
+from leadline_plugins.search.filters import Country, Dates, Domains, either, limited, place, with_sites
+from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.results import Lenient, Result, hit, images, results
+
+_MOST = 100
+_LANGUAGES = {"zh": "zh-cn", "zh-hans": "zh-cn", "zh-hant": "zh-tw", "he": "iw"}
+"""Google's names of languages, where they are its own."""
+
+
+class SerperSettings(Domains, Dates):
+    """Serper's options; sites and dates are chosen by Google's own operators."""
+
+    api_key: SecretStr = Field(description="the key")
+    base_url: str = Field("https://google.serper.dev", description="the address before /search")
+    kind: Literal["search", "news"] = Field("search", description="the web, or news alone")
+    country: Country = Field("", description="where to search from, as two letters: jp")
+    language: str = Field("", description="of the results; by default the question's")
+
+
+class _Result(Result):
+    link: str
+    title: Lenient = ""
+    snippet: Lenient = ""
+    date: str | None = None
+    image: str | None = Field(None, alias="imageUrl")
+
+
+class Serper:
+    """Searches with one account."""
+
+    def __init__(self, settings: SerperSettings, context: Context) -> None:
+        self._settings = settings
+        key = settings.api_key
+        self._api = Api("Serper", context, settings.base_url, key=key, headers={"X-API-KEY": plain(key)})
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return Google's organic results, or its news."""
+        kind, page = self._settings.kind, place(request.cursor)
+        found = await self._api.post(f"/{kind}", self._body(request, page), call)
+        listed = found.get("organic" if kind == "search" else "news", [])
+        hits = tuple(
+            hit(one.link, one.title, one.snippet, published=one.date, images=images(one.image))
+            for one in results(_Result, listed, self._api)
+        )
+        return SearchPage(hits=hits[: request.limit], cursor=str(page + 1) if hits else None)
+
+    def _body(self, request: SearchRequest, page: int) -> dict[str, object]:
+        language = either(self._settings.language, request.language).lower()
+        return {
+            "q": with_sites(request.query, self._settings),
+            "num": limited(request.limit, _MOST),
+            "page": page if page > 1 else None,
+            "gl": self._settings.country.lower(),
+            "hl": _LANGUAGES.get(language, language),
+            "tbs": _between(self._settings),
+        }
+
+
+def _between(dates: Dates) -> str:
+    """Return Google's parameter for a span of days, which it reads in the American order."""
+    ends = (("cd_min", dates.since), ("cd_max", dates.until))
+    told = [f"{name}:{day.month}/{day.day}/{day.year}" for name, day in ends if day]
+    return ",".join(["cdr:1", *told]) if told else ""
+
+
+@hookimpl
+def leadline_search_providers() -> Iterator[Offer[SerperSettings, Serper]]:
+    """Offer the engine."""
+    yield Offer(Serper, SerperSettings, "Google's results by Serper", env={"api_key": "SERPER_API_KEY"}, priced=True)

@@ -1,0 +1,91 @@
+"""The engine `tavily`: web search made for programs, over its REST API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from leadline.contracts import Call, Context
+from leadline.errors import QuotaSpent
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import SearchPage, SearchRequest
+from leadline_plugins.search.filters import Dates, Domains, iso, limited, shortened
+from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.results import Lenient, Result, hit, results
+
+_MOST = 20
+_LONGEST = 400
+"""Characters of a query."""
+_OWN_CAUSES = {432: QuotaSpent, 433: QuotaSpent}
+"""The plan's limit; the limit of pay as you go."""
+
+
+class TavilySettings(Domains, Dates):
+    """Tavily's options; a basic search is one credit, an advanced one two."""
+
+    api_key: SecretStr = Field(description="the key, tvly-…")
+    base_url: str = Field("https://api.tavily.com", description="the address before /search")
+    depth: Literal["basic", "advanced", "fast", "ultra-fast"] = Field("basic", description="relevance against time")
+    topic: Literal["general", "news", "finance"] = Field("general", description="news alone tells dates")
+    country: str = Field("", description="the country to prefer, in English: united kingdom")
+    full_text: bool = Field(False, description="take the text of pages from Tavily, so that they are not fetched")
+
+
+class _Result(Result):
+    url: str
+    title: Lenient = ""
+    content: Lenient = ""
+    raw_content: str | None = None
+    score: float | None = None
+    published_date: str | None = None
+
+
+class Tavily:
+    """Searches with one account."""
+
+    def __init__(self, settings: TavilySettings, context: Context) -> None:
+        self._settings = settings
+        key = settings.api_key
+        headers = {"Authorization": f"Bearer {plain(key)}"}
+        self._api = Api("Tavily", context, settings.base_url, key=key, headers=headers, causes=_OWN_CAUSES)
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return the results; there is no second page."""
+        found = await self._api.post("/search", self._body(request), call)
+        hits = (
+            hit(
+                one.url,
+                one.title,
+                one.content,
+                text=one.raw_content or None,
+                published=one.published_date,
+                score=one.score,
+            )
+            for one in results(_Result, found.get("results"), self._api)
+        )
+        return SearchPage(hits=tuple(hits)[: request.limit])
+
+    def _body(self, request: SearchRequest) -> dict[str, object]:
+        settings = self._settings
+        return {
+            "query": shortened(request.query, _LONGEST),
+            "max_results": limited(request.limit, _MOST),
+            "search_depth": settings.depth,
+            "topic": settings.topic,
+            "country": settings.country.lower() if settings.topic == "general" else "",
+            "include_raw_content": "text" if settings.full_text else None,
+            "include_domains": settings.include_domains,
+            "exclude_domains": settings.exclude_domains,
+            "start_date": iso(settings.since),
+            "end_date": iso(settings.until),
+        }
+
+
+@hookimpl
+def leadline_search_providers() -> Iterator[Offer[TavilySettings, Tavily]]:
+    """Offer the engine."""
+    yield Offer(
+        Tavily, TavilySettings, "Web search by Tavily", env={"api_key": "TAVILY_API_KEY"}, priced=True, at_once=10
+    )

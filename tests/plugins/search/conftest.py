@@ -1,0 +1,93 @@
+"""Search engines before a scripted server, made as the house makes them; and what real services answered."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline.context import HouseContext
+from leadline.hookspecs import Offer
+from leadline.records import SearchPage, SearchRequest
+from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.server import ScriptedServer, scripted_server
+
+HERE = Path(__file__).parents[3]
+DATA = Path(os.environ.get("LEADLINE_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
+KEY = "tvly-a-secret-of-twenty-four"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ScriptedServer]:
+    """Serve scripted answers on loopback."""
+    async with scripted_server() as server:
+        yield server
+
+
+@pytest.fixture
+async def context(tmp_path: Path) -> AsyncIterator[HouseContext]:
+    """Lend the engine its context."""
+    context = fake_context(tmp_path, name="engine")
+    yield context
+    await context.close()
+
+
+@pytest.fixture
+def call() -> FakeCall:
+    """Give a call that keeps what it is told."""
+    return FakeCall()
+
+
+@pytest.fixture
+def offer_of() -> Callable[[str], Offer[Any, Any]]:
+    """Return what an engine's plugin offers."""
+
+    def offer(name: str) -> Offer[Any, Any]:
+        (found,) = import_module(f"leadline_plugins.search.{name}").leadline_search_providers()
+        return found  # type: ignore[no-any-return]
+
+    return offer
+
+
+@pytest.fixture
+def make(
+    server: ScriptedServer, context: HouseContext, offer_of: Callable[[str], Offer[Any, Any]]
+) -> Callable[..., Any]:
+    """Make an engine before the server, with a key where it takes one and these settings."""
+
+    def engine(name: str, **settings: Any) -> Any:
+        offer = offer_of(name)
+        keyed = {"api_key": KEY} if "api_key" in offer.settings.model_fields else {}
+        return offer.make(offer.settings(**({"base_url": server.url} | keyed | settings)), context)
+
+    return engine
+
+
+@pytest.fixture
+def search(make: Callable[..., Any], call: FakeCall) -> Callable[..., Awaitable[SearchPage]]:
+    """Search once with an engine before the server: settings by name, the request's own fields in `request`."""
+
+    async def found(name: str, query: str = "kelp forests", *, request: Any = None, **settings: Any) -> SearchPage:
+        asked = SearchRequest(**{"query": query, **(request or {})})
+        page: SearchPage = await make(name, **settings).search(asked, call)
+        return page
+
+    return found
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Callable[[str], list[dict[str, Any]]]:
+    """Return the recorded answers of a service; skips where they are not at hand: they are not ours to ship."""
+
+    def rows(provider: str) -> list[dict[str, Any]]:
+        if not DATA.is_file():
+            pytest.skip(f"no recordings at {DATA}")
+        lines = DATA.read_text(encoding="utf-8").splitlines()
+        return [row for row in map(json.loads, lines) if row["provider"] == provider]
+
+    return rows

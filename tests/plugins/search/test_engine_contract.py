@@ -1,0 +1,196 @@
+"""What every search engine does alike, whatever its service: empty answers, refusals, nonsense, limits, markup."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import parse_qs, unquote_plus, urlsplit
+
+import pytest
+
+from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, Unavailable, Unsupported
+from leadline.hookspecs import Offer
+from leadline.records import SearchPage, SearchRequest
+from leadline.testing.context import FakeCall
+from leadline.testing.server import Said, ScriptedServer, said_json
+
+KEY = "tvly-a-secret-of-twenty-four"
+TITLE = "<b>Kelp</b> &amp; tides"
+Search = Callable[..., Awaitable[SearchPage]]
+
+
+def urls(count: int) -> list[str]:
+    return [f"https://example.org/{place}" for place in range(count)]
+
+
+def tavily(count: int) -> Said:
+    return said_json({"results": [{"url": url, "title": TITLE, "content": "c", "score": 0.5} for url in urls(count)]})
+
+
+def serper(count: int) -> Said:
+    return said_json({"organic": [{"link": url, "title": TITLE, "snippet": "c"} for url in urls(count)]})
+
+
+def exa(count: int) -> Said:
+    return said_json({"results": [{"url": url, "title": TITLE, "highlights": ["c"]} for url in urls(count)]})
+
+
+def brave(count: int) -> Said:
+    listed = [{"url": url, "title": TITLE, "description": "<strong>c</strong>"} for url in urls(count)]
+    return said_json({"type": "search", "web": {"results": listed}} if listed else {"type": "search"})
+
+
+ANSWERS: dict[str, Callable[[int], Said]] = {"tavily": tavily, "serper": serper, "exa": exa, "brave": brave}
+ENGINES = pytest.mark.parametrize("name", ANSWERS)
+
+
+def asked_text(server: ScriptedServer) -> str:
+    """Return what the last request said, address and body, decoded."""
+    asked = server.asked[-1]
+    body = asked.body if isinstance(asked.body, bytes) else json.dumps(asked.body, ensure_ascii=False).encode()
+    return unquote_plus(asked.path) + unquote_plus(body.decode())
+
+
+async def failure(search: Search, name: str, server: ScriptedServer, *said: Said) -> ProviderError:
+    server.answers = list(said)
+    with pytest.raises(ProviderError) as caught:
+        await search(name)
+    assert KEY not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@ENGINES
+async def test_hits_have_address_title_and_snippet(name: str, search: Search, server: ScriptedServer) -> None:
+    server.answers = [ANSWERS[name](3)]
+    page = await search(name)
+    assert len(page.hits) == 3
+    assert len({hit.url for hit in page.hits}) == 3
+    assert len(server.asked) == 1
+    assert all(hit.snippet for hit in page.hits)
+
+
+@ENGINES
+async def test_markup_is_no_part_of_titles(name: str, search: Search, server: ScriptedServer) -> None:
+    server.answers = [ANSWERS[name](1)]
+    (hit,) = (await search(name)).hits
+    assert hit.title == "Kelp & tides"
+    assert "<" not in hit.snippet
+
+
+@ENGINES
+async def test_nothing_found_is_no_failure(name: str, search: Search, server: ScriptedServer) -> None:
+    server.answers = [ANSWERS[name](0)]
+    assert (await search(name)).hits == ()
+
+
+@ENGINES
+async def test_no_more_hits_than_wanted(name: str, search: Search, server: ScriptedServer) -> None:
+    server.answers = [ANSWERS[name](5)]
+    assert len((await search(name, request={"limit": 2})).hits) == 2
+
+
+@ENGINES
+async def test_a_query_may_be_in_any_script(name: str, search: Search, server: ScriptedServer) -> None:
+    server.answers = [ANSWERS[name](1)]
+    await search(name, "海藻の森 ecology 숲 \U0001f30a", request={"language": "ja"})
+    for word in ("海藻の森", "ecology", "숲"):
+        assert word in asked_text(server)
+
+
+@ENGINES
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_key_that_is_not_accepted(name: str, status: int, search: Search, server: ScriptedServer) -> None:
+    error = await failure(search, name, server, said_json({"error": f"no such account, key {KEY}"}, status))
+    assert isinstance(error, Denied)
+    assert f"(HTTP {status})" in str(error)
+    assert not error.retry
+
+
+@ENGINES
+async def test_an_account_without_credit(name: str, search: Search, server: ScriptedServer) -> None:
+    error = await failure(search, name, server, said_json({"message": "out of credits"}, 402))
+    assert isinstance(error, QuotaSpent)
+    assert "out of credits" in str(error)
+
+
+@ENGINES
+async def test_a_server_that_asks_to_wait(name: str, search: Search, server: ScriptedServer) -> None:
+    error = await failure(search, name, server, said_json({"error": "slow down"}, 429, retry_after="7"))
+    assert isinstance(error, RateLimited)
+    assert error.retry_after == 7
+
+
+@ENGINES
+@pytest.mark.parametrize("status", [500, 502, 503])
+async def test_a_server_in_trouble(name: str, status: int, search: Search, server: ScriptedServer) -> None:
+    error = await failure(search, name, server, Said(b"<html><h1>Bad\nGateway</h1></html>", status))
+    assert isinstance(error, Unavailable)
+    assert error.retry
+    assert "Bad Gateway" in str(error)
+
+
+@ENGINES
+async def test_a_request_that_is_refused(name: str, search: Search, server: ScriptedServer) -> None:
+    error = await failure(search, name, server, said_json({"error": "what is this?"}, 400))
+    assert type(error) is Unsupported
+    assert "what is this?" in str(error)
+
+
+@ENGINES
+async def test_an_address_that_leads_elsewhere(name: str, search: Search, server: ScriptedServer) -> None:
+    error = await failure(search, name, server, Said(b"", 302, {"location": "https://login.example.org"}))
+    assert isinstance(error, ProviderError)
+    assert not error.retry
+    assert len(server.asked) == 1
+
+
+@ENGINES
+@pytest.mark.parametrize("body", [b"", b"<html>Sign in</html>", b"[1, 2]", b'{"a', b"\xff\xfe\x00", b'"words"', b"{}"])
+async def test_nonsense_is_a_bad_reply(name: str, body: bytes, search: Search, server: ScriptedServer) -> None:
+    if (name, body) in (("brave", b"{}"), ("serper", b"{}")):
+        pytest.skip("so these two say that nothing was found")
+    error = await failure(search, name, server, Said(body))
+    assert isinstance(error, BadReply)
+
+
+@ENGINES
+async def test_an_answer_cut_off(name: str, search: Search, server: ScriptedServer) -> None:
+    whole = ANSWERS[name](3).body
+    error = await failure(search, name, server, Said(whole[: len(whole) // 2], cut=True))
+    assert isinstance(error, Unavailable | BadReply)
+    assert error.retry
+
+
+@ENGINES
+async def test_a_silent_server_is_given_up(name: str, make: Callable[..., Any], server: ScriptedServer) -> None:
+    server.answers = [Said(b"{}", wait=2)]
+    with pytest.raises(Unavailable):
+        await make(name).search(SearchRequest(query="kelp"), FakeCall(seconds=0.1))
+
+
+@ENGINES
+async def test_no_server_at_all(name: str, search: Search) -> None:
+    with pytest.raises(Unavailable) as caught:
+        await search(name, base_url="http://127.0.0.1:9")
+    assert KEY not in str(caught.value)
+
+
+@ENGINES
+async def test_a_key_never_stands_in_an_address(name: str, search: Search, server: ScriptedServer) -> None:
+    server.answers = [ANSWERS[name](1)]
+    await search(name)
+    assert KEY not in server.asked[-1].path
+    assert parse_qs(urlsplit(server.asked[-1].path).query).get("api_key") is None
+
+
+@ENGINES
+def test_an_engine_says_what_it_is(name: str, offer_of: Callable[[str], Offer[Any, Any]]) -> None:
+    offer = offer_of(name)
+    assert offer.summary
+    assert offer.at_once >= 1
+    assert all(field.description for field in offer.settings.model_fields.values())
+    if "api_key" in offer.settings.model_fields and offer.settings.model_fields["api_key"].is_required():
+        assert offer.env["api_key"].endswith("_API_KEY")
+        assert offer.priced
