@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.bibliography import entries
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html.page import page
-from leadline_plugins.parse.html import leadline_parsers
+from leadline_plugins.parse.html import HtmlSettings, leadline_parsers
 
 __all__ = ["leadline_parsers", "leadline_report_formatters"]
 MEDIUM = Medium(quotes=True)
@@ -41,7 +41,7 @@ def leadline_report_formatters() -> Iterator[Offer[Any, Html]]:
     """Offer the format."""
     yield Offer(
         lambda settings, context: Html(context),
-        PluginSettings,
+        HtmlSettings,
         "One self-contained page: citations open their quotes, tables sort, prints well",
         keep=False,
     )
