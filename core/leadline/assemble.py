@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from leadline.breaker import Breaker
+from leadline.cache import Answers, account_of
 from leadline.calls import Maker
 from leadline.context import HouseContext
 from leadline.contracts import Call, Parser
+from leadline.durations import seconds
 from leadline.errors import ConfigError, Unsupported
-from leadline.keys import fingerprint
+from leadline.keys import digest, fingerprint
 from leadline.lifecycle import Keeper
 from leadline.limits import Limiter
 from leadline.loading import AnyOffer
 from leadline.records import Blob, Document
-from leadline.secrecy import answer_options
+from leadline.secrecy import answer_options, secrets_of
 from leadline.settings import Loaded
 
 TIMEOUT = 30.0
@@ -55,6 +57,7 @@ class House:
         self._keepers: dict[tuple[str, int], Keeper] = {}
         self._members: dict[tuple[str, str], Member] = {}
         self._parsers: list[Parser] = []
+        self._answers: Answers | None = None
 
     def member(self, kind: str, name: str) -> Member:
         """Return a chosen plugin in one of its kinds. Raises `ConfigError` where it is not chosen."""
@@ -78,6 +81,7 @@ class House:
             ),
             timeout=(limits and limits.timeout) or offer.timeout or self._timeout(kind),
             priced=offer.priced,
+            account=account_of(secrets_of(settings.model_dump())),
             restart=keeper.restart,
         )
         search = self.settings.search
@@ -95,6 +99,19 @@ class House:
 
     def _timeout(self, kind: str) -> float:
         return self.settings.search.timeout if kind == "search_providers" else TIMEOUT
+
+    @property
+    def answers(self) -> Answers | None:
+        """What is kept across runs; None where the settings keep nothing."""
+        cache = self.settings.cache
+        if self._answers is None and cache.size and any(map(seconds, (cache.search, cache.plan, cache.model))):
+            self._answers = Answers(self._cache_dir / "answers.sqlite", cache.size, self._scope())
+        return self._answers
+
+    def _scope(self) -> str:
+        """Return what may have changed the answers on their way: middleware and its settings."""
+        makers = [self.member("middleware", name).maker for name in self.loaded.chosen["middleware"]]
+        return digest(repr([(maker.name, maker.fingerprint) for maker in makers]).encode()) if makers else ""
 
     # --- the parsers, as a plugin may use them ---
 
@@ -120,6 +137,9 @@ class House:
             await keeper.close()
         for context in self._contexts.values():
             await context.close()
+        if self._answers is not None:
+            await self._answers.close()
+            self._answers = None
 
 
 def default_cache() -> Path:

@@ -20,6 +20,7 @@ from pydantic import JsonValue, ValidationError
 from leadline.active import call_now, stage_now, total
 from leadline.attempts import Attempts, Trip
 from leadline.budget import Budget, Share, share_now
+from leadline.cache import Answers
 from leadline.contracts import Call, Middleware, Run
 from leadline.counts import Counts, count
 from leadline.errors import JournalError, JournalMissing, PluginError, Refused
@@ -34,7 +35,7 @@ from leadline.records import Record, Usage
 from leadline.reports import Reports
 from leadline.retry import RetryPolicy
 from leadline.secrets import Secrets
-from leadline.wire import decode
+from leadline.wire import decode, reads
 
 __all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
 Q = TypeVar("Q", bound=Record)
@@ -57,7 +58,7 @@ _HOUSE = Maker("leadline")
 class _Landed:
     row: Row
     body: bytes
-    origin: Literal["live", "journal"]
+    origin: Literal["live", "journal", "cache"]
 
 
 class Door:
@@ -74,12 +75,14 @@ class Door:
         secrets: Secrets | None = None,
         middleware: Mapping[str, Middleware] | None = None,
         offline: bool = False,
+        answers: Answers | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._journal = journal
         self._budget = budget
         self._secrets = secrets or Secrets()
         self._offline = offline
+        self._answers = answers
         self._monotonic = monotonic
         self._reports = Reports(bus, budget)
         self._attempts = Attempts(run, journal, budget, bus, retry or RetryPolicy(), dict(middleware or {}), monotonic)
@@ -180,7 +183,7 @@ class Door:
     # --- one flight --------------------------------------------------------------------------------------------------
 
     async def _fly(self, job: Job, flight: Flight[_Landed]) -> _Landed:
-        landed = await self._replay(job) or await self._live(job, flight)
+        landed = await self._replay(job) or await self._recall(job, flight) or await self._live(job, flight)
         await self._reports.finished(job, landed.row, landed.body, landed.origin)
         return landed
 
@@ -198,27 +201,54 @@ class Door:
             self._reports.notice(f"the journal's reply to {job.what} is damaged: it is asked again")
         return None
 
+    async def _recall(self, job: Job, flight: Flight[_Landed]) -> _Landed | None:
+        """Return what another run was answered, copied into this one's journal."""
+        if not self._answers or not job.kind.ttl or not job.kind.keep:
+            return None
+        body = await self._answers.get(job.key, job.maker.account, job.kind.ttl)
+        if body is None or not reads(body, job.kind.reply):
+            return None
+        self.replayed.discard(job.key)
+        row = self._row(job, outcome="reply", attempts=0, cached=True)
+        return _Landed(await self._keep(job, row, body, flight), body, "cache")
+
+    def _share(self, job: Job, body: bytes) -> None:
+        """Let other runs have a reply, unless it is half a one or repeats a secret."""
+        if self._answers and job.kind.ttl and job.kind.keep and job.kind.whole(decode(body, job.kind.reply)):
+            text = body.decode()
+            if self._secrets.scrub(text) == text:
+                self._answers.put_soon(job.key, job.maker.account, body)
+
+    def _row(self, job: Job, **figures: Any) -> Row:
+        return Row(
+            key=job.key,
+            kind=job.kind.name,
+            provider=job.maker.name,
+            task=job.task,
+            step=stage_now.get(),
+            parent=job.parent.key if job.parent else "",
+            **figures,
+        )
+
     async def _live(self, job: Job, flight: Flight[_Landed]) -> _Landed:
         self.replayed.discard(job.key)
         began, trip = self._monotonic(), Trip()
         ended = await self._end(job, trip, flight)
         if flight.dying and ended.outcome != "reply":
             raise asyncio.CancelledError  # a cancelled call has not failed, whatever the provider made of it
-        row = Row(
-            key=job.key,
-            kind=job.kind.name,
-            provider=job.maker.name,
+        row = self._row(
+            job,
             outcome=ended.outcome,
-            task=job.task,
-            step=stage_now.get(),
-            parent=job.parent.key if job.parent else "",
             attempts=trip.attempts,
             seconds=round(self._monotonic() - began, 4),
             usage=total(trip.usages) or Usage(),
             leased=trip.leased.dump(),
             causes=ended.causes,
         )
-        return _Landed(await self._keep(job, row, ended.body, flight), ended.body, "live")
+        kept = await self._keep(job, row, ended.body, flight)
+        if ended.outcome == "reply":
+            self._share(job, ended.body)
+        return _Landed(kept, ended.body, "live")
 
     async def _keep(self, job: Job, row: Row, body: bytes, flight: Flight[_Landed]) -> Row:
         if not job.kind.keep:

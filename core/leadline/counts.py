@@ -49,6 +49,7 @@ def _figures(rows: list[Row], replayed: Set[str]) -> dict[str, Any]:
         "failures": outcomes.count("failure"),
         "refusals": outcomes.count("refusal"),
         "attempts": sum(row.attempts for row in rows),
+        "from_cache": sum(row.cached for row in rows),
         "from_journal": sum(row.key in replayed for row in rows),
         "usage": usage.model_dump(mode="json"),
     }

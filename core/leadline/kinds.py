@@ -23,6 +23,10 @@ def _no_need(_: Any) -> Need:
     return Need()
 
 
+def _always(_: Any) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Maker:
     """Who answers: a plugin's instance, with its limits (of the process), its seconds a call, its fingerprint."""
@@ -33,6 +37,8 @@ class Maker:
     limiter: Permits | None = None
     timeout: float = 30.0
     priced: bool = False
+    account: str = ""
+    """Tells accounts at the same provider apart in the cache across runs."""
     restart: Callable[[], Awaitable[None]] | None = None
     """Leaves the plugin and enters it anew: called after `Disconnected`, before the next attempt."""
 
@@ -61,6 +67,10 @@ class Kind(Generic[R]):
     """Puts the cost to a usage, by the request, where the provider did not tell it."""
     text: Callable[[Any], str] | None = None
     """The text of a reply, for those who follow the deltas of a call that did not stream."""
+    ttl: float = 0.0
+    """Seconds for which its replies serve other runs too."""
+    whole: Callable[[Any], bool] = _always
+    """Whether a reply is good enough to serve other runs."""
     quiet: bool = False
     """The house's own bookkeeping: no events, no counts, never refused."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from leadline.assemble import House, Member
 from leadline.budget import Need
 from leadline.calls import Door, Kind, Maker
 from leadline.contracts import Call
+from leadline.durations import seconds
 from leadline.errors import BadReply, CallFailed, CallRefused
 from leadline.keys import fingerprint, plain
 from leadline.prices import Prices
@@ -177,13 +179,27 @@ class Models:
             messages=messages,
             json_schema=schema(task.reply) if traits.json_schema else None,
         )
-        kind = Kind(name="chat", reply=ChatReply, need=_need, text=_text, price=self._priced)
+        kind = Kind(
+            name="chat",
+            reply=ChatReply,
+            need=_need,
+            text=_text,
+            price=partial(self._priced, traits.model),
+            ttl=self._ttl(choice, task),
+            whole=lambda reply: reply.finish_reason == "stop",
+        )
         return await self._door.call(
             kind, request, provider.chat, maker=choice.member.maker, sample=task.sample, task=task.name
         )
 
-    def _priced(self, request: ChatRequest, usage: Usage) -> Usage:
-        return self._prices.priced(usage, request.model)
+    def _ttl(self, choice: Choice, task: Task[Any]) -> float:
+        """Return for how long a reply serves other runs."""
+        cache = self._settings.cache
+        kept = seconds(cache.plan if task.name == "plan" else cache.model)
+        return 0.0 if choice.member.offer.per_user else kept
+
+    def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
+        return self._prices.priced(usage, request.model or model)
 
     def _prompt(self, task: Task[Any]) -> str:
         return self._settings.prompts.get(task.name, task.prompt)

@@ -13,7 +13,7 @@ from leadline.kinds import Job
 from leadline.records import Failure, Usage
 from leadline.wire import decode
 
-Origin = Literal["live", "journal", "shared"]
+Origin = Literal["live", "journal", "cache", "shared"]
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Reports:
         """Tell how a call ended, what it used, and what went wrong."""
         if job.kind.quiet:
             return
-        if origin == "journal":
+        if origin in ("journal", "cache"):
             await self._text(job, row, body)
         if row.outcome != "reply" and origin != "shared":
             await self._trouble(job, Failure.model_validate_json(body), replayed=origin == "journal")

@@ -33,6 +33,8 @@ class Row(Record):
     """Key of the composite call around it."""
     session: int = 0
     attempts: int = 1
+    cached: bool = False
+    """Whether it came from another run, by the cache."""
     seconds: float = 0.0
     usage: Usage = Usage()
     leased: Json = {}

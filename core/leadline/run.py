@@ -18,11 +18,12 @@ from leadline.breaker import Guarded
 from leadline.budget import Budget, Need
 from leadline.calls import Door, Kind, Maker, stage_now
 from leadline.contracts import Call, Search
+from leadline.durations import seconds
 from leadline.errors import CallFailed, CallRefused, ConfigError, NeedsClarification, PluginError, Unsupported
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
-from leadline.keys import fingerprint
+from leadline.keys import digest, fingerprint
 from leadline.limits import Both, Slots
 from leadline.models import Models
 from leadline.pipeline import Step
@@ -108,7 +109,14 @@ class ActiveRun:
         """Search with the configured strategy over the configured engines."""
         strategy = self.house.member("search_strategies", self.settings.search.strategy)
         members = [self.house.member("search_providers", name) for name in self.chosen["search.engines"]]
-        kind = Kind(name="query", reply=SearchPage, composite=True, need=lambda _: Need(queries=1))
+        kind = Kind(
+            name="query",
+            reply=SearchPage,
+            composite=True,
+            need=lambda _: Need(queries=1),
+            ttl=min(map(self._ttl, members), default=0.0),
+            whole=lambda page: not page.failures,
+        )
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
             failed: dict[str, Failure] = {}
@@ -121,12 +129,17 @@ class ActiveRun:
         for failure in page.failures:
             if failure.type == "Resting":
                 await self._notice_once(failure.message)
-        return page
+        return self._tiers.mark(page)
+
+    def _ttl(self, engine: Member) -> float:
+        """Return for how long its results serve other runs: not at all where they are had for nothing, or private."""
+        shared = engine.offer.keep and not engine.offer.per_user
+        return seconds(self.settings.cache.search) if shared else 0.0
 
     def _engine(self, member: Member, failed: dict[str, Failure]) -> Search:
         limiter = Guarded(member.breaker, Both(self._slots, member.maker.limiter))
         maker = replace(member.maker, limiter=limiter)
-        kind = Kind(name="search", reply=SearchPage, keep=member.offer.keep)
+        kind = Kind(name="search", reply=SearchPage, keep=member.offer.keep, ttl=self._ttl(member))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
             page: SearchPage = await (await member.get()).search(request, call)
@@ -357,7 +370,8 @@ def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
 
 def _over(first: Member, members: Sequence[Member]) -> Maker:
     """Return what a composite over several providers is known by."""
-    return Maker(name=first.name, fingerprint=_together([first, *members]))
+    accounts = digest("\n".join(member.maker.account for member in members).encode())
+    return Maker(name=first.name, fingerprint=_together([first, *members]), account=accounts)
 
 
 def _together(members: Sequence[Member]) -> str:

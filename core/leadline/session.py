@@ -109,6 +109,7 @@ class Session:
                 name: await house.member("middleware", name).get() for name in house.loaded.chosen["middleware"]
             },
             offline=journal.readonly,
+            answers=None if journal.readonly else house.answers,
         )
         run.open(door)
         state.expect(tuple(step.name for step in pipeline.steps()))

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from leadline.durations import Duration
 from leadline.secrecy import public
 from leadline.settings_pipelines import BUILT_IN, PipelineSettings
 from leadline.settings_section import Section
@@ -158,6 +159,15 @@ class Budget(Section):
     reserve: Share = Field(0.15, description="The share kept for the stages that finish the report.")
 
 
+class Cache(Section):
+    """What is kept across runs, and for how long: a number with s, m, h or d; "0" is off."""
+
+    search: Duration = Field("1h", description="Results of search engines.")
+    plan: Duration = Field("30m", description="Plans that a model made.")
+    model: Duration = Field("0", description="All other replies of models.")
+    size: Amount = Field(200_000_000, description="Bytes kept at most.")
+
+
 class Retry(Section):
     """How failures that may pass are tried again."""
 
@@ -197,6 +207,7 @@ class Settings(Section):
     charts: Charts = Charts()
     code: CodeSettings = CodeSettings()
     budget: Budget = Budget()
+    cache: Cache = Cache()
     retry: Retry = Retry()
     pipelines: dict[str, PipelineSettings] = Field(BUILT_IN, description="The pipelines, by name.")
     plugins: Any = Field({}, description="The plugins' own settings, by name.")

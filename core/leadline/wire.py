@@ -65,3 +65,12 @@ def without_surrogates(value: Any) -> Any:
 def decode(data: bytes, model: type[R]) -> R:
     """Return a fresh record from its JSON."""
     return model.model_validate_json(data)
+
+
+def reads(data: bytes, model: type[Record]) -> bool:
+    """Return whether the JSON is a reply of this form: what another version wrote may not be."""
+    try:
+        decode(data, model)
+    except ValidationError:
+        return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,13 @@ class Queries:
             findings[TASKS] = [SearchTask(id=f"q{number}", query=f"{QUESTION} {number}") for number in numbers]
 
 
-def client(folder: Path, engines: dict[str, Scripted], queries: int = 8, **settings: Any) -> leadline.Client:
+def client(
+    folder: Path,
+    engines: dict[str, Scripted],
+    queries: int = 8,
+    plugins: Sequence[EntryPoint] = (),
+    **settings: Any,
+) -> leadline.Client:
     values = {"search.engines": list(engines), "read.fetchers": ["fakeweb"], "retry.base": 0, "search.straggler": 0.2}
     mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
     values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
@@ -69,9 +75,9 @@ def client(folder: Path, engines: dict[str, Scripted], queries: int = 8, **setti
     stage = StageOffer(
         lambda settings, _: Queries(queries), PluginSettings, "For a test", wants=(TASKS,), gives=(TASKS,)
     )
-    plugins = [fake_web(), plugin("queries", stages=stage)]
-    plugins += [engine.plugin(name) for name, engine in engines.items()]
-    return leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=values)
+    own = [fake_web(), plugin("queries", stages=stage), *plugins]
+    own += [engine.plugin(name) for name, engine in engines.items()]
+    return leadline.Client(plugins=own, folder=folder / "runs", cache=folder / "cache", set=values)
 
 
 def broken(number: int) -> Exception:
@@ -125,3 +131,81 @@ async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path:
         assert (await runs.research(QUESTION)).status == "complete"
     assert [len(engine.asked) for engine in engines.values()] == [20] * 5
     assert most == 10
+
+
+# --- runs one after another ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["batch", "race", "hybrid", "fallback"])
+async def test_a_rerun_within_the_hour_sends_no_search(strategy: str, tmp_path: Path) -> None:
+    engines = {"one": Scripted(), "two": Scripted(lambda number: 0.01)}
+    async with client(tmp_path, engines, search__strategy=strategy) as runs:
+        first = await runs.research(QUESTION)
+    sent = {name: len(engine.asked) for name, engine in engines.items()}
+    again = {"one": Scripted(), "two": Scripted()}
+    async with client(tmp_path, again, search__strategy=strategy) as runs:
+        second = await runs.research(QUESTION)
+        replayed = await runs.replay(second.folder)
+    assert sent["one"] == 8
+    assert (again["one"].asked, again["two"].asked) == ([], [])
+    assert first.report is not None
+    assert second.report is not None
+    assert [source.hit for source in second.report.sources] == [source.hit for source in first.report.sources]
+    assert replayed.report == second.report
+
+
+async def test_a_rerun_with_the_cache_switched_off_searches_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        engines = {"one": Scripted()}
+        async with client(tmp_path, engines, cache__search="0") as runs:
+            await runs.research(QUESTION)
+        assert len(engines["one"].asked) == 8
+
+
+async def test_after_a_failure_only_the_engine_that_failed_is_asked_again(tmp_path: Path) -> None:
+    for failing in (True, False):
+        engines = {"one": Scripted(), "two": Scripted(broken if failing else lambda number: None)}
+        async with client(tmp_path, engines) as runs:
+            await runs.research(QUESTION)
+    assert (len(engines["one"].asked), len(engines["two"].asked)) == (0, 8)
+
+
+async def test_engines_whose_answers_are_had_for_nothing_are_asked_in_every_run(tmp_path: Path) -> None:
+    for _ in range(2):
+        free, other = Scripted(), Scripted()
+        values: dict[str, Any] = {"search.engines": ["free", "other"], "read.fetchers": ["fakeweb"]}
+        stage = StageOffer(lambda settings, _: Queries(3), PluginSettings, "x", wants=(TASKS,), gives=(TASKS,))
+        mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
+        plugins = [fake_web(), plugin("queries", stages=stage), free.plugin("free", keep=False), other.plugin("other")]
+        values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
+        async with leadline.Client(
+            plugins=plugins, folder=tmp_path / "runs", cache=tmp_path / "cache", set=values
+        ) as runs:
+            await runs.research(QUESTION)
+    assert (len(free.asked), len(other.asked)) == (3, 0)
+
+
+async def test_a_resumed_run_repeats_no_search(tmp_path: Path) -> None:
+    engines = {"one": Scripted(), "two": Scripted()}
+    reached = asyncio.Event()
+
+    class Hang:
+        live = True
+
+        async def around(self, request: Any, call: Call, proceed: Callable[[Any], Any], /) -> Any:
+            if call.task == "fetch" and not reached.is_set():
+                reached.set()
+                await asyncio.Event().wait()
+            return await proceed(request)
+
+    hang = plugin("hang", middleware=Offer(lambda settings, _: Hang(), PluginSettings, "For a test"))
+    async with client(tmp_path, engines, plugins=[hang], middleware=["hang"], cache__search="0") as runs:
+        handle = await runs.start(QUESTION)
+        await reached.wait()
+        await asyncio.sleep(0.3)
+        await handle.cancel()
+        resumed = await (await runs.resume(handle.id)).result()
+    assert resumed.status == "complete"
+    for engine in engines.values():
+        assert sorted(engine.asked) == sorted(set(engine.asked))
+        assert len(engine.asked) == 8
