@@ -1,0 +1,131 @@
+"""A Markdown document as the blocks that carry text, parsed by a CommonMark parser.
+
+Each block is its visible text with line breaks kept, and where links and code lie in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from leadline_plugins.citing import urls
+
+Span = tuple[int, int]
+_NUMBERS = re.compile(r"[\[【]?\^?[\w.-]{0,3}\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*[\]】]?")
+_SUP = re.compile(r"\[?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]?")
+
+
+@dataclass
+class Flat:
+    """Visible text; `links` with their addresses and `code` by their spans."""
+
+    text: str = ""
+    links: list[tuple[int, int, str]] = field(default_factory=list)
+    code: list[Span] = field(default_factory=list)
+
+    def add(self, other: Flat, between: str = "") -> None:
+        """Append another text."""
+        at = len(self.text) + len(between)
+        self.text += between + other.text
+        self.links += [(start + at, end + at, url) for start, end, url in other.links]
+        self.code += [(start + at, end + at) for start, end in other.code]
+
+    def bare(self) -> Iterator[tuple[int, int, str]]:
+        """Yield the addresses that stand in the text without being links."""
+        for start, end in urls.find(self.text):
+            if not within(start, self.links) and not within(start, self.code):
+                yield start, end, self.text[start:end]
+
+
+def within(at: int, spans: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether a place lies in one of the spans."""
+    return any(span[0] <= at < span[1] for span in spans)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of text. `kind`: heading, text, row, code. `level` of a heading; `number` of an ordered list's item."""
+
+    kind: str
+    flat: Flat
+    level: int = 0
+    number: int | None = None
+    item: bool = False
+
+
+def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
+    """Return the blocks of a document, and its link definitions (label to address)."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+    # What is read must be what was written: an address is neither encoded nor refused here.
+    parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
+    parser.validateLink = bool  # type: ignore[method-assign,assignment]
+    env: dict[str, Any] = {}
+    tokens = parser.parse(markdown, env)
+    defined = {label.casefold(): found["href"] for label, found in env.get("references", {}).items()}
+    return list(_blocks(tokens)), defined
+
+
+def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
+    level, number, items, row = 0, None, 0, None
+    for token in tokens:
+        match token.type:
+            case "heading_open":
+                level = int(token.tag[1])
+            case "heading_close":
+                level = 0
+            case "list_item_open":
+                items += 1
+                number = int(token.info) if token.info.isdigit() else None
+            case "list_item_close":
+                items, number = items - 1, None
+            case "tr_open":
+                row = Flat()
+            case "tr_close":
+                yield Block("row", row or Flat())
+                row = None
+            case "fence" | "code_block" | "html_block":
+                yield Block("code", Flat(token.content))
+            case "inline" if row is not None:
+                row.add(flatten(token.children), " | " if row.text else "")
+            case "inline":
+                yield Block("heading" if level else "text", flatten(token.children), level, number, items > 0)
+                number = None
+            case _:
+                pass
+
+
+def flatten(children: Sequence[Any]) -> Flat:
+    """Return inline tokens as visible text; what is only a number's link or superscript reads as `[1]`."""
+    flat, opened, href, raised = Flat(), 0, "", False
+    for token in children:
+        match token.type:
+            case "text" | "text_special" if raised and _SUP.fullmatch(token.content):
+                flat.text += f"[{token.content.strip('[]')}]"
+            case "text" | "text_special":
+                flat.text += token.content
+            case "softbreak" | "hardbreak":
+                flat.text += "\n"
+            case "code_inline":
+                flat.code.append((len(flat.text), len(flat.text) + len(token.content)))
+                flat.text += token.content
+            case "link_open":
+                opened, href = len(flat.text), str(token.attrs.get("href", ""))
+            case "link_close":
+                said = flat.text[opened:]
+                if _NUMBERS.fullmatch(said) and said[0] not in "[【":
+                    flat.text = f"{flat.text[:opened]}[{said}]"
+                flat.links.append((opened, len(flat.text), href))
+            case "image":
+                flat.add(flatten(token.children or ()))
+                source = str(token.attrs.get("src", ""))
+                flat.links.append((len(flat.text), len(flat.text), source))
+            case "html_inline":
+                raised = token.content.lower().startswith("<sup")
+                flat.text += "\n" if token.content.lower().startswith("<br") else ""
+            case _:
+                pass
+    return flat

@@ -1,0 +1,111 @@
+"""Citations of reports by whatever tool: marks, entries, addresses, claims."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline_plugins.citing import CitedReport, read
+
+SOURCES = (
+    "\n\n## Sources\n\n[1] One: https://example.org/1\n[2] Two: https://example.org/2\n[3] Three\n[4] Four\n[5] Five\n"
+)
+
+
+def keys(report: CitedReport) -> list[str]:
+    return [key for mark in report.marks for key in mark.keys]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("The bay is deep [1].", ["1"]),
+        ("The bay is deep.[1][2]", ["1", "2"]),
+        ("The bay is deep [1, 3-5].", ["1", "3", "4", "5"]),
+        ("The bay is deep [3–5].", ["3", "4", "5"]),
+        ("The bay is deep [2; 5].", ["2", "5"]),
+        ("海湾很深【1】，也很宽【2】。", ["1", "2"]),
+        ("The bay is deep[^1].", ["^1"]),
+        ("The bay is deep<sup>2</sup>.", ["2"]),
+        ("The bay is deep<sup>[2]</sup>.", ["2"]),
+        (r"The bay is deep \[4\].", ["4"]),
+        ("The bay is deep 【1†source】.", ["1"]),
+        ("The bay is deep [Source 3].", ["3"]),
+        ("| bay | deep [2] |\n|---|---|\n| lake | flat [3] |", ["2", "3"]),
+        ("The share lies in [0, 1] and `x[1]` is code.", []),
+        ("```\nx[1]\n```", []),
+        ("[A page](https://example.org/2) says so.", []),
+        ("It was sounded in [1831].", []),
+    ],
+)
+def test_marks_in_the_text(said: str, expected: list[str]) -> None:
+    report = read(said + SOURCES)
+    assert keys(report) == expected
+    assert not list(report.dangling())
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "## References\n\n1. One. https://example.org/a_(b)\n2. [Two](https://example.org/2)\n",
+        "## 参考文献\n\n[1] One https://example.org/a_(b)\n\n[2] Two: <https://example.org/2>\n",
+        "**Sources:**\n\n- [1] One (https://example.org/a_(b)).\n- [2] Two https://example.org/2,\n",
+        "参考文献：\n[1] https://example.org/a_(b) - One\n[2] https://example.org/2 - Two",
+        "[1]: https://example.org/a_(b)\n[2]: https://example.org/2 'Two'\n",
+        "[^1]: One https://example.org/a_(b)\n[^2]: Two https://example.org/2\n",
+        "## Notes\n\n| # | source |\n|---|---|\n| [1] | https://example.org/a_(b) |\n| [2] | https://example.org/2 |\n",
+        "1. One https://example.org/a_(b)\n2. Two https://example.org/2\n",
+    ],
+)
+def test_lists_of_sources(listed: str) -> None:
+    report = read(f"# Bay\n\nThe bay is deep [1]. It is wide [2].\n\n{listed}")
+    found = [report.entry(key) for key in keys(report)]
+    assert [entry.urls[0] for entry in found if entry] == ["https://example.org/a_(b)", "https://example.org/2"]
+    assert set(report.urls) == {"https://example.org/a_(b)", "https://example.org/2"}
+    assert [claim.text for claim in report.claims] == ["The bay is deep.", "It is wide."]
+
+
+def test_authors_with_years_point_at_the_entry_that_begins_with_them() -> None:
+    report = read(
+        "The bay is deep (Fitz, 1831). Beaufort et al. (1832) sounded it again. So did others (Nobody, 1900).\n\n"
+        "## References\n\nBeaufort, F. (1832). *Soundings*. https://example.org/b\n\n"
+        "Fitz, R. (1831). *The bay*. https://example.org/f\n"
+    )
+    entries = [report.entry(key) for key in keys(report)]
+    assert [entry.urls for entry in entries if entry] == [("https://example.org/f",), ("https://example.org/b",)]
+
+
+def test_a_link_is_cited_for_the_sentence_it_stands_in() -> None:
+    report = read(
+        "The bay is 40 fathoms deep ([Fitz, 1831](https://example.org/f)). [Others](https://x.org/) agree fully."
+    )
+    assert [(claim.text, claim.urls) for claim in report.claims] == [
+        ("The bay is 40 fathoms deep.", ("https://example.org/f",)),
+        ("Others agree fully.", ("https://x.org/",)),
+    ]
+
+
+def test_parts_of_a_sentence_are_claims_where_they_say_enough() -> None:
+    report = read(
+        "The northern bay is forty fathoms deep [1], whereas the southern lagoon has only three [2]." + SOURCES
+    )
+    assert [claim.text for claim in report.claims] == [
+        "The northern bay is forty fathoms deep",
+        "whereas the southern lagoon has only three.",
+    ]
+
+
+def test_what_points_nowhere_is_said() -> None:
+    report = read("The bay is deep [1][9]." + SOURCES)
+    assert list(report.dangling()) == ["9"]
+
+
+def test_paragraphs_without_a_citation_are_counted() -> None:
+    report = read("# Bay\n\nThe bay is deep [1].\n\nIt is wide.\n\nThese are its depths:\n\n- forty" + SOURCES)
+    assert report.uncited == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[1]", "![](", "# \n\n[1]", "## Sources\n\n## Sources", "[1]: ", "> [^1]\n\n[^1]:"]
+)
+def test_whatever_comes_is_read(text: str) -> None:
+    assert isinstance(read(text), CitedReport)
