@@ -12,8 +12,8 @@ LABELS: dict[str, dict[str, str]] = {
         "evidence": "Evidence",
         "close": "Close",
         "checks": "Checks",
-        "checked": "{total} cited claims checked: {supported} supported by the passage, {partial} in part or not judged, "
-        "{contradicted} contradicted, {unsupported} unsupported.",
+        "checked": "{total} cited claims checked: {supported} supported by the passage, "
+        "{partial} in part or not judged, {contradicted} contradicted, {unsupported} unsupported.",
         "supported": "supported",
         "partial": "supported in part, or not judged",
         "contradicted": "contradicted",

@@ -1,37 +1,71 @@
-"""Characters that no font had: a PDF sets them as glyph 0, `.notdef`, and says nothing."""
+"""Characters that no font had: a PDF sets them as glyph 0, `.notdef`, and nobody is told.
+
+Which character it was the PDF often does not say. So where there is a glyph 0, a probe is set with each character of
+the report on a page of its own, by the same fonts.
+"""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 import zlib
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 _STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
-_NO_GLYPH = re.compile(rb"/ActualText<FEFF([0-9A-Fa-f]+)>>>BDC[^()]*?\[?\(\\000\\000")
-_NO_GLYPH_MAPPED = re.compile(rb"<0000>\s*<([0-9A-Fa-f]+)>")
+_TEXT = re.compile(rb"BT\b.*?\bET\b", re.DOTALL)
+_STRING = re.compile(rb"\(((?:\\.|[^()\\])*)\)", re.DOTALL)
+_ESCAPE = re.compile(rb"\\(\d{3}|\d{1,2}(?!\d)|.)", re.DOTALL)
+_NAMED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+_UNSEEN = {"Cf", "Zs", "Zl", "Zp"}
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
 
-def missing(pdf: bytes) -> set[str]:
-    """Return the characters for which a PDF made by Typst has no glyph."""
-    found = {character for stream in _streams(pdf) for text in _named(stream) for character in text}
-    return found - {"\uffff"}  # how a font says that glyph 0 stands for nothing
+def lacks_glyphs(pdf: bytes) -> bool:
+    """Return whether a PDF made by Typst sets glyph 0."""
+    return any(map(_lacks, _texts(pdf)))
 
 
-def _streams(pdf: bytes) -> Iterator[bytes]:
+def probe(text: str) -> str:
+    """Return the characters of a text that may lack a glyph, each once."""
+    return "".join(sorted(c for c in set(text) if ord(c) > 0x2FF and unicodedata.category(c) not in _UNSEEN))
+
+
+def probe_source(characters: str) -> bytes:
+    """Return Typst that sets each character on a page of its own."""
+    pages = "".join(f'#page(header: none, footer: none)[#text("x \\u{{{ord(c):x}}}")]\n' for c in characters)
+    return pages.encode()
+
+
+def missing(characters: str, pdf: bytes) -> set[str]:
+    """Return the characters whose page in the probe has a glyph 0."""
+    pages = list(_texts(pdf))[-len(characters) :]
+    return {character for character, page in zip(characters, pages, strict=True) if _lacks(page)}
+
+
+def _texts(pdf: bytes) -> Iterator[bytes]:
+    """Yield the content of the pages, in their order."""
     for stream in _STREAM.finditer(pdf):
         try:
-            yield zlib.decompress(stream[1])
+            content = zlib.decompress(stream[1])
         except zlib.error:
-            continue  # pictures and fonts are packed otherwise
+            continue  # pictures are packed otherwise
+        if _TEXT.search(content):
+            yield content
 
 
-def _named(stream: bytes) -> Iterator[str]:
-    """Yield texts set without glyph: named beside it, or by the font's map of glyph 0."""
-    for pattern in (_NO_GLYPH, _NO_GLYPH_MAPPED):
-        for found in pattern.finditer(stream):
-            yield bytes.fromhex(found[1].decode()).decode("utf-16-be", "replace")
+def _lacks(content: bytes) -> bool:
+    return any(b"\0\0" in _pairs(string[1]) for text in _TEXT.findall(content) for string in _STRING.finditer(text))
+
+
+def _pairs(escaped: bytes) -> Sequence[bytes]:
+    """Return the glyphs of a string: two bytes each."""
+    raw = _ESCAPE.sub(lambda mark: _NAMED.get(mark[1]) or _octal(mark[1]), escaped)
+    return [raw[place : place + 2] for place in range(0, len(raw), 2)]
+
+
+def _octal(digits: bytes) -> bytes:
+    return bytes([int(digits, 8) & 0xFF]) if digits.isdigit() else digits
 
 
 def private(text: str) -> set[str]:

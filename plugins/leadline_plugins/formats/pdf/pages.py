@@ -19,7 +19,7 @@ from leadline.records import Blob
 from leadline_plugins.formats.document import Document
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import write
-from leadline_plugins.formats.pdf.missing import missing, private, spelt
+from leadline_plugins.formats.pdf.missing import lacks_glyphs, missing, private, probe, probe_source, spelt
 from leadline_plugins.formats.tree import Node, para, text, words
 
 LONG = 20_000
@@ -42,8 +42,9 @@ async def set_pages(document: Document, paper: str, title_page: str, context: Co
     document = await context.in_thread(_spelt, document, private(document.title + text(document.blocks)))
     inputs = _inputs(document, paper, title_page, call)
     pdf = await _compiled(document, inputs, context, call)
-    lost = await context.in_thread(missing, pdf)
-    if lost:
+    lost: set[str] = set()
+    if await context.in_thread(lacks_glyphs, pdf):
+        lost = await context.in_thread(_lost, document.title + text(document.blocks), inputs)
         document = await context.in_thread(_spelt, document, lost)
         pdf = await _compiled(document, {**inputs, "title": document.title}, context, call)
     return Pages(pdf, "".join(sorted(lost)))
@@ -55,6 +56,13 @@ def _spelt(document: Document, characters: set[str]) -> Document:
     note = para([{"t": "Emph", "c": words(label("unset", document.language))}])
     blocks = [*spelt(document.blocks, characters), note]
     return replace(document, blocks=blocks, title=spelt(document.title, characters))
+
+
+def _lost(content: str, inputs: dict[str, str]) -> set[str]:
+    """Return the characters of a text that no font has."""
+    characters = probe(content)
+    plain = {**inputs, "title": "", "about": "", "cover": "no"}
+    return missing(characters, _compile(_template() + probe_source(characters), (), plain))
 
 
 async def _compiled(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from leadline.records import Report, Section
+from leadline_plugins.formats.blocks import Blocks
+from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.tables import widths
+from leadline_plugins.formats.tree import Node, text, words
+
+Make = Callable[..., Report]
+
+
+def blocks(markdown: str, columns: int | None = None) -> list[Node]:
+    return list(Blocks(lambda ids: words(f"<{','.join(ids)}>"), lambda name: None, lambda: "h", columns).of(markdown))
+
+
+def nodes(tree: Any, kind: str) -> Iterator[Any]:
+    if isinstance(tree, dict):
+        if tree["t"] == kind:
+            yield tree["c"]
+        yield from nodes(tree.get("c"), kind)
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from nodes(item, kind)
+
+
+@pytest.mark.parametrize("prices", ["from $5 to $10", "US$ 5M, or $5M to US$ 9M", r"\$5 and $6"])
+def test_prices_are_no_formula(prices: str) -> None:
+    tree = blocks(prices)
+    assert not list(nodes(tree, "Math"))
+    assert text(tree) == prices.replace("\\", "")
+
+
+@pytest.mark.parametrize("formula", ["$x_1 + y$", r"\(a^2\)", r"$\alpha$", "$n$"])
+def test_formulas_are_found(formula: str) -> None:
+    ((kind, _),) = nodes(blocks(f"See {formula} here."), "Math")
+    assert kind == {"t": "InlineMath"}
+
+
+def test_display_formulas_may_run_over_lines() -> None:
+    ((kind, tex),) = nodes(blocks("So\n$$\na = b\n$$\nholds."), "Math")
+    assert (kind["t"], tex) == ("DisplayMath", "a = b")
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ("see https://example.org/a_b.", "https://example.org/a_b"),
+        ("(https://example.org/a(b))", "https://example.org/a(b)"),
+        ("见https://example.org/路。", "https://example.org/"),
+        ("<https://example.org/x>", "https://example.org/x"),
+        ("[name](https://example.org/y)", "https://example.org/y"),
+    ],
+)
+def test_addresses_become_links(written: str, url: str) -> None:
+    ((_, _, (found, _)),) = nodes(blocks(written), "Link")
+    assert found == url
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "vbscript:x", "#top"])
+def test_links_elsewhere_than_to_the_web_are_words(url: str) -> None:
+    tree = blocks(f"[name]({url})")
+    assert not list(nodes(tree, "Link"))
+    assert "name" in text(tree)
+
+
+def test_raw_html_is_text_but_for_breaks_and_scripts_of_formulas() -> None:
+    tree = blocks("<b>x</b> H<sub>2</sub>O a<br>b <sup>open")
+    assert text(tree) == "<b>x</b> H2O a b open"
+    assert len(list(nodes(tree, "Subscript"))) == 1
+
+
+def test_footnotes_that_name_each_other_end() -> None:
+    tree = blocks("a[^1]\n\n[^1]: see [^2]\n[^2]: see [^1]\n")
+    assert len(list(nodes(tree, "Note"))) >= 1
+
+
+def test_nothing_of_what_is_nested_past_reading_is_lost() -> None:
+    assert "bottom" in text(blocks("- " * 3000 + "bottom"))
+    assert "bottom" in text(blocks("> " * 3000 + "bottom"))
+    assert "middle" in text(blocks("**a *b " * 2000 + "middle" + "* **" * 2000))
+
+
+def test_what_hides_or_turns_text_is_removed() -> None:
+    assert (
+        text(blocks("safe \u202egnp.exe\u202c \u2066x\u2069 bell\x07 lone\ud800")) == "safe gnp.exe x bell lone\ufffd"
+    )
+
+
+def test_a_table_wider_than_the_page_is_several_that_begin_with_its_first_column() -> None:
+    head = "|" + "|".join(f"h{n}" for n in range(25)) + "|"
+    row = "|" + "|".join(f"c{n}" for n in range(25)) + "|"
+    tables = list(nodes(blocks(f"{head}\n|{'-|' * 25}\n{row}\n", columns=10), "Table"))
+    assert [len(columns) for _, _, columns, _, _, _ in tables] == [10, 10, 7]
+    assert all("h0" in text(head) for _, _, _, (_, [[_, [(_, _, _, _, head), *_]]]), _, _ in tables)
+    told = " ".join(text(table[3:5]) for table in tables)
+    assert all(f"c{n}" in told for n in range(25))
+
+
+def test_small_tables_keep_their_width_and_large_ones_fill_the_page() -> None:
+    small = [[words("a"), words("b")], [words("1"), words("2")]]
+    large = [[words("Year"), words("What")], [words("2024"), words("word " * 60)]]
+    assert widths(small) == [0, 0]
+    year, what = widths(large)
+    assert year + what == pytest.approx(1, abs=0.001)
+    assert 0.05 < year < what
+
+
+def test_citations_are_links_to_their_source_with_evidence_and_verdict(make_report: Make) -> None:
+    tree = document(make_report(), Medium(quotes=True)).blocks
+    links = [(text(inside), url, attr) for attr, inside, (url, _) in nodes(tree, "Link") if "citation" in attr[1]]
+    by_said = {said: (url, attr[1]) for said, url, attr in links}
+    assert by_said["[1]"] == ("#ref-1", ["citation", "supported"])
+    assert by_said["[4]≠"] == ("#ref-4", ["citation", "contradicted"])
+
+
+def test_each_figure_stands_once_behind_its_first_mention(make_report: Make) -> None:
+    tree = document(make_report(), Medium()).blocks
+    figures = [place for place, block in enumerate(tree) if block["t"] == "Figure"]
+    assert [text(tree[place]).startswith(f"Figure {n}.") for place, n in zip(figures, (2, 1), strict=True)] == [
+        True
+    ] * 2
+    assert all("Figure" in text(tree[place - 1]) for place in figures)
+
+
+def test_a_figure_stands_where_the_text_shows_it(make_report: Make) -> None:
+    tree = document(make_report("Early.\n\n- a list ![](figure:f1)\n\nLate: Figure 1."), Medium()).blocks
+    kinds = [block["t"] for block in tree]
+    assert kinds[1:4] == ["Para", "BulletList", "Figure"]
+    assert kinds.count("Figure") == 2
+
+
+def test_failed_claims_are_listed_with_the_reason(make_report: Make) -> None:
+    told = text(document(make_report(), Medium()).blocks)
+    assert "2 cited claims checked: 1 supported" in told
+    assert "contradicted: 7 m (70 there)" in told
+    assert "cited claims" not in text(document(make_report(metadata={}), Medium()).blocks)
+
+
+def test_without_references_nothing_links_to_them(make_report: Make) -> None:
+    tree = document(make_report(), Medium(), references=False).blocks
+    assert "Cited Sources" not in text(tree)
+    assert not [url for _, _, (url, _) in nodes(tree, "Link") if url.startswith("#")]
+
+
+def test_sections_without_text_or_title_are_set(make_report: Make) -> None:
+    report = make_report(sections=(Section(id="x", title="", text=None),), figures=())
+    assert document(report, Medium()).blocks[0]["t"] == "Header"

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+
+from leadline.contracts import Context
+from leadline.records import Report
+from leadline.testing.context import FakeCall
+from leadline_plugins.formats.html import Html, render
+from leadline_plugins.formats.html.formula import formula
+
+HOSTILE = '</title><script>alert(1)</script><img src=x onerror=alert(1)> " onmouseover="alert(1)'
+
+
+class Tags(HTMLParser):
+    """Gathers what a browser would see."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+
+def page(report: Report) -> str:
+    return render(report).files[0].data.decode()
+
+
+async def test_the_page_holds_everything(
+    context: Context, make_call: Callable[..., FakeCall], make_report: Callable[..., Report]
+) -> None:
+    (file,) = (await Html(context).format(make_report(), make_call())).files
+    assert (file.name, file.media_type) == ("report.html", "text/html; charset=utf-8")
+    tags = Tags(file.data.decode()).tags
+    loaded = [value for _, attrs in tags for name in ("src", "srcset", "data") if (value := attrs.get(name))]
+    assert loaded
+    assert all(value.startswith("data:image/") for value in loaded)
+    assert not [attrs for tag, attrs in tags if tag in {"link", "iframe", "object", "embed", "base", "form"}]
+
+
+def test_the_policy_lets_only_our_own_style_and_script_through(make_report: Callable[..., Report]) -> None:
+    text = page(make_report())
+    policy = next(attrs["content"] for tag, attrs in Tags(text).tags if "http-equiv" in attrs) or ""
+    assert policy.startswith("default-src 'none'")
+    for tag in ("style", "script"):
+        (inside,) = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        assert f"{tag}-src 'sha256-{b64encode(sha256(inside.encode()).digest()).decode()}'" in policy
+
+
+@pytest.mark.parametrize("place", ["title", "section", "text", "source", "figure"])
+def test_no_markup_of_the_report_gets_through(place: str, make_report: Callable[..., Report]) -> None:
+    report = make_report(HOSTILE if place == "text" else "Deep [@e1]. Figure 1.")
+    source, figure, section = report.sources[0], report.figures[0], report.sections[0]
+    hit = source.hit.model_copy(update={"title": HOSTILE, "url": "javascript:alert(1)"})
+    changes: dict[str, dict[str, object]] = {
+        "title": {"title": HOSTILE},
+        "section": {"sections": (section.model_copy(update={"title": HOSTILE, "id": HOSTILE}),)},
+        "source": {"sources": (source.model_copy(update={"hit": hit}), *report.sources[1:])},
+        "figure": {"figures": (figure.model_copy(update={"caption": HOSTILE, "alt": HOSTILE}),)},
+    }
+    text = page(report.model_copy(update=changes.get(place, {})))
+    tags = Tags(text).tags
+    assert sum(tag == "script" for tag, _ in tags) == 1
+    assert not [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)]
+    assert not [attrs for _, attrs in tags if (attrs.get("href") or "").lower().startswith(("javascript", "data"))]
+    assert "alert(1)" in text
+
+
+def test_citations_name_the_quotes_they_open(make_report: Callable[..., Report]) -> None:
+    tags = Tags(page(make_report())).tags
+    ids = {attrs["id"] for _, attrs in tags if "id" in attrs}
+    cited = [attrs for tag, attrs in tags if tag == "a" and "citation" in (attrs.get("class") or "")]
+    assert cited
+    for attrs in cited:
+        assert (attrs["href"] or "").removeprefix("#") in ids
+        assert set((attrs["data-evidence"] or "").split()) <= ids
+
+
+def test_everything_that_is_linked_to_is_there_once(make_report: Callable[..., Report]) -> None:
+    tags = Tags(page(make_report())).tags
+    ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {(attrs["href"] or "")[1:] for _, attrs in tags if (attrs.get("href") or "").startswith("#")} <= set(ids)
+
+
+def test_pictures_have_their_alternative_text(make_report: Callable[..., Report]) -> None:
+    pictures = [attrs["alt"] for tag, attrs in Tags(page(make_report())).tags if tag == "img"]
+    assert pictures == ['White "all" over', "Falls"]
+
+
+@pytest.mark.parametrize(
+    "tex", [r"\frac{", r"\text{<script>}", r"\href{javascript:x}{y}", r"\def\x{\x\x}\x", "x" * 9000]
+)
+def test_formulas_are_mathml_or_the_text_as_written(tex: str) -> None:
+    made = formula(tex, block=False)
+    assert made.startswith(("<math", "<code>"))
+    assert "<script" not in made
+    assert 'href="' not in made
+
+
+def test_arabic_reports_read_from_right_to_left(make_report: Callable[..., Report]) -> None:
+    assert '<html lang="ar" dir="rtl">' in page(make_report(language="ar"))
+    assert '<html lang="zh">' in page(make_report(language="zh"))

@@ -1,0 +1,127 @@
+"""PDF, Word, EPUB and LaTeX; for real where the extras are installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from leadline.contracts import Context
+from leadline.records import Report
+from leadline.testing.context import FakeCall
+
+pytest.importorskip("pypandoc", reason="needs pip install 'leadline[pdf,docx,epub,latex]'")
+
+INJECTION = '#panic("t") #read("/etc/passwd") = no heading \\input{/etc/passwd} $ <x> @y {=typst} "'
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def pdf(context: Context) -> Any:
+    pytest.importorskip("typst", reason="needs pip install 'leadline[pdf]'")
+    from leadline_plugins.formats.pdf import Pdf, PdfSettings
+
+    return Pdf(PdfSettings(), context)
+
+
+def pdf_text(data: bytes) -> str:
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
+
+    document = PdfDocument(data)
+    return "\n".join(page.get_textpage().get_text_range() for page in document)
+
+
+async def data(format_: Any, report: Report, call: FakeCall) -> bytes:
+    blob = (await format_.format(report, call)).files[0]
+    assert isinstance(blob.data, bytes)
+    return blob.data
+
+
+async def test_every_script_shows_and_nothing_is_missing(pdf: Any, make_call: Make, make_report: Make) -> None:
+    call = make_call()
+    text = pdf_text(await data(pdf, make_report(), call))
+    for word in ("中文", "日本語", "한국어", "Привет", "Ελλάδα", "How deep?", "Cited Sources", "contradicted"):
+        assert word in text
+    assert call.run.told == []
+
+
+async def test_a_glyph_no_font_has_is_spelt_and_told(pdf: Any, make_call: Make, make_report: Make) -> None:
+    call = make_call()
+    text = pdf_text(await data(pdf, make_report("Rare: \u0378 and private \ue000."), call))
+    assert "[U+0378]" in text
+    assert "[U+E000]" in text
+    (told,) = call.run.told
+    assert "U+0378" in told
+    assert "fonts-noto" in told
+
+
+async def test_the_pdf_has_title_bookmarks_links_and_alt(pdf: Any, make_call: Make, make_report: Make) -> None:
+    from pypdfium2 import PdfDocument
+
+    made = await data(pdf, make_report(), make_call())
+    document = PdfDocument(made)
+    assert document.get_metadata_dict()["Title"] == "How deep?"
+    assert "Depth" in [item.get_title() for item in document.get_toc()]
+    assert b"https://example.org/1" in made
+    assert b"/Alt" in made
+
+
+@pytest.mark.parametrize("name", ["pdf", "docx", "epub", "latex"])
+async def test_code_of_a_report_is_text(
+    name: str, context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    report = make_report(f"{INJECTION}\n\n```{{=typst}}\n#panic()\n```\n\n{INJECTION}", title=INJECTION)
+    made = await data(maker(name, context, request), report, make_call())
+    if name == "latex":
+        assert not re.search(rb"(?<!\\textbackslash)(?<![{a-z])\\input\{", made)
+    assert made
+
+
+async def test_word_has_headings_properties_and_repeated_table_heads(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    import docx
+
+    made = await data(maker("docx", context, request), make_report(), make_call())
+    word = docx.Document(BytesIO(made))
+    assert word.core_properties.title == "How deep?"
+    assert next(p.text for p in word.paragraphs if p.style and p.style.name == "Heading 1") == "Depth"
+    archive = ZipFile(BytesIO(made))
+    xml = archive.read("word/document.xml").decode()
+    assert "w:tblHeader" in xml
+    assert 'descr="White &quot;all&quot; over"' in xml
+    assert "PAGE" in "".join(
+        ZipFile(BytesIO(made)).read(n).decode() for n in ZipFile(BytesIO(made)).namelist() if "footer" in n
+    )
+
+
+async def test_the_book_holds_quotes_and_formulas(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    book = ZipFile(BytesIO(await data(maker("epub", context, request), make_report(), make_call())))
+    assert book.infolist()[0].filename == "mimetype"
+    text = "".join(book.read(name).decode() for name in book.namelist() if name.endswith("xhtml"))
+    assert "Passage 1." in text
+    assert "<math" in text
+    assert "a.citation" in book.read("EPUB/styles/stylesheet1.css").decode()
+
+
+async def test_latex_brings_its_pictures(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    files = (await maker("latex", context, request).format(make_report(), make_call())).files
+    assert [file.name for file in files] == ["report.tex", "figures/figure-1.png", "figures/figure-2.png"]
+    assert b"figures/figure-2.png" in files[0].data
+
+
+def maker(name: str, context: Context, request: pytest.FixtureRequest) -> Any:
+    from leadline_plugins.formats.docx import Docx
+    from leadline_plugins.formats.epub import Epub
+    from leadline_plugins.formats.latex import Latex
+
+    made = {"docx": Docx, "epub": Epub, "latex": Latex}
+    return made[name](context) if name in made else request.getfixturevalue(name)
