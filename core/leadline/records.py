@@ -290,6 +290,8 @@ class ModelTraits(Record):
     temperature: bool = True
     """Without, the core never sends one."""
     context_tokens: int | None = None
+    model: str = ""
+    """Its own name, where it was asked for as the provider's default: prices are known by name."""
 
 
 class ChatRequest(Record):

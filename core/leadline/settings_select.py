@@ -19,7 +19,7 @@ from leadline.settings_model import Settings
 from leadline.settings_pipelines import resolve, stage_names
 from leadline.settings_plugins import Misset, Sections, Unset
 
-AUTO_PROVIDERS = ("embedded",)
+AUTO_PROVIDERS = ("openai", "embedded")
 AUTO_ENGINES = ("local",)
 AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES}
 """What `auto` stands for, in this order, as far as it is installed and works."""

@@ -345,7 +345,7 @@ def test_auto_with_nothing_installed_says_what_it_looked_for(tmp_path: Path) -> 
     loaded = load_settings(bare, cwd=tmp_path, environ={}, user_file=tmp_path / "no", complete=False)
     assert (
         "ai.providers: none of the chosen plugins can work here\n"
-        "  auto: looks for embedded, and none is installed; see `leadline plugins`"
+        "  auto: looks for openai, embedded, and none is installed; see `leadline plugins`"
     ) in loaded.problems
 
 

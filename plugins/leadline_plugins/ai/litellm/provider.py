@@ -33,8 +33,8 @@ class Litellm:
 
     def traits(self, model: str, /) -> ModelTraits:
         """Return what a model can do: all of it, but for what the settings deny."""
-        known = self._settings.models.get(model or self._settings.model, ModelSettings())
-        return ModelTraits(**known.model_dump())
+        name = model or self._settings.model
+        return ModelTraits(model=name, **self._settings.models.get(name, ModelSettings()).model_dump())
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         """Return the reply; what the vendor or litellm does not know of a request is said otherwise at once."""

@@ -36,13 +36,8 @@ class OpenAI:
 
     def traits(self, model: str, /) -> ModelTraits:
         """Return what a model can do: all of it, but for what the settings deny."""
-        known = self._about(model)
-        return ModelTraits(
-            json_schema=known.json_schema,
-            tools=known.tools,
-            temperature=known.temperature,
-            context_tokens=known.context_tokens,
-        )
+        name = model or self._settings.model or (DEFAULT_MODEL if self._settings.at_openai else "")
+        return ModelTraits(model=name, **self._settings.models.get(name, ModelSettings()).model_dump())
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         """Return the reply; a refusal of the request's form teaches another form, which is tried at once."""
@@ -61,10 +56,6 @@ class OpenAI:
             else:
                 return reply if reply.model else reply.model_copy(update={"model": model})
         raise Unsupported(f"{self._endpoint.host} refuses every form of the request to {model!r}")
-
-    def _about(self, model: str) -> ModelSettings:
-        name = model or self._settings.model or (DEFAULT_MODEL if self._settings.at_openai else "")
-        return self._settings.models.get(name, ModelSettings())
 
     def _usual(self) -> Manner:
         newest = self._settings.at_openai or self._settings.at_azure
