@@ -1,0 +1,157 @@
+"""The engine `openalex`: scholarly works of all fields; without a key a hundred searches a day."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import Field, SecretStr
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import Hit, SearchPage, SearchRequest
+from leadline_plugins.search.filters import Dates, limited, place, shortened
+from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.results import Lenient, Result, day, hit, results
+from leadline_plugins.search.scholarly import abstract, authors, csl, issued
+
+_MOST = 100
+_LONGEST = 400
+_OPERATORS = re.compile(r"[?*~!|\\]")
+"""Signs that the service reads as wildcards, and refuses where it cannot serve them."""
+_FIELDS = (
+    "id,doi,display_name,publication_date,type,relevance_score,authorships,primary_location,best_oa_location,"
+    "biblio,abstract_inverted_index"
+)
+_TYPES = {
+    "article": "article-journal",
+    "review": "article-journal",
+    "letter": "article-journal",
+    "preprint": "article",
+    "book": "book",
+    "book-chapter": "chapter",
+    "dissertation": "thesis",
+    "dataset": "dataset",
+    "report": "report",
+}
+_SNIPPET = 500
+"""Characters."""
+
+
+class OpenAlexSettings(Dates):
+    """OpenAlex's options."""
+
+    api_key: SecretStr = Field(SecretStr(""), description="the key, which is free; without it few searches a day")
+    base_url: str = Field("https://api.openalex.org", description="the address before /works")
+    language: str = Field("", description="of the works; by default any")
+    open_access: bool = Field(False, description="only works that can be read by all")
+    retracted: bool = Field(False, description="withdrawn works as well")
+
+
+class _Place(Result):
+    landing_page_url: str | None = None
+    pdf_url: str | None = None
+    source: dict[str, Any] | None = None
+
+
+class _Work(Result):
+    id: str
+    doi: str | None = None
+    display_name: Lenient = ""
+    publication_date: str | None = None
+    type: Lenient = ""
+    relevance_score: float | None = None
+    authorships: list[dict[str, Any]] = []
+    primary_location: _Place | None = None
+    best_oa_location: _Place | None = None
+    biblio: dict[str, Any] | None = None
+    abstract_inverted_index: dict[str, Any] | None = None
+
+
+class OpenAlex:
+    """Searches the works."""
+
+    def __init__(self, settings: OpenAlexSettings, context: Context) -> None:
+        self._settings = settings
+        key = plain(settings.api_key)
+        # In a header: an address with the key in it would stand in logs.
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._api = Api("OpenAlex", context, settings.base_url, key=settings.api_key, headers=headers)
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return works; one that can only be bought has its abstract as text."""
+        page = place(request.cursor)
+        found = await self._api.get("/works", self._params(request, page), call)
+        works = results(_Work, found.get("results"), self._api)
+        more = len(works) >= limited(request.limit, _MOST)
+        hits = tuple(map(_hit, works))[: request.limit]
+        return SearchPage(hits=hits, cursor=str(page + 1) if more else None)
+
+    def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
+        settings = self._settings
+        filters = [
+            settings.language and f"language:{settings.language.lower()}",
+            settings.since and f"from_publication_date:{settings.since}",
+            settings.until and f"to_publication_date:{settings.until}",
+            settings.open_access and "is_oa:true",
+            not settings.retracted and "is_retracted:false",
+        ]
+        return {
+            "search": shortened(_OPERATORS.sub(" ", request.query), _LONGEST),
+            "filter": ",".join(str(one) for one in filters if one),
+            "select": _FIELDS,
+            "per_page": limited(request.limit, _MOST),
+            "page": page,
+        }
+
+
+def _hit(work: _Work) -> Hit:
+    first, free = work.primary_location or _Place(), work.best_oa_location
+    told = abstract(work.abstract_inverted_index)
+    return hit(
+        work.doi or first.landing_page_url or work.id,
+        work.display_name,
+        told[:_SNIPPET],
+        text=told or None if free is None else None,
+        content_url=(free.pdf_url or free.landing_page_url) if free else None,
+        published=work.publication_date,
+        score=work.relevance_score,
+        csl=_csl(work, first),
+    )
+
+
+def _csl(work: _Work, first: _Place) -> dict[str, Any]:
+    biblio, venue = work.biblio or {}, first.source or {}
+    pages = [page for name in ("first_page", "last_page") if (page := biblio.get(name))]
+    return csl(
+        type=_TYPES.get(work.type, "document"),
+        author=authors(_names(work)),
+        container_title=venue.get("display_name"),
+        publisher=venue.get("host_organization_name"),
+        volume=biblio.get("volume"),
+        issue=biblio.get("issue"),
+        page="-".join(dict.fromkeys(pages)),
+        issued=issued(day(work.publication_date)),
+        DOI=(work.doi or "").removeprefix("https://doi.org/"),
+    )
+
+
+def _names(work: _Work) -> Iterator[str]:
+    for one in work.authorships:
+        who = one.get("author")
+        name = who.get("display_name") if isinstance(who, dict) else None
+        yield name if isinstance(name, str) else ""
+
+
+@hookimpl
+def leadline_search_providers() -> Iterator[Offer[OpenAlexSettings, OpenAlex]]:
+    """Offer the engine."""
+    yield Offer(
+        OpenAlex,
+        OpenAlexSettings,
+        "Scholarly works by OpenAlex",
+        env={"api_key": "OPENALEX_API_KEY"},
+        at_once=4,
+        interval=0.1,
+    )

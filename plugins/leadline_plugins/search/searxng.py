@@ -1,0 +1,96 @@
+"""The engine `searxng`: an instance of SearXNG (or searx), one's own or one that allows programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadline.contracts import Call, Context
+from leadline.errors import Denied, Unavailable
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import SearchPage, SearchRequest
+from leadline_plugins.search.filters import Domains, either, place, with_sites
+from leadline_plugins.search.http import Api
+from leadline_plugins.search.results import Lenient, Result, hit, images, results
+
+_SAFE = {"off": 0, "moderate": 1, "strict": 2}
+_NO_JSON = "the instance may not allow JSON: add json to search.formats in its settings.yml"
+
+
+class SearxngSettings(Domains):
+    """An instance; sites are chosen by operators in the query, which most of the engines behind it know."""
+
+    base_url: str = Field(description="the address of the instance, such as http://127.0.0.1:8888")
+    categories: list[str] = Field([], description="general, science, news, it …; the instance's default by default")
+    engines: list[str] = Field([], description="which of the instance's engines to ask; all by default")
+    language: str = Field("", description="of the results; by default the question's")
+    time_range: Literal["", "day", "month", "year"] = Field("", description="how old a page may be")
+    safe: Literal["", "off", "moderate", "strict"] = Field("", description="how adult content is filtered")
+
+
+class _Result(Result):
+    url: str
+    title: Lenient = ""
+    content: Lenient = ""
+    published: str | None = Field(None, alias="publishedDate")
+    score: float | None = None
+    img_src: str | None = None
+    thumbnail: str | None = None
+
+
+class Searxng:
+    """Asks one instance."""
+
+    def __init__(self, settings: SearxngSettings, context: Context) -> None:
+        self._settings = settings
+        self._api = Api("SearXNG", context, settings.base_url, headers={"Accept": "application/json"})
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return what the instance merged; raises `Unavailable` where no engine behind it answered."""
+        page = place(request.cursor)
+        try:
+            found = await self._api.get("/search", self._params(request, page), call)
+        except Denied as error:
+            raise Denied(f"{error}; {_NO_JSON}") from error
+        hits = tuple(
+            hit(
+                one.url,
+                one.title,
+                one.content,
+                published=one.published,
+                score=one.score,
+                images=images(one.img_src, one.thumbnail),
+            )
+            for one in results(_Result, found.get("results"), self._api)
+        )
+        if not hits and (silent := _silent(found)):
+            raise Unavailable(f"SearXNG: none of its engines answered: {silent}")
+        return SearchPage(hits=hits[: request.limit], cursor=str(page + 1) if hits else None)
+
+    def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
+        settings = self._settings
+        return {
+            "q": with_sites(request.query, settings),
+            "format": "json",
+            "pageno": page,
+            "categories": ",".join(settings.categories),
+            "engines": ",".join(settings.engines),
+            "language": either(settings.language, request.language),
+            "time_range": settings.time_range,
+            "safesearch": _SAFE.get(settings.safe),
+        }
+
+
+def _silent(found: Mapping[str, Any]) -> str:
+    """Return which engines did not answer, and why, as the instance tells it."""
+    told = found.get("unresponsive_engines")
+    pairs = [one for one in told if isinstance(one, list) and one] if isinstance(told, list) else []
+    return ", ".join(f"{one[0]} ({one[1]})" if len(one) > 1 else str(one[0]) for one in pairs)
+
+
+@hookimpl
+def leadline_search_providers() -> Iterator[Offer[SearxngSettings, Searxng]]:
+    """Offer the engine."""
+    yield Offer(Searxng, SearxngSettings, "A SearXNG instance", env={"base_url": "SEARXNG_URL"})
