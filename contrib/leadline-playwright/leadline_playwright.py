@@ -1,0 +1,195 @@
+"""The plugin `playwright`: pages as a browser has them after their scripts have run.
+
+The browser reaches nothing by itself: its proxy is a closed door, and each request of a page is carried out by
+Leadline's guarded transport. So the guard judges what is connected to, not only what was written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+from pydantic import Field
+
+from leadline.contracts import Call, Context
+from leadline.errors import ProviderError, Unavailable, Unsupported
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, FetchRequest
+from leadline_plugins.fetch.guard import Blocked, Guard, checked, shown
+from leadline_plugins.fetch.transport import GuardedTransport
+from leadline_plugins.fetch.web import body
+
+_NOWHERE = "http://127.0.0.1:9"
+_ARGUMENTS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
+_NOT_READ = {"image", "media", "font", "websocket", "manifest", "texttrack", "eventsource", "ping"}
+_REDIRECTS = 8
+_DROPPED = {"content-encoding", "content-length", "transfer-encoding", "connection"}
+
+
+class BrowserSettings(PluginSettings):
+    """Which pages are read by a browser, by which one, and within which limits."""
+
+    hosts: tuple[str, ...] = Field((), description="Hosts whose pages need a browser; empty: all.")
+    executable_path: str = Field("", description="The browser; empty is Playwright's own.")
+    arguments: tuple[str, ...] = Field((), description="Further arguments of the browser.")
+    allow: tuple[str, ...] = Field((), description="Hosts of your own network to read on purpose.")
+    seconds: float = Field(20.0, gt=0, description="Seconds for a page.")
+    settle: float = Field(2.0, ge=0, description="Seconds after loading in which scripts may still fetch.")
+    size: int = Field(20_000_000, ge=1, description="Bytes of one reply.")
+    requests: int = Field(200, ge=1, description="Replies a page may ask for.")
+
+
+class BrowserFetcher:
+    """One browser, begun at the first page; each page has a context of its own, without cookies."""
+
+    def __init__(self, settings: BrowserSettings) -> None:
+        self._settings = settings
+        self._guard = Guard([checked(entry) for entry in settings.allow])
+        self._transport = GuardedTransport(self._guard)
+        self._playwright: Any = None
+        self._browser: Any = None
+
+    async def __aenter__(self) -> BrowserFetcher:
+        from playwright.async_api import async_playwright
+
+        self._playwright = await async_playwright().start()
+        self._browser = await self._playwright.chromium.launch(
+            executable_path=self._settings.executable_path or None,
+            args=[*_ARGUMENTS, *self._settings.arguments],
+            proxy={"server": _NOWHERE, "bypass": "<-loopback>"},
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._browser.close()
+        await self._playwright.stop()
+        await self._transport.aclose()
+
+    def accepts(self, url: str, /) -> bool:
+        """Accept pages of the hosts that need a browser."""
+        place, hosts = urlsplit(url), self._settings.hosts
+        host = place.hostname or ""
+        known = not hosts or any(host == name or host.endswith("." + name) for name in hosts)
+        return place.scheme in ("http", "https") and known
+
+    async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+        """Return the page as HTML; raises `Blocked` where the guard or a limit says no."""
+        url = str(self._guard.url(request.url))
+        context = await self._browser.new_context(service_workers="block", accept_downloads=False)
+        try:
+            async with asyncio.timeout(self._settings.seconds):
+                return await Visit(context, self._transport, self._guard, self._settings).read(url)
+        except TimeoutError:
+            raise Blocked("time", f"did not come within {self._settings.seconds:g} s", shown(url)) from None
+        finally:
+            await context.close()
+
+
+class Visit:
+    """One page: carries out what it asks for, and remembers why the page itself failed."""
+
+    def __init__(self, context: Any, transport: GuardedTransport, guard: Guard, settings: BrowserSettings) -> None:
+        self._context = context
+        self._transport = transport
+        self._guard = guard
+        self._settings = settings
+        self._asked = 0
+        self._failure: Exception | None = None
+
+    async def read(self, url: str) -> Blob:
+        """Open the page and return what it has become."""
+        from playwright.async_api import Error
+        from playwright.async_api import TimeoutError as Waited
+
+        await self._context.route("**/*", self._route)
+        await self._context.route_web_socket("**/*", lambda socket: socket.close())
+        page = await self._context.new_page()
+        try:
+            await page.goto(url, wait_until="load", timeout=self._settings.seconds * 1000)
+            await page.wait_for_load_state("networkidle", timeout=self._settings.settle * 1000)
+        except Waited:
+            pass  # scripts that never rest; what there is by now is read
+        except Error as error:
+            raise self._failure or Unavailable(f"{shown(url)}: {error.message.splitlines()[0]}") from error
+        if self._failure:
+            raise self._failure
+        return Blob(name=page.url, media_type="text/html; charset=utf-8", data=(await page.content()).encode())
+
+    async def _route(self, route: Any) -> None:
+        request = route.request
+        main = request.is_navigation_request() and request.frame.parent_frame is None
+        self._asked += 1
+        if self._asked > self._settings.requests or request.resource_type in _NOT_READ:
+            await route.abort()
+            return
+        try:
+            url, reply, data = await self._carried_out(request)
+        except (ProviderError, httpx.HTTPError) as error:
+            self._failure = error if main else self._failure
+            await route.abort()
+            return
+        if main and url != request.url:  # the browser must know where it is
+            await route.fulfill(content_type="text/html", body=_lead_to(url))
+        else:
+            headers = {name: value for name, value in reply.headers.items() if name not in _DROPPED}
+            await route.fulfill(status=reply.status_code, headers=headers, body=data)
+
+    async def _carried_out(self, request: Any) -> tuple[str, httpx.Response, bytes]:
+        """Send a request of the page, and those that its redirects lead to, each judged."""
+        url, method, content = self._guard.url(request.url), request.method, request.post_data_buffer
+        headers = {name: value for name, value in request.headers.items() if name != "accept-encoding"}
+        for _ in range(_REDIRECTS + 1):
+            asked = httpx.Request(method, url, headers=headers | {"accept-encoding": body.ENCODINGS}, content=content)
+            reply = await self._transport.handle_async_request(asked)
+            reply.request = asked
+            try:
+                if not reply.has_redirect_location:
+                    if request.is_navigation_request():
+                        _check(reply)
+                    return str(url), reply, await body.read(reply, self._settings.size)
+            finally:
+                await reply.aclose()
+            url, method, content = self._guard.url(str(url.join(reply.headers["location"]))), "GET", None
+        raise Blocked("redirects", f"leads on more than {_REDIRECTS} times", shown(request.url))
+
+
+def _check(reply: httpx.Response) -> None:
+    """Raise what the status of a page says, and for what is no page."""
+    reply.raise_for_status()
+    kind = reply.headers.get("content-type", "text/html")
+    if "html" not in kind:
+        raise Unsupported(f"{shown(str(reply.request.url))}: is {kind}, which needs no browser; `web` reads it")
+
+
+def _lead_to(url: str) -> str:
+    return f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(url)}">'
+
+
+@hookimpl
+def leadline_fetchers() -> Iterable[Offer[BrowserSettings, BrowserFetcher]]:
+    """Offer the fetcher."""
+
+    def make(settings: BrowserSettings, _: Context) -> BrowserFetcher:
+        return BrowserFetcher(settings)
+
+    yield Offer(
+        make,
+        BrowserSettings,
+        "Pages that need a browser",
+        requires=("playwright",),
+        answers=("settle",),
+        at_once=4,
+        timeout=60.0,
+    )
