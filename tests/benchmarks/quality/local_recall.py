@@ -3,7 +3,7 @@
     python tests/benchmarks/quality/local_recall.py [SET …]
 
 Sets: mhqa (English, several documents a question), zh, ja. Each document becomes a file: title, blank line, text. The
-data lies in $LEADLINE_DATA (a folder with mhqa/ and cjkqa/); without it the sets are skipped, and it says so.
+data lies in $EVAL_DATA (a folder with mhqa/ and cjkqa/); without it the sets are skipped, and it says so.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from leadline_plugins.search.local import LocalSettings
 from leadline_plugins.search.local.engine import LocalSearch, path_of
 
 ROOT = Path(__file__).resolve().parents[3]
-DATA = Path(os.environ.get("LEADLINE_DATA", ROOT.parent / "shared" / "data"))
-SCORE = Path(os.environ.get("LEADLINE_SCORE", DATA.parent / "eval" / "score"))
+DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))
+SCORE = Path(os.environ.get("EVAL_SCORE", DATA.parent / "eval" / "score"))
 SETS = {"mhqa": ("mhqa", ""), "zh": ("cjkqa", "_zh"), "ja": ("cjkqa", "_ja")}
 DEPTH = 20
 
@@ -78,7 +78,7 @@ def main(names: Sequence[str]) -> None:
     """Print a line a set."""
     for name in names or SETS:
         if not (DATA / SETS[name][0]).is_dir() or not SCORE.is_dir():
-            print(f"{name}: skipped, for {DATA / SETS[name][0]} or {SCORE} is not there (set LEADLINE_DATA)")
+            print(f"{name}: skipped, for {DATA / SETS[name][0]} or {SCORE} is not there (set EVAL_DATA)")
             continue
         print(name, " ".join(f"{key}={value:.3f}" for key, value in measure(name).items()))
 

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/quality/reports.py [mhqa] [zh] [ja] [abstain] [--limit N] [--out FOLDER]
 
-The data lies in $LEADLINE_DATA, the scorers in $LEADLINE_SCORE. What is scored is the body of the report, without
+The data lies in $EVAL_DATA, the scorers in $EVAL_SCORE. What is scored is the body of the report, without
 titles and citation numbers. `retrieved` is ranked: what the report cites, then what else was read, by the score of its
 best evidence, then what was only found.
 """
@@ -28,8 +28,8 @@ from leadline.citations import cited, uncited
 from leadline.records import Report
 
 ROOT = Path(__file__).resolve().parents[3]
-DATA = Path(os.environ.get("LEADLINE_DATA", ROOT.parent / "shared" / "data"))
-SCORE = Path(os.environ.get("LEADLINE_SCORE", DATA.parent / "eval" / "score"))
+DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))
+SCORE = Path(os.environ.get("EVAL_SCORE", DATA.parent / "eval" / "score"))
 SHOWN = (
     "answer",
     "cite_prec",

@@ -18,7 +18,7 @@ from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.server import ScriptedServer, scripted_server
 
 HERE = Path(__file__).parents[3]
-DATA = Path(os.environ.get("LEADLINE_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
+DATA = Path(os.environ.get("EVAL_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
 KEY = "tvly-a-secret-of-twenty-four"
 
 

@@ -23,7 +23,7 @@ from leadline_plugins.ai.litellm.provider import Litellm
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 
 HERE = Path(__file__).parents[4]
-DATA = Path(os.environ.get("LEADLINE_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
+DATA = Path(os.environ.get("EVAL_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
 MODELS = {
     "anthropic": "anthropic/claude-sonnet-4-5",
     "gemini": "gemini/gemini-2.5-flash",
@@ -95,7 +95,7 @@ def text_of(body: bytes) -> str:
     return found
 
 
-@pytest.mark.skipif(not ROWS, reason=f"no recordings at {DATA}; LEADLINE_DATA names their folder")
+@pytest.mark.skipif(not ROWS, reason=f"no recordings at {DATA}; EVAL_DATA names their folder")
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 async def test_every_recorded_answer_is_read_right_or_told_clearly(row: dict[str, Any], tmp_path: Path) -> None:
     status, media_type, body = served(row)

@@ -20,7 +20,7 @@ from leadline.testing.server import Said, ScriptedServer
 from leadline_plugins.ai.openai.provider import OpenAI
 
 HERE = Path(__file__).parents[4]
-DATA = Path(os.environ.get("LEADLINE_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
+DATA = Path(os.environ.get("EVAL_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
 VENDORS = ("openai", "groq", "deepseek", "mistral", "openrouter", "xai", "perplexity")
 ERRORS: dict[str, tuple[type[ProviderError], str]] = {
     "test_deepseek_responses_rejects_interleaved": (Unsupported, "No tool output found"),
@@ -51,7 +51,7 @@ def fixtures() -> Iterator[dict[str, Any]]:
 
 
 ROWS = list(fixtures())
-needs_data = pytest.mark.skipif(not ROWS, reason=f"no recordings at {DATA}; LEADLINE_DATA names their folder")
+needs_data = pytest.mark.skipif(not ROWS, reason=f"no recordings at {DATA}; EVAL_DATA names their folder")
 
 
 def served(row: dict[str, Any]) -> tuple[int, str, bytes]:
