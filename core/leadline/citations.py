@@ -60,7 +60,7 @@ class Numbered:
 
 
 def number(report: Report) -> Numbered:
-    """Number the sources of a report."""
+    """Number the sources of a report: first as its text cites them, then those that only its figures rest on."""
     sources = {source.id: source for source in report.sources}
     evidence = {item.id: item for item in report.evidence}
     order: dict[str, int] = {}
@@ -68,6 +68,9 @@ def number(report: Report) -> Numbered:
         for item in _known(section.text or "", evidence):
             if item.source_id in sources:
                 order.setdefault(item.source_id, len(order) + 1)
+    for name in (name for figure in report.figures for name in figure.evidence_ids):
+        if name in evidence and evidence[name].source_id in sources:
+            order.setdefault(evidence[name].source_id, len(order) + 1)
     others = [source for source in report.sources if source.id not in order]
     return Numbered(
         cited=tuple((place, sources[name]) for name, place in order.items()),

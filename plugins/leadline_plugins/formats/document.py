@@ -5,7 +5,6 @@ Built once for each format, since formats differ in what a page can hold; writte
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,7 +14,7 @@ from leadline.citations import number
 from leadline.records import Blob, Evidence, Report, Section, Source
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.checks import MARKS, Checks
-from leadline_plugins.formats.figures import Numbered, Placing, numbered
+from leadline_plugins.formats.figures import Numbered, Placing, data_url, numbered
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.method import heading, sentences
 from leadline_plugins.formats.references import Lists, failures, quote
@@ -166,8 +165,3 @@ class Builder:
 
     def _address(self, file: Blob) -> str:
         return data_url(file) if self._medium.inline else file.name
-
-
-def data_url(file: Blob) -> str:
-    """Return a file as an address that holds it."""
-    return f"data:{file.media_type};base64,{b64encode(file.data).decode()}"

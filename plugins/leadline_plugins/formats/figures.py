@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -65,3 +66,8 @@ class Placing:
         """Return the figures nobody mentions."""
         left, self._waiting = list(self._waiting.values()), {}
         return left
+
+
+def data_url(file: Blob) -> str:
+    """Return a file as an address that holds it."""
+    return f"data:{file.media_type};base64,{b64encode(file.data).decode()}"

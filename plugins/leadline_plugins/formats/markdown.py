@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from leadline.citations import Numbered, number
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Blob, Files, Report, Source
+from leadline.records import Blob, Files, Report, Section, Source
+from leadline_plugins.formats.checks import Checks
+from leadline_plugins.formats.figures import Numbered as Picture
+from leadline_plugins.formats.figures import Placing, data_url, numbered
+from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.method import heading, sentences
+from leadline_plugins.formats.references import ADDITIONAL, CITED, STATISTICS, statistics
+from leadline_plugins.formats.syntax import parser
+
+_FIGURE = re.compile(r"!\[[^\]]*\]\(figure:([^)\s]+)\)")
+_PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
+_MARKUP = re.compile(r"[\\`*_\[\]<>]")
 
 
 class Markdown:
     """Renders Markdown."""
 
     async def format(self, report: Report, call: Call, /) -> Files:
-        """Return `report.md`, and with `report.resource_file` the lists as `references.md`."""
+        """Return `report.md`, its pictures where they are files, and with `report.resource_file` `references.md`."""
         settings = call.run.settings.report
-        numbered = number(report)
-        parts = [f"# {_line(report.title)}", *body(report, numbered), *method(report)]
-        lists = list(references(numbered)) if settings.references else []
+        numbers, figures = number(report), numbered(report, _PICTURES)
+        inline = settings.figures == "inline"
+        parts = [f"# {_line(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
+        lists = list(references(numbers)) if settings.references else []
+        pictures = [item.file for item in figures.values() if item.file and not inline]
         if settings.resource_file:
-            return Files(files=(_file("report.md", parts), _file("references.md", lists)))
-        return Files(files=(_file("report.md", [*parts, *lists]),))
+            return Files(files=(_file("report.md", parts), _file("references.md", lists), *pictures))
+        return Files(files=(_file("report.md", [*parts, *lists]), *pictures))
 
 
-def body(report: Report, numbered: Numbered) -> Iterator[str]:
-    """Yield the sections, cited by number."""
+def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
+    """Yield the sections, cited by number, each figure behind the paragraph that shows or first mentions it."""
+    shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
+    placing = Placing(figures, shown)
     for section in report.sections:
         yield f"## {_line(section.title)}"
-        yield numbered.render(section.text or "").strip()
+        for block in _blocks(section):
+            yield from _set(block, placing, report, numbers, figures, inline)
+    yield from (_picture(item, report, numbers, inline) for item in placing.rest())
+
+
+def _set(
+    block: str, placing: Placing, report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool
+) -> Iterator[str]:
+    """Yield a block, and the figures that stand behind it."""
+    asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
+    text = _FIGURE.sub("", block) if asked else block
+    if text.strip():
+        yield numbers.render(text).strip("\n")
+    yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])
+
+
+def _blocks(section: Section) -> Iterator[str]:
+    """Yield the blocks of a section as they are written, where the parser sees them begin."""
+    text = section.text or ""
+    lines = text.split("\n")
+    starts = sorted({token.map[0] for token in parser().parse(text) if token.level == 0 and token.map} | {0})
+    for start, end in pairwise([*starts, len(lines)]):
+        yield "\n".join(lines[start:end]).strip("\n")
+
+
+def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> str:
+    marks = numbers.render("".join(f"[@{name}]" for name in item.figure.evidence_ids))
+    caption = f"*{label('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
+    if item.file is None:
+        return f"[{_plain(item.figure.alt)}]\n\n{caption}"
+    return f"![{_plain(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"
 
 
 def method(report: Report) -> Iterator[str]:
@@ -41,17 +87,27 @@ def method(report: Report) -> Iterator[str]:
         yield " ".join(said)
 
 
+def checks(report: Report) -> Iterator[str]:
+    """Yield what verification found; nothing for a report that was not verified."""
+    found = Checks(report)
+    if summary := found.summary():
+        yield f"## {label('checks', report.language)}"
+        yield summary
+        yield "\n".join(
+            f"- **{label(verdict.verdict, report.language)}:** {_line(verdict.claim)} ({_line(verdict.reason)})"
+            for verdict in found.failed()
+        )
+
+
 def references(numbered: Numbered) -> Iterator[str]:
     """Yield the two lists of sources and the statistics."""
-    yield "## Cited Sources (Used in Report)"
+    yield f"## {CITED}"
     yield _list(numbered.cited) or "None."
     if numbered.additional:
-        yield "## Additional Sources (Not Cited)"
+        yield f"## {ADDITIONAL}"
         yield _list(numbered.additional)
-    cited, total = len(numbered.cited), len(numbered.cited) + len(numbered.additional)
-    share = f" ({cited / total:.0%})" if total else ""
-    yield "## Citation Statistics"
-    yield f"- Cited: {cited} of {total} sources{share}\n- Total: {total} sources"
+    yield f"## {STATISTICS}"
+    yield "\n".join(f"- {line}" for line in statistics(numbered))
 
 
 def _list(sources: Iterable[tuple[int, Source]]) -> str:
@@ -62,8 +118,13 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _plain(text: str) -> str:
+    """Return a text on one line in which nothing is markup."""
+    return _MARKUP.sub(r"\\\g<0>", _line(text))
+
+
 def _file(name: str, parts: list[str]) -> Blob:
-    text = "\n\n".join(parts) + "\n"
+    text = "\n\n".join(filter(None, parts)) + "\n"
     return Blob(name=name, media_type="text/markdown; charset=utf-8", data=text.encode("utf-8", "replace"))
 
 

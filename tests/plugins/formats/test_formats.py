@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from leadline.citations import number
@@ -99,3 +100,23 @@ def test_numbering_ignores_evidence_whose_source_is_gone() -> None:
     numbered = number(report("Deep [@e1].", sources=(source("bay"),)))
     assert numbered.cited == ()
     assert numbered.render("Deep [@e1].") == "Deep."
+
+
+async def test_figures_stand_behind_their_mention_as_files_or_inline(
+    make_report: Callable[..., Report], make_call: Callable[..., FakeCall]
+) -> None:
+    files = (await Markdown().format(make_report(), make_call())).files
+    text = files[0].data.decode()
+    assert [file.name for file in files[1:]] == ["figures/figure-1.png", "figures/figure-2.png"]
+    assert text.index("Figure 2 shows") < text.index("(figures/figure-2.png)") < text.index("### Soundings")
+    assert "*Figure 2. A plane.* [5]" in text
+    (inline,) = (await Markdown().format(make_report(), make_call(figures="inline"))).files
+    assert inline.data.count(b"](data:image/png;base64,") == 2
+
+
+async def test_what_did_not_hold_is_listed(
+    make_report: Callable[..., Report], make_call: Callable[..., FakeCall]
+) -> None:
+    text = (await Markdown().format(make_report(), make_call())).files[0].data.decode()
+    assert "2 cited claims checked: 1 supported" in text
+    assert "- **contradicted:** 7 m (70 there)" in text
