@@ -13,26 +13,11 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.host import Host
-from leadline.settings import Loaded, Settings, answer_options, load_settings
+from leadline.settings import Loaded, Settings, answer_options, load_settings, resolve, stage_names
+from leadline.settings_pipelines import BUILT_IN
 from leadline.testing.plugins import plugin
 
-STAGES = (
-    "clarify",
-    "plan",
-    "query",
-    "search",
-    "fetch",
-    "extract",
-    "digest",
-    "review",
-    "analyze",
-    "synthesize",
-    "write",
-    "verify",
-    "audit",
-    "export",
-    "house_style",
-)
+STAGES = (*stage_names(resolve(BUILT_IN, "research")), "house_style")
 Load = Callable[..., Loaded]
 
 
@@ -70,8 +55,8 @@ def points() -> list[Any]:
         "synthesizers": ["extractive", "prose"],
         "report_formatters": ["markdown", "json"],
         "observers": ["jsonl"],
-        "fetchers": ["web"],
-        "parsers": ["text", "html", "pdf", "word"],
+        "fetchers": [name for name in Settings().read.fetchers if name != "local"],
+        "parsers": list(Settings().read.parsers),
     }
     return [
         *(plugin(name, stages=stage) for name in STAGES),
