@@ -1,0 +1,173 @@
+"""Figures in a text: numbers with their units, years and months, however they are written.
+
+Compared exactly: a claim's figure must stand in the passage, save that a passage's decimals may be rounded, and that a
+decade holds its years.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from leadline_plugins.text.tokens import fold
+
+
+def word_list(words: str) -> list[str]:
+    """Return the words of a text in their order."""
+    return words.split()
+
+
+_SCALES = {
+    **dict.fromkeys(("thousand", "k", "千"), 10**3),
+    **dict.fromkeys(("million", "millions", "mn", "m", "百万"), 10**6),
+    **dict.fromkeys(("billion", "billions", "bn", "b", "十亿", "十億"), 10**9),
+    **dict.fromkeys(("trillion", "trillions", "tn", "万亿", "兆", "萬億"), 10**12),
+    **dict.fromkeys(("万", "萬"), 10**4),
+    **dict.fromkeys(("亿", "億"), 10**8),
+    "hundred": 10**2,
+    "dozen": 12,
+}
+_UNITS: Mapping[str, tuple[str, ...]] = {
+    "%": ("%", "percent", "per cent", "pct", "パーセント"),
+    "usd": ("$", "us$", "usd", "dollars", "dollar", "美元", "ドル"),
+    "eur": ("€", "eur", "euros", "euro", "欧元", "ユーロ"),
+    "gbp": ("£", "gbp", "pounds", "英镑", "ポンド"),
+    "yuan": ("¥", "元", "人民币", "rmb", "yuan", "円", "yen"),
+    "°c": ("°c", "℃", "celsius", "摄氏度"),
+    "°f": ("°f", "fahrenheit"),
+    "km": ("km", "kilometers", "kilometres", "kilometer", "kilometre", "公里", "キロメートル"),
+    "mi": ("mi", "miles", "mile", "英里", "マイル"),
+    "cm": ("cm", "centimeters", "centimetres", "厘米", "センチ"),
+    "mm": ("mm", "millimeters", "millimetres", "毫米", "ミリ"),
+    "ft": ("ft", "feet", "foot", "英尺", "フィート"),
+    "m": ("meters", "metres", "meter", "metre", "米", "メートル"),
+    "kg": ("kg", "kilograms", "kilogrammes", "公斤", "キログラム"),
+    "t": ("tons", "tonnes", "吨", "噸", "トン"),
+    "year": ("years", "year", "yr", "yrs"),
+    "month": ("months", "month", "个月", "ヶ月", "か月"),
+    "week": ("weeks", "week", "周", "週間"),
+    "day": ("days", "day", "天"),
+    "hour": ("hours", "hour", "小时", "小時", "時間"),
+    "minute": ("minutes", "minute", "min", "分钟", "分鐘"),
+}
+_UNIT_OF = {name: unit for unit, names in _UNITS.items() for name in names}
+_MONTHS = tuple(word_list("jan feb mar apr may jun jul aug sep oct nov dec"))
+_ONES = word_list(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen"""
+)
+_TENS = word_list("twenty thirty forty fifty sixty seventy eighty ninety")
+_ORDINALS = word_list("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+_WORDS = (
+    {word: value for value, word in enumerate(_ONES)}
+    | {word: 20 + 10 * place for place, word in enumerate(_TENS)}
+    | {word: value for value, word in enumerate(_ORDINALS, start=1)}
+    | {"twice": 2, "thrice": 3}
+)
+_VAGUE_WORDS = {"zero", "one", "first", "second"}
+"""Words of number that mostly are none: `one of the`, `at first`, `a second`."""
+_HAN = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+_HAN_SCALE = {"十": 10, "百": 100, "千": 1000}
+_COUNTERS = "年月日号號个個人名位頭头匹台枚本只隻次回倍岁歳歲家种種条條座層层件冊杯羽艘輪段つ時点點分"
+
+_ALTERNATIVES = "|".join(sorted(map(re.escape, _UNIT_OF), key=len, reverse=True))
+_SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
+_NUMBER = re.compile(
+    rf"(?<![\w.])(?<![a-z]-)(?P<sign>us\$|[$€£¥])?\s?(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    rf"(?P<decade>s\b|年代)?(?:st|nd|rd|th)?(?:[\s-]?(?P<scale>{_SCALE})(?![a-z]))?"
+    rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![a-z]))?(?![\d])"
+)
+_WORD = re.compile(
+    rf"\b(?P<first>{'|'.join(_WORDS)})(?:[\s-](?P<then>{'|'.join(_ONES[1:10])}))?(?:[\s-](?P<scale>hundred|thousand|million|billion))?\b"
+)
+_HAN_NUMBER = re.compile(rf"[{''.join(_HAN)}十百千]+(?=[万亿億]|[{_COUNTERS}])")
+_MONTH = re.compile(
+    rf"\b({'|'.join(_MONTHS)})(?:[a-z]{{1,6}})?\.?(?=\s+\d|\s+of\s+\d|,)|(?<=\d )({'|'.join(_MONTHS)})[a-z]*\b"
+)
+_ISO = re.compile(r"\b\d{4}-(\d\d)-(\d\d)")
+_HAN_MONTH = re.compile(r"(\d{1,2})月")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A value with its unit (empty where none is known); `said` is how it was written, `decade` that it is one."""
+
+    value: Decimal
+    unit: str
+    said: str
+    decade: bool = False
+    month: bool = False
+
+
+def figures(text: str) -> tuple[Figure, ...]:
+    """Return the figures of a text, in order; vague words of number are left out."""
+    folded = fold(text)
+    return tuple(_digits(folded)) + tuple(_words(folded)) + tuple(_han(folded)) + tuple(_months(folded))
+
+
+def missing(claim: Iterable[Figure], passage: Iterable[Figure]) -> list[Figure]:
+    """Return the figures of a claim that the passage does not hold."""
+    held = list(passage)
+    return [figure for figure in claim if not any(same(figure, other) for other in held)]
+
+
+def same(claimed: Figure, found: Figure) -> bool:
+    """Return whether a passage's figure bears a claimed one."""
+    if claimed.month or found.month:
+        return claimed.month == found.month and claimed.value == found.value
+    if claimed.unit and found.unit and claimed.unit != found.unit:
+        return False
+    if claimed.decade:
+        return claimed.value <= found.value < claimed.value + 10
+    return claimed.value == found.value or _rounds(claimed.value, found.value)
+
+
+def _rounds(claimed: Decimal, found: Decimal) -> bool:
+    """Return whether the claimed value is the found one with fewer decimals."""
+    places = max(0, -int(claimed.as_tuple().exponent))
+    return -int(found.as_tuple().exponent) > places and round(found, places) == claimed
+
+
+def _digits(text: str) -> Iterator[Figure]:
+    for match in _NUMBER.finditer(text):
+        value = Decimal(match["digits"].replace(",", "")) * _SCALES.get(match["scale"] or "", 1)
+        unit = _UNIT_OF.get(match["unit"] or match["sign"] or "", "")
+        yield Figure(value.normalize() + 0, unit, match.group().strip(), bool(match["decade"]))
+
+
+def _words(text: str) -> Iterator[Figure]:
+    for match in _WORD.finditer(text):
+        if match["first"] not in _VAGUE_WORDS or match["scale"]:
+            value = Decimal(_WORDS[match["first"]]) + _WORDS.get(match["then"] or "zero", 0)
+            yield Figure(value * _SCALES.get(match["scale"] or "", 1), "", match.group())
+
+
+def _han(text: str) -> Iterator[Figure]:
+    for match in _HAN_NUMBER.finditer(text):
+        if match.group() not in ("一", "十", "百", "千"):
+            yield Figure(Decimal(han_value(match.group())), "", match.group())
+
+
+def han_value(numeral: str) -> int:
+    """Return the value of a numeral in Han characters: digit by digit (二〇二四) or by scales (三百五十)."""
+    if not any(char in _HAN_SCALE for char in numeral):
+        return int("".join(str(_HAN[char]) for char in numeral))
+    total, digit = 0, 0
+    for char in numeral:
+        if char in _HAN_SCALE:
+            total, digit = total + (digit or 1) * _HAN_SCALE[char], 0
+        else:
+            digit = _HAN[char]
+    return total + digit
+
+
+def _months(text: str) -> Iterator[Figure]:
+    for match in _MONTH.finditer(text):
+        name = match.group(1) or match.group(2)
+        yield Figure(Decimal(_MONTHS.index(name) + 1), "", match.group(), month=True)
+    for match in (*_ISO.finditer(text), *_HAN_MONTH.finditer(text)):
+        yield Figure(Decimal(int(match.group(1))), "", match.group(), month=True)
+    for match in _ISO.finditer(text):
+        yield Figure(Decimal(int(match.group(2))), "", match.group())

@@ -1,0 +1,82 @@
+"""The verdict on a claim and a text cited for it, without a model: exact where exactness is possible, else by words.
+
+What contradicts a claim is exact (figures, dates, names, negation). What supports it is exact only where the claim is
+the passage; for other wordings there is a measure, and the verdict says that it is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leadline.findings import VerdictKind
+from leadline_plugins.checks.conflicts import Conflict, conflicts
+from leadline_plugins.checks.measure import Overlap, overlap
+from leadline_plugins.checks.passages import Passage, Span, passage
+from leadline_plugins.checks.quotes import plain, squeezed
+
+SUPPORTED = 0.5
+"""The probability from which a claim counts as supported."""
+UNRELATED = 0.35
+"""The share of a claim's words below which a text does not speak of it."""
+SAME_THING = 0.5
+"""The share from which a difference is a contradiction: below it, text and claim may speak of different things."""
+BY_WORDS = "by words, without a model"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict with its reason; `score` is the probability of support, `passage` what the claim was held against."""
+
+    verdict: VerdictKind
+    reason: str
+    confidence: float
+    score: float
+    passage: Passage
+
+
+def judge(claim: str, text: str, *, spans: Sequence[Span] | None = None, around: str = "") -> Judgement:
+    """Judge whether a text bears a claim. `spans` are its sentences, where they are known.
+
+    `around` may lend names and figures that the text leaves out: its title, the sentences before it.
+    """
+    held = passage(claim, text, spans)
+    if squeezed(claim).rstrip(".。") in squeezed(text):
+        return Judgement("supported", "the claim stands in the passage, word for word", 1.0, 1.0, held)
+    claim = plain(claim)
+    found = list(conflicts(claim, held, f"{around}\n{text}"))
+    measured = overlap(claim, held)
+    return _decided(found, measured, held)
+
+
+def _decided(found: list[Conflict], measured: Overlap, held: Passage) -> Judgement:
+    score = measured.probability
+    said = f"{measured.share:.0%} of the claim's words stand in the passage ({BY_WORDS})"
+    if found and measured.share >= SAME_THING:
+        return Judgement("contradicted", reason(found[0]), 0.7, score / 2, held)
+    if found:
+        return Judgement("unsupported", f"{reason(found[0])}; {said}", 0.6, score / 2, held)
+    if score >= SUPPORTED:
+        return Judgement("supported", said, score, score, held)
+    if measured.share < UNRELATED:
+        return Judgement("unsupported", said, 1 - score, score, held)
+    return Judgement("partial", f"{said}; {lacks(measured)}", 0.5, score, held)
+
+
+def reason(conflict: Conflict) -> str:
+    """Return a conflict in words."""
+    match conflict.kind:
+        case "negation":
+            return f"one denies what the other says ({conflict.said})"
+        case "figure":
+            return f"the claim says {conflict.said}, the passage {conflict.found or 'does not'}"
+        case "name":
+            return f"the claim names {conflict.said}, the passage {conflict.found or 'does not'}"
+        case "opposite":
+            return f"the claim says {conflict.said}, the passage the opposite: {conflict.found}"
+
+
+def lacks(measured: Overlap) -> str:
+    """Return what the passage lacks, in words."""
+    kinds = [f"{count} {kind}" for count, kind in ((measured.names, "names"), (measured.figures, "figures")) if count]
+    return f"it lacks {' and '.join(kinds)}" if kinds else "it lacks the others"

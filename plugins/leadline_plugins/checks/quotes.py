@@ -1,0 +1,62 @@
+"""Quotes found in their sources word for word: typography, hyphenation, white space and Unicode forms aside."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SAME = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′`´＇", "'"),
+        **dict.fromkeys("“”„‟″«»＂", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
+        **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),
+    }
+)
+_MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|^(?:>|[-*+]|\d+[.)])\s+|\*\*|__", re.MULTILINE)
+_HYPHENATED = re.compile(r"(?<=[^\W\d_])-\s*\n\s*(?=[^\W\d_])")
+_SPACE = re.compile(r"\s+")
+Span = tuple[int, int]
+
+
+def find(quote: str, text: str) -> Span | None:
+    """Return where a quote stands in a text, in characters of the text; None where it does not."""
+    start = text.find(quote)
+    if start >= 0 and quote:
+        return start, start + len(quote)
+    wanted = squeezed(quote)
+    if not wanted:
+        return None
+    folded, places = _mapped(text)
+    at = folded.find(wanted)
+    return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
+
+
+def squeezed(text: str) -> str:
+    """Return a text in the one form in which quotes are compared: nothing but its signs, without any space."""
+    return _SPACE.sub("", _form(_HYPHENATED.sub("", _MARKUP.sub("", text))))
+
+
+def plain(text: str) -> str:
+    """Return a text without the differences that do not count, but with its words apart."""
+    return " ".join(_form(_MARKUP.sub("", text)).split())
+
+
+def _form(text: str) -> str:
+    return unicodedata.normalize("NFKC", text.translate(_SAME)).replace("...", "…").translate(_SAME)
+
+
+def _mapped(text: str) -> tuple[str, list[int]]:
+    """Return the compared form of a text, and for each of its signs the place of the one it came from."""
+    dropped = {at for match in (*_HYPHENATED.finditer(text), *_MARKUP.finditer(text)) for at in range(*match.span())}
+    signs: list[str] = []
+    places: list[int] = []
+    for at, char in enumerate(unicodedata.normalize("NFC", text) if _stable(text) else text):
+        form = "" if at in dropped or char.isspace() else _form(char)
+        signs.append(form)
+        places += [at] * len(form)
+    return "".join(signs).replace("...", "…"), places
+
+
+def _stable(text: str) -> bool:
+    return unicodedata.is_normalized("NFC", text)
