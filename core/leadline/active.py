@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -14,6 +15,9 @@ from leadline.records import Usage
 if TYPE_CHECKING:
     from leadline.events import Bus
 
+GATHERED = 0.05
+"""Seconds over which the pieces of a streamed reply are told as one: vendors send an event a token, a hundred a second,
+and a run reads ten replies at once."""
 stage_now: ContextVar[str] = ContextVar("stage_now", default="")
 """The name of the stage that runs."""
 call_now: ContextVar[ActiveCall | None] = ContextVar("call_now", default=None)
@@ -60,6 +64,9 @@ class ActiveCall:
     usages: list[Usage] = field(default_factory=list)
     streamed: bool = False
     closed: bool = False
+    _held: list[str] = field(default_factory=list)
+    _held_kind: str = ""
+    _told: float = -math.inf
 
     def remaining(self) -> float:
         return max(0.0, self.deadline - self.monotonic())
@@ -68,8 +75,24 @@ class ActiveCall:
         if self.closed or not self.live:  # a thread may still stream into an attempt that was given up
             return
         self.streamed = True
-        data = {"kind": kind, "text": delta, "attempt": self.attempt, "key": self.key, "task": self.task}
-        self.bus.emit_soon("call.delta", data, span_id=self.span)
+        if kind != self._held_kind:
+            self._tell()
+        self._held_kind = kind
+        self._held.append(delta)
+        if self.monotonic() - self._told >= GATHERED:
+            self._tell()
+
+    def close(self) -> None:
+        """Tell what is still held, and nothing after it."""
+        self._tell()
+        self.closed = True
+
+    def _tell(self) -> None:
+        pieces, self._held = self._held, []
+        if text := "".join(pieces):
+            self._told = self.monotonic()
+            data = {"kind": self._held_kind, "text": text, "attempt": self.attempt, "key": self.key, "task": self.task}
+            self.bus.emit_soon("call.delta", data, span_id=self.span)
 
     def spend(self, usage: Usage) -> None:
         self.usages.append(self.price(usage) if self.price else usage)

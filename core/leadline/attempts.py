@@ -60,6 +60,7 @@ class Attempts:
             return blame.below(error)
         finally:
             call_now.reset(token)
+            call.close()
             trip.usages += call.usages
             self._settle(lease, used_by(job.kind.need(job.request), total(call.usages), ended="reply"))
 
@@ -109,7 +110,7 @@ class Attempts:
                 raise
             finally:
                 call_now.reset(token)
-                call.closed = True
+                call.close()
                 trip.usages += call.usages
                 trip.streamed = trip.streamed or call.streamed
                 self._settle(lease, used_by(job.kind.need(job.request), total(call.usages), ended=ended))

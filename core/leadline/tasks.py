@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
@@ -56,6 +57,7 @@ FENCE = "data"
 """The mark around what is data and never an instruction."""
 
 
+@cache
 def schema(reply: type[Record]) -> Json:
     """Return the JSON schema of a reply."""
     return reply.model_json_schema()

@@ -48,7 +48,7 @@ def _digest(inputs: Inputs) -> dict[str, Any]:
     names = [section["id"] for section in inputs["plan"]["sections"]]
     first = inputs.get("round", 1) < 2
     coverage = {name: "partial" if first and place % 2 else "covered" for place, name in enumerate(names)}
-    best = [item.get("claim") or item["quote"] for item in inputs.get("evidence", ())[:4]]
+    best = [item.get("claim") or item["quote"] for item in inputs.get("evidence", ())[:3]]
     gaps = ["What do the newest figures say?", "Which costs are contested?"] if first else []
     rated = [{"id": name, "coverage": kind, "depth": 0.6 if first else 0.8} for name, kind in coverage.items()]
     asked = inputs["question"]["text"]
@@ -93,7 +93,7 @@ def prose(passages: list[Any], words: int) -> Iterator[str]:
     written = count = 0
     while passages and written < words:
         sentences = []
-        for _ in range(3):
+        while len(sentences) < 3 and written < words:
             passage = passages[count % len(passages)]
             link = _LINKS[count % len(_LINKS)] if count else "First,"
             quote = passage["quote"].strip().rstrip(".")

@@ -19,7 +19,10 @@ from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
 
-QUESTION = "How do European ports pay for shore power, and what does it bring them in emissions and costs?"
+
+def question(number: int = 0) -> str:
+    """Return a question; another number is another question, whose searches share nothing with those of this one."""
+    return f"In case {1000 + number}, how do European ports pay for shore power, and what does it bring them?"
 
 
 @dataclass(frozen=True)

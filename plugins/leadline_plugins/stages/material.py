@@ -20,7 +20,7 @@ _SHARE, _MOST_WORDS = 0.22, 16_000
 """Of what was read, in words, that reaches the writers; the target is 16 %."""
 _LETTERS = 6
 """Characters of a word and its space."""
-_LENGTH, _CJK_LENGTH = 3_600, 7_200
+_LENGTH, _CJK_LENGTH = 3_300, 6_600
 """Words (Chinese, Japanese: characters) of a report whose length nobody set."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from leadline.citations import sentences_cited
 from leadline.findings import Verdict, VerdictKind
@@ -18,10 +18,15 @@ from leadline_plugins.stages.paragraphs import Paragraph
 _MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|^(?:>|[-*+]|\d+[.)])\s+", re.MULTILINE)
 
 
-def verdicts(part: Paragraph, report: Report) -> Iterator[Verdict]:
-    """Yield a verdict for each citation of a paragraph that points at known evidence."""
+def verdicts(parts: Iterable[Paragraph], report: Report) -> Iterator[Verdict]:
+    """Yield a verdict for each citation of the paragraphs that points at known evidence."""
     evidence = {item.id: item for item in report.evidence}
     texts = {source.id: source.document.text for source in report.sources}
+    for part in parts:
+        yield from _of_paragraph(part, evidence, texts)
+
+
+def _of_paragraph(part: Paragraph, evidence: Mapping[str, Evidence], texts: Mapping[str, str]) -> Iterator[Verdict]:
     count = 0
     for claim, names in sentences_cited(part.text):
         for item in (evidence[name] for name in names if name in evidence):

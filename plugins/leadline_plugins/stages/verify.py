@@ -32,7 +32,7 @@ def verification(report: Report, parts: list[Paragraph], require_support: bool) 
     evidence = {item.id for item in report.evidence}
     unknown = sorted({name for part in parts for name in part.cite_ids if name not in evidence})
     bare = [part for part in parts if part.states and not part.ends_with_citation]
-    judged = tuple(verdict for part in parts for verdict in verdicts(part, report))
+    judged = tuple(verdicts(parts, report))
     counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in judged)
     report_passed = bool(parts) and bool(judged)
     supported = not (counts["contradicted"] or counts["unsupported"])
