@@ -22,7 +22,7 @@ class Exporting:
             raise NoEvidence("the report rests on no source")
         checks = findings.get(VERIFICATION)
         if checks is not None:
-            summary = checks.model_dump(mode="json", exclude={"verdicts"})
+            summary = checks.model_dump(mode="json")
             report = report.model_copy(update={"metadata": {**report.metadata, "verification": summary}})
         failures = await run.each(run.settings.report.formats, lambda name: export(report, name, run))
         lost = [failure for failure in failures if failure is not None]
