@@ -98,7 +98,8 @@ class House:
         return self._contexts.setdefault(name, HouseContext(name, self._cache_dir, self))
 
     def _timeout(self, kind: str) -> float:
-        return self.settings.search.timeout if kind == "search_providers" else TIMEOUT
+        own = {"search_providers": self.settings.search.timeout, "chart_runners": self.settings.charts.timeout}
+        return own.get(kind, TIMEOUT)
 
     @property
     def answers(self) -> Answers | None:

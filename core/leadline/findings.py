@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from leadline.records import Evidence, Failure, Hit, Record, Report, Section, Source, Text
+from leadline.records import Chart, Evidence, Failure, Figure, Hit, Record, Report, Section, Source, Text
 
 T = TypeVar("T")
 
@@ -218,6 +218,9 @@ DIGEST: Key[Digest] = Key("digest", Digest)
 REVIEW: Key[Review] = Key("review", Review)
 ANALYSIS: Key[Analysis] = Key("analysis", Analysis, file="analysis.json")
 SECTIONS: Key[tuple[Section, ...]] = Key("sections", Section, grows=True)
+CHARTS: Key[tuple[Chart, ...]] = Key("charts", Chart, grows=True, file="charts.json")
+"""As planned; what came of them stands in `figures`."""
+FIGURES: Key[tuple[Figure, ...]] = Key("figures", Figure, grows=True)
 REPORT: Key[Report] = Key("report", Report)
 VERIFICATION: Key[Verification] = Key("verification", Verification, file="verify.json")
 AUDIT: Key[Audit] = Key("audit", Audit)

@@ -90,6 +90,9 @@ class Offer(Generic[S, M]):
     """Calls at once, over the process; `[limits]` may say otherwise."""
     interval: float = 0.0
     """Seconds between the starts of two calls."""
+    calls: bool = False
+    """Whether it asks others through `call.run` to do its work: then their calls are limited, timed and retried, and
+    its own is not. For chart runners, formatters, sandboxes and embedders."""
     timeout: float | None = None
     """Seconds a call may take; None leaves it to the house: `search.timeout` for engines, 30 for the rest."""
 

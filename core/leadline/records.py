@@ -228,6 +228,12 @@ class Chart(Record):
     rows: tuple[Json, ...] = ()
     language: str = "data"
     code: str = ""
+    x_label: Text = ""
+    y_label: Text = ""
+    unit: Text = ""
+    """Of the values: `%`, `million tonnes`."""
+    source: Text = ""
+    """The line below the chart that says where its numbers come from."""
 
 
 class Figure(Record):
@@ -321,6 +327,8 @@ class Code(Record):
     language: str
     text: Text
     files: tuple[Blob, ...] = ()
+    seconds: float | None = None
+    """It may run this long at most; None leaves it to the sandbox."""
 
 
 class Execution(Record):

@@ -203,7 +203,7 @@ class ActiveRun:
 
     async def draw(self, chart: Chart, /) -> Figure:
         """Draw a chart."""
-        member = self._only("chart_runners", "charts.runner", self.settings.charts.runner)
+        member = self._only("chart_runners", "charts.runner", "".join(self.chosen["charts.runner"]))
         runner = await member.get()
         if not runner.accepts(chart.language):
             raise PluginError(f"chart runner '{member.name}' does not draw '{chart.language}' (charts.runner)")
@@ -348,8 +348,10 @@ class ActiveRun:
         *,
         keep: bool = True,
     ) -> R:
-        form = Kind(name=kind, reply=reply, keep=keep and member.offer.keep)
-        return await self.door.call(form, request, do, maker=member.maker, task=kind)
+        calls = member.offer.calls
+        form = Kind(name=kind, reply=reply, keep=keep and member.offer.keep, composite=calls)
+        maker = replace(member.maker, limiter=None) if calls else member.maker
+        return await self.door.call(form, request, do, maker=maker, task=kind)
 
 
 def as_json(value: Any) -> bytes:

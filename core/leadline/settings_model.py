@@ -140,7 +140,11 @@ class Audit(Section):
 class Charts(Section):
     """How charts are drawn."""
 
-    runner: str = Field("", description="Draws the charts; none by default.")
+    runner: str = Field("auto", description="Draws the charts: auto (matplotlib, if installed), a name, or none.")
+    max: Amount = Field(5, description="Charts of a report at most.")
+    repairs: Amount = Field(1, description="Times a chart that failed is put right, with the error in hand.")
+    max_failures: Count = Field(2, description="Failures in a row after which the rest is given up.")
+    timeout: Seconds = Field(60, description="Seconds one chart may take.")
 
 
 class CodeSettings(Section):

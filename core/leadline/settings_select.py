@@ -21,7 +21,7 @@ from leadline.settings_plugins import Misset, Sections, Unset
 
 AUTO_PROVIDERS = ("openai", "embedded")
 AUTO_ENGINES = ("local",)
-AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES}
+AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES, "charts.runner": ("matplotlib",)}
 """What `auto` stands for, in this order, as far as it is installed and works."""
 _KINDS = {
     "ai.providers": "ai_providers",
@@ -37,8 +37,8 @@ _KINDS = {
     "middleware": "middleware",
     "observers": "observers",
 }
-_MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "observers"}
-_MAY_BE_NONE = {"read.fetchers"}
+_MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
+_MAY_BE_NONE = {"read.fetchers", "charts.runner"}
 """What a run can do without where the settings leave it at its default: engines may bring the full text themselves."""
 _NO_MODEL = "no language model is set up; every sentence will be a quote"
 
@@ -161,7 +161,7 @@ class Selector:
             if name not in chosen.dropped and name not in automatic and kept:
                 chosen.notices.append(f"{key}: {name} is left out: {reason}")
             chosen.dropped.setdefault(name, reason)
-        needed = key not in _MAY_BE_NONE or self._sections.place(key)
+        needed = key not in _MAY_BE_NONE or (selection.names != ("auto",) and self._sections.place(key))
         if needed and selection.names and not kept and len(reasons) == len(lost):
             self._emptied.setdefault(tuple(reasons.items()) or self._none_of(selection), []).append(key)
         if selection.names and (automatic or key == "ai.providers") and kept:
