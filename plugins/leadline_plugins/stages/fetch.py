@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import zip_longest
@@ -12,6 +13,8 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.findings import FOUND, SOURCES, UNREAD, Findings, Found, Unread
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Document, FetchRequest, Hit, Source
+from leadline_plugins.canonical import canonical
+from leadline_plugins.duplicates import copies
 
 
 class Reading:
@@ -24,17 +27,18 @@ class Reading:
         """Read the first helping of one search."""
         sources = findings[SOURCES]
         chosen = helping(item, known(sources), first(run))
-        return await run.each(chosen, lambda hit: read(hit, item.task.id, run))
+        return await once(await run.each(chosen, lambda hit: read(hit, item.task.id, run)), sources)
 
     async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Fill up with the next best pages of all searches together."""
         sources = findings[SOURCES]
         before = known(sources)
-        taken = {hit.url for item in items for hit in helping(item, before, first(run))}
+        taken = {canonical(hit.url) for item in items for hit in helping(item, before, first(run))}
         wanted = run.settings.research.pages_per_query * len([item for item in items if item.hits])
-        more = [pair for pair in by_rank(items) if pair[0].url not in taken | before]
-        unique = list({hit.url: (hit, task) for hit, task in reversed(more)}.values())[::-1]
-        return await run.each(unique[: max(0, wanted - len(taken))], lambda pair: read(*pair, run))
+        more = [pair for pair in by_rank(items) if canonical(pair[0].url) not in taken | before]
+        unique = list({canonical(hit.url): (hit, task) for hit, task in reversed(more)}.values())[::-1]
+        chosen = unique[: max(0, wanted - len(taken))]
+        return await once(await run.each(chosen, lambda pair: read(*pair, run)), sources)
 
 
 def first(run: Run) -> int:
@@ -43,13 +47,33 @@ def first(run: Run) -> int:
 
 
 def known(sources: Iterable[Source]) -> set[str]:
-    """Return the addresses read in earlier rounds."""
-    return {source.hit.url for source in sources}
+    """Return the addresses read in earlier rounds, in their canonical form."""
+    return {canonical(source.hit.url) for source in sources}
 
 
 def helping(item: Found, before: set[str], count: int) -> list[Hit]:
     """Return the best new pages of one search."""
-    return [hit for hit in item.hits if hit.citable and hit.url not in before][:count]
+    new = {canonical(hit.url): hit for hit in reversed(item.hits) if hit.citable}
+    return [hit for name, hit in reversed(new.items()) if name not in before][:count]
+
+
+async def once(read: Sequence[Source | Unread], before: Sequence[Source]) -> list[Source | Unread]:
+    """Return what was read, without the pages that say nearly the same as one of them, or as one read before.
+
+    Copies that two searches of one round bring are left to `synthesize`: here neither knows of the other.
+    """
+    new = [(item.id, item.document.text) for item in read if isinstance(item, Source)]
+    if not new:
+        return list(read)
+    earlier = {source.id: source.document.text for source in before}
+    same = await asyncio.to_thread(copies, new, earlier)
+    urls = {item.id: item.hit.url for item in (*before, *read) if isinstance(item, Source)}
+    return [_copy(item, urls[same[item.id]]) if item.id in same else item for item in read]
+
+
+def _copy(item: Source | Unread, original: str) -> Unread:
+    url = item.hit.url if isinstance(item, Source) else item.url
+    return Unread(id=item.id, url=url, reason=f"it says the same as {original}")
 
 
 def by_rank(items: Sequence[Found]) -> Iterator[tuple[Hit, str]]:
@@ -95,8 +119,8 @@ async def _document(hit: Hit, run: Run) -> Document:
 
 
 def source_id(url: str) -> str:
-    """Return the id of a source: the same address is the same source, in every run."""
-    return "s" + blake2b(url.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+    """Return the id of a source: all addresses of a page are the same source, in every run."""
+    return "s" + blake2b(canonical(url).encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
 @hookimpl

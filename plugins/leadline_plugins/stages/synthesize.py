@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leadline.contracts import Run
@@ -11,6 +12,7 @@ from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, TASKS
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Section, SectionRequest, Source
 from leadline.tasks import Task
+from leadline_plugins.duplicates import copies
 from leadline_plugins.prompts import template
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or
@@ -22,7 +24,8 @@ class Synthesis:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the sections; raises `NoEvidence` where nothing answers the question."""
-        evidence, sources, question = findings[EVIDENCE], findings[SOURCES], findings[QUESTION]
+        sources, question = findings[SOURCES], findings[QUESTION]
+        evidence = await of_originals(findings[EVIDENCE], sources)
         if not evidence:
             raise NoEvidence(f"nothing was found on: {question.text}")
         chat = await material.written(run)
@@ -46,6 +49,13 @@ class Synthesis:
         for notice in (notice for section in sections for notice in section.notices):
             await run.emit("notice", {"message": notice})
         findings[SECTIONS] = tuple(sections)
+
+
+async def of_originals(evidence: tuple[Evidence, ...], sources: Sequence[Source]) -> tuple[Evidence, ...]:
+    """Return the evidence, of pages that say nearly the same only that of the best source."""
+    best_first = sorted(sources, key=lambda source: source.tier)
+    same = await asyncio.to_thread(copies, [(source.id, source.document.text) for source in best_first])
+    return tuple(item for item in evidence if item.source_id not in same)
 
 
 def unsorted(request: SortRequest) -> Sorted:

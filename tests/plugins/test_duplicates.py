@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from leadline.findings import Found, SearchTask, Unread
+from leadline.records import Document, Evidence, Hit, Source
+from leadline_plugins.duplicates import copies
+from leadline_plugins.stages.fetch import helping, once, source_id
+from leadline_plugins.stages.synthesize import of_originals
+
+
+def prose(seed: int, words: int = 600) -> str:
+    chance = random.Random(seed)
+    return " ".join(f"word{chance.randrange(5_000)}" for _ in range(words))
+
+
+def source(name: str, text: str, tier: int = 3) -> Source:
+    return Source.model_validate(
+        {"id": name, "hit": Hit(url=f"https://{name}.example/"), "document": Document(text=text), "tier": tier}
+    )
+
+
+def test_a_copy_with_other_trimmings_is_one_page() -> None:
+    text = prose(1)
+    texts = [("a", text), ("b", prose(2)), ("c", f"By our correspondent. {text.upper()} Share this article.")]
+    assert copies(texts) == {"c": "a"}
+    assert copies([("c", text)], known={"a": text}) == {"c": "a"}
+
+
+def test_pages_of_one_form_with_other_figures_are_not() -> None:
+    one = " ".join(
+        f"In {year} the harbour of Varn measured {year * 7 % 97} fathoms at its mouth." for year in range(99)
+    )
+    other = " ".join(
+        f"In {year} the harbour of Varn measured {year * 11 % 89} fathoms at its mouth." for year in range(99)
+    )
+    assert copies([("a", one), ("b", other)]) == {}
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_part_is_no_copy_of_the_whole_until_it_is_nearly_all_of_it(share: float) -> None:
+    text = prose(3, 2_000)
+    part = " ".join(text.split()[: int(2_000 * share)])
+    assert copies([("whole", text), ("part", part)]) == ({"part": "whole"} if share > 0.85 else {})
+
+
+def test_chinese_counts_by_characters() -> None:
+    chance = random.Random(4)
+    text = "".join(chr(0x4E00 + chance.randrange(3_000)) for _ in range(500))
+    assert copies([("a", text), ("b", f"本報訊 {text}"), ("c", text[::-1])]) == {"b": "a"}
+
+
+def test_short_texts_are_copies_only_word_for_word() -> None:
+    assert copies([("a", "The bay is 3 m deep."), ("b", "The bay is 4 m deep."), ("c", "the bay is 3 M deep")]) == {
+        "c": "a"
+    }
+    assert copies([("a", ""), ("b", "")]) == {"b": "a"}
+
+
+async def test_of_what_was_read_a_copy_is_noted_as_unread() -> None:
+    text = prose(5)
+    failed = Unread(id="x", url="https://x.example/", reason="HTTP 404")
+    read: list[Source | Unread] = [source("a", text), failed, source("b", text), source("c", prose(6))]
+    kept = await once(read, [source("before", prose(6))])
+    assert kept == [
+        read[0],
+        failed,
+        Unread(id="b", url="https://b.example/", reason="it says the same as https://a.example/"),
+        Unread(id="c", url="https://c.example/", reason="it says the same as https://before.example/"),
+    ]
+
+
+async def test_of_copies_the_best_source_is_cited() -> None:
+    text = prose(7)
+    sources = [source("blog", text), source("other", prose(8)), source("registry", text, tier=1)]
+    evidence = tuple(
+        Evidence(id=f"e{number}", source_id=one.id, quote=text[:5], span=(0, 5), claim="x")
+        for number, one in enumerate(sources)
+    )
+    assert [item.source_id for item in await of_originals(evidence, sources)] == ["other", "registry"]
+
+
+def test_one_page_under_two_addresses_is_chosen_once() -> None:
+    urls = ("https://example.org/a?utm_source=x", "http://m.example.org/a/", "https://example.org/b")
+    task = SearchTask(id="q", query="q")
+    found = Found(id="q", task=task, hits=tuple(Hit(url=url) for url in urls))
+    assert [hit.url for hit in helping(found, set(), 3)] == [urls[0], urls[2]]
+    assert [hit.url for hit in helping(found, {"https://example.org/a"}, 3)] == [urls[2]]
+    assert source_id(urls[0]) == source_id(urls[1]) != source_id(urls[2])
