@@ -29,7 +29,7 @@ _MASK = "[secret]"
 
 
 class Api:
-    """One search service with one account. `name` is for people, `where` says where its key is set."""
+    """One search service with one account. `name` is for people, `key_field` the setting that holds the key."""
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class Api:
         base_url: str,
         *,
         key: SecretStr | None = None,
+        key_field: str = "api_key",
         headers: Mapping[str, str] | None = None,
         causes: Mapping[int, type[ProviderError]] | None = None,
     ) -> None:
@@ -45,6 +46,7 @@ class Api:
         self._context = context
         self._base = base_url.rstrip("/")
         self._key = plain(key)
+        self._where = f"plugins.{context.name}.{key_field}" if self._key else ""
         self._headers = dict(headers or {})
         self._causes = dict(causes or {})
         self._made: httpx.AsyncClient | None = None
@@ -60,6 +62,16 @@ class Api:
     async def read(self, path: str, params: Mapping[str, object], call: Call) -> bytes:
         """Return the body that answers a GET. Raises `ProviderError` for a refusal."""
         return await self._ask("GET", path, call, params=_filled(params))
+
+    async def location(self, path: str, call: Call) -> str:
+        """Return where an address redirects to; empty where it does not."""
+        import httpx
+
+        try:
+            answer = await self._client().head(self._base + path, timeout=max(call.remaining(), 0.001))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._unreached(error) from error
+        return str(answer.headers.get("location", ""))
 
     def bad(self, what: str) -> BadReply:
         """Return the error for an answer that is not what the service documents."""
@@ -108,9 +120,8 @@ class Api:
         return data
 
     def _refused(self, answer: httpx.Response, body: bytes) -> ProviderError:
-        where = f"plugins.{self._context.name}.api_key" if self._key else ""
         refusal = Refusal(answer.status_code, dict(answer.headers), body)
-        error = refused(refusal, self.name, where, self._causes)
+        error = refused(refusal, self.name, self._where, self._causes)
         return type(error)(self.mask(str(error)), retry_after=error.retry_after)
 
     def _unreached(self, error: Exception) -> ProviderError:

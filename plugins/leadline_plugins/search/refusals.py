@@ -25,6 +25,7 @@ _SHOWN = 200
 _TELLING = ("error", "message", "detail", "errors", "info", "code", "tag", "title")
 """The fields in which services say what is wrong."""
 _SPENT = re.compile(r"credit|quota|usage.limit|plan.{0,12}limit|insufficient|payment|billing|budget", re.IGNORECASE)
+_RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _KEY = re.compile(r"(api|subscription|access)[ _-]?(key|token)|unauthori[sz]ed|forbidden", re.IGNORECASE)
 _BY_STATUS: dict[int, type[ProviderError]] = {
     401: Denied,
@@ -70,7 +71,8 @@ def refused(
 
 
 def _cause(status: int, words: str, wait: float | None, *, keyed: bool) -> type[ProviderError]:
-    if status in (400, 403, 429) and wait is None and _SPENT.search(words):
+    passing = wait is not None or (status == 429 and _RATE.search(words))
+    if status in (400, 403, 429) and not passing and _SPENT.search(words):
         return QuotaSpent
     if keyed and status in (400, 422) and _KEY.search(words):
         return Denied

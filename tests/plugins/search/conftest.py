@@ -62,8 +62,9 @@ def make(
 
     def engine(name: str, **settings: Any) -> Any:
         offer = offer_of(name)
+        own: dict[str, Any] = {"recall": {"model": "m"}, "model": {"openai_api_key": KEY}}.get(name, {})
         keyed = {"api_key": KEY} if "api_key" in offer.settings.model_fields else {}
-        return offer.make(offer.settings(**({"base_url": server.url} | keyed | settings)), context)
+        return offer.make(offer.settings(**({"base_url": server.url} | keyed | own | settings)), context)
 
     return engine
 

@@ -1,0 +1,77 @@
+"""The plugin `model`: a language model's own web search as an engine.
+
+The model searches and says which pages it rests on; those pages are the hits, to be fetched and quoted like any
+others. What the model says about them is a snippet and never evidence. One module a vendor: each has its own form of
+request and of citation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import Hit, SearchPage, SearchRequest
+from leadline_plugins.search.model.settings import ModelSettings, ready, vendor_of
+from leadline_plugins.search.model.vendors import Vendor
+
+__all__ = ["ModelSearch", "ModelSettings", "leadline_search_providers"]
+
+_TIMEOUT = 120.0
+"""Seconds: the model searches several times and reads pages."""
+
+
+class ModelSearch:
+    """Asks one vendor's model."""
+
+    def __init__(self, settings: ModelSettings, context: Context) -> None:
+        self._settings = settings
+        self._vendor = _vendor(settings, context)
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return the pages that the model rests on, in the order of its citations, each once."""
+        hits = await self._vendor.search(request, call)
+        wanted = {hit.url: hit for hit in reversed(hits) if self._allowed(hit)}
+        return SearchPage(hits=tuple(reversed(wanted.values()))[: request.limit])
+
+    def _allowed(self, hit: Hit) -> bool:
+        """Return whether a page is of the sites that are wanted: models do not always keep to them."""
+        settings = self._settings
+        if any(_of(hit.url, domain) for domain in settings.exclude_domains):
+            return False
+        return not settings.include_domains or any(_of(hit.url, domain) for domain in settings.include_domains)
+
+
+def _of(url: str, domain: str) -> bool:
+    parts, (host, _, path) = urlsplit(url), domain.partition("/")
+    name = parts.hostname or ""
+    return (name == host or name.endswith(f".{host}")) and (parts.path or "/").startswith(f"/{path}")
+
+
+def _vendor(settings: ModelSettings, context: Context) -> Vendor:
+    from leadline_plugins.search.model.gemini import Gemini
+    from leadline_plugins.search.model.openai import OpenAI
+    from leadline_plugins.search.model.openrouter import OpenRouter
+
+    makers: dict[str, Callable[[ModelSettings, Context], Vendor]]
+    makers = {"openai": OpenAI, "gemini": Gemini, "openrouter": OpenRouter}
+    return makers[vendor_of(settings)](settings, context)
+
+
+@hookimpl
+def leadline_search_providers() -> Iterator[Offer[ModelSettings, ModelSearch]]:
+    """Offer the engine."""
+    yield Offer(
+        ModelSearch,
+        ModelSettings,
+        "A language model's own web search: OpenAI, Gemini, OpenRouter",
+        env={
+            "openai_api_key": "OPENAI_API_KEY",
+            "gemini_api_key": "GEMINI_API_KEY",
+            "openrouter_api_key": "OPENROUTER_API_KEY",
+        },
+        ready=ready,
+        priced=True,
+        timeout=_TIMEOUT,
+    )

@@ -1,0 +1,65 @@
+"""SearXNG: what an instance is asked, and answers after its documentation; the real one is in test_real_searx."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from leadline.errors import Denied, Unavailable
+from leadline.records import SearchPage
+from leadline.testing.server import Said, ScriptedServer, said_json
+
+Search = Callable[..., Awaitable[SearchPage]]
+
+
+async def test_the_request(search: Search, server: ScriptedServer) -> None:
+    server.answers = [said_json({"results": []})]
+    await search(
+        "searxng",
+        categories=["general", "science"],
+        engines=["wikipedia"],
+        time_range="year",
+        safe="off",
+        request={"language": "zh-TW", "cursor": "2"},
+    )
+    parts = urlsplit(server.asked[0].path)
+    assert parts.path == "/search"
+    assert {name: value for name, (value,) in parse_qs(parts.query).items()} == {
+        "q": "kelp forests",
+        "format": "json",
+        "pageno": "2",
+        "categories": "general,science",
+        "engines": "wikipedia",
+        "language": "zh-TW",
+        "time_range": "year",
+        "safesearch": "0",
+    }
+
+
+async def test_hits(search: Search, server: ScriptedServer) -> None:
+    result = {
+        "url": "https://example.org/a",
+        "title": "A",
+        "content": None,
+        "publishedDate": "2024-05-06T00:00:00",
+        "score": 1.5,
+        "img_src": "//no.scheme/x.png",
+        "thumbnail": "https://example.org/1.png",
+    }
+    server.answers = [said_json({"results": [result]})]
+    (hit,) = (await search("searxng")).hits
+    assert (hit.published, hit.score, hit.images) == ("2024-05-06", 1.5, ("https://example.org/1.png",))
+
+
+async def test_an_instance_without_json_says_what_to_change(search: Search, server: ScriptedServer) -> None:
+    server.answers = [Said(b"<h1>Forbidden</h1>", 403)]
+    with pytest.raises(Denied, match=r"add json to search\.formats"):
+        await search("searxng")
+
+
+async def test_nothing_found_because_nobody_answered_is_a_failure(search: Search, server: ScriptedServer) -> None:
+    server.answers = [said_json({"results": [], "unresponsive_engines": [["google", "CAPTCHA"], ["bing", "timeout"]]})]
+    with pytest.raises(Unavailable, match=r"google \(CAPTCHA\), bing \(timeout\)"):
+        await search("searxng")
