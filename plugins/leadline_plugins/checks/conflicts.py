@@ -42,10 +42,10 @@ def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
 def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     said = figures(claim)
     others = missing(figures(passage.text), said)
-    for figure in missing(said, figures(around)):
+    for figure in missing(said, figures(passage.text)):
         instead = [other for other in others if other.month == figure.month]
-        if instead:
-            yield Conflict("figure", figure.said, instead[0].said)
+        if instead or missing([figure], figures(around)):
+            yield Conflict("figure", figure.said, instead[0].said if instead else "")
 
 
 def _names(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
@@ -53,8 +53,8 @@ def _names(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     others = [name for name in proper_names(passage.text) if not said & set(key(name))]
     for name in missing_names(claim, around):
         instead = [other for other in others if _like(name, other)]
-        if instead:
-            yield Conflict("name", name, instead[0])
+        if True:
+            yield Conflict("name", name, instead[0] if instead else "")
 
 
 def missing_names(claim: str, text: str) -> list[str]:

@@ -83,11 +83,13 @@ _WORD = re.compile(
     rf"\b(?P<first>{'|'.join(_WORDS)})(?:[\s-](?P<then>{'|'.join(_ONES[1:10])}))?(?:[\s-](?P<scale>hundred|thousand|million|billion))?\b"
 )
 _HAN_NUMBER = re.compile(rf"[{''.join(_HAN)}十百千]+(?=[万亿億]|[{_COUNTERS}])")
+_NAME = rf"(?P<name>{'|'.join(_MONTHS)})(?:[a-z]{{1,6}})?\.?"
 _MONTH = re.compile(
-    rf"\b({'|'.join(_MONTHS)})(?:[a-z]{{1,6}})?\.?(?=\s+\d|\s+of\s+\d|,)|(?<=\d )({'|'.join(_MONTHS)})[a-z]*\b"
+    rf"\b{_NAME}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?"
+    rf"{_NAME.replace('name', 'name_after')}\b|\b{_NAME.replace('name', 'alone')}(?=,?\s+(?:of\s+)?\d{{4}})"
 )
 _ISO = re.compile(r"\b\d{4}-(\d\d)-(\d\d)")
-_HAN_MONTH = re.compile(r"(\d{1,2})月")
+_HAN_MONTH = re.compile(r"(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?")
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,7 @@ class Figure:
     said: str
     decade: bool = False
     month: bool = False
+    """A month, with the day of it as decimals where one is said: 4.09 is April 9."""
 
 
 def figures(text: str) -> tuple[Figure, ...]:
@@ -116,7 +119,9 @@ def missing(claim: Iterable[Figure], passage: Iterable[Figure]) -> list[Figure]:
 def same(claimed: Figure, found: Figure) -> bool:
     """Return whether a passage's figure bears a claimed one."""
     if claimed.month or found.month:
-        return claimed.month == found.month and claimed.value == found.value
+        days = claimed.value % 1 and found.value % 1
+        agree = claimed.value == found.value if days else int(claimed.value) == int(found.value)
+        return claimed.month == found.month and agree
     if claimed.unit and found.unit and claimed.unit != found.unit:
         return False
     if claimed.decade:
@@ -165,9 +170,11 @@ def han_value(numeral: str) -> int:
 
 def _months(text: str) -> Iterator[Figure]:
     for match in _MONTH.finditer(text):
-        name = match.group(1) or match.group(2)
-        yield Figure(Decimal(_MONTHS.index(name) + 1), "", match.group(), month=True)
+        name = match["name"] or match["name_after"] or match["alone"]
+        yield _month(_MONTHS.index(name) + 1, match["day"] or match["day_before"], match.group())
     for match in (*_ISO.finditer(text), *_HAN_MONTH.finditer(text)):
-        yield Figure(Decimal(int(match.group(1))), "", match.group(), month=True)
-    for match in _ISO.finditer(text):
-        yield Figure(Decimal(int(match.group(2))), "", match.group())
+        yield _month(int(match.group(1)), match.group(2), match.group())
+
+
+def _month(month: int, day: str | None, said: str) -> Figure:
+    return Figure(month + Decimal(day or 0) / 100, "", said, month=True)

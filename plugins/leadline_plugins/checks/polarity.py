@@ -65,7 +65,7 @@ def contrary(claim: str, passage: str) -> str:
     mine, theirs = list(scopes(claim)), list(scopes(passage))
     said, found = set(content_words(claim)), set(content_words(passage))
     for scope in mine:
-        if not any(scope & other for other in theirs) and (scope & found or not theirs):
+        if not any(scope & other for other in theirs) and (scope & found or not any(other & said for other in theirs)):
             return min(scope & found, default="not")
     for scope in theirs:
         if len(scope & said) * 2 > len(scope) and not any(scope & own for own in mine):
