@@ -1,6 +1,6 @@
 """Pages that say nearly the same under different addresses: press releases, mirrors, syndicated articles.
 
-Two texts are compared by the runs of five words they share (Broder, 1997), estimated from the smallest hashes of each,
+Two texts are compared by the runs of eight words they share (Broder, 1997), estimated from the smallest hashes of each,
 so that a page of any length is a few hundred numbers. Scripts without spaces count by characters.
 """
 
@@ -13,8 +13,8 @@ from zlib import crc32
 
 from leadline_plugins.text.tokens import CJK
 
-RUN = 5
-"""Words of a run."""
+RUN = 8
+"""Words of a run: long enough to hold a figure with the name or year it belongs to."""
 SKETCH = 256
 """Hashes kept of a text; the estimate is off by about 0.03."""
 SAME = 0.85
