@@ -17,6 +17,7 @@ from leadline_plugins.parse.pdf import PdfParser
 
 EXTRA = "leadline[pdf]"
 MEDIUM = Medium(columns=10, inline=False)
+UNSHOWN = "report.pdf: signs in a formula or a composed character have no glyph in the fonts at hand, and show as boxes"
 
 
 class PdfSettings(PluginSettings):
@@ -43,6 +44,8 @@ class Pdf:
         pages = await set_pages(tree, self._settings.paper, self._settings.title_page, self._context, call)
         if pages.missing:
             await call.run.emit("notice", {"message": unset(pages.missing)})
+        if not pages.whole:
+            await call.run.emit("notice", {"message": UNSHOWN})
         return Files(files=(Blob(name="report.pdf", media_type="application/pdf", data=pages.pdf),))
 
 

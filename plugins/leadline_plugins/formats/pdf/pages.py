@@ -31,10 +31,11 @@ _TRADITIONAL = {"tw", "hk", "mo", "hant"}
 
 @dataclass(frozen=True)
 class Pages:
-    """A PDF, and the characters that no font had."""
+    """A PDF, the characters that no font had, and whether every glyph of it shows now."""
 
     pdf: bytes
     missing: str
+    whole: bool
 
 
 async def set_pages(document: Document, paper: str, title_page: str, context: Context, call: Call) -> Pages:
@@ -43,11 +44,13 @@ async def set_pages(document: Document, paper: str, title_page: str, context: Co
     inputs = _inputs(document, paper, title_page, call)
     pdf = await _compiled(document, inputs, context, call)
     lost: set[str] = set()
-    if await context.in_thread(lacks_glyphs, pdf):
+    whole = not await context.in_thread(lacks_glyphs, pdf)
+    if not whole:
         lost = await context.in_thread(_lost, document.title + text(document.blocks), inputs)
         document = await context.in_thread(_spelt, document, lost)
         pdf = await _compiled(document, {**inputs, "title": document.title}, context, call)
-    return Pages(pdf, "".join(sorted(lost)))
+        whole = not await context.in_thread(lacks_glyphs, pdf)
+    return Pages(pdf, "".join(sorted(lost)), whole)
 
 
 def _spelt(document: Document, characters: set[str]) -> Document:
