@@ -26,6 +26,8 @@ _MATH = re.compile(
 )
 _FORMULA = re.compile(r"[\\^_={}<>]|^[A-Za-z][\w']?$")
 """What tells a formula between dollars from two prices."""
+_TEX = re.compile(r"\\[A-Za-z]|\^")
+"""What tells a formula from brackets that are escaped, as CommonMark has it: a command, or a power."""
 _LONGEST = 2000
 """Characters of a formula."""
 _ADDRESS = re.compile(r"https?://[!-~]+")
@@ -63,9 +65,12 @@ def _math(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "$\\":
         return False
     found = _MATH.match(state.src, state.pos, state.pos + _LONGEST)
-    if not found or (found["dollar"] and not _FORMULA.search(found["dollar"])):
+    if not found:
         return False
     kind = found.lastgroup or ""
+    sign = {"dollar": _FORMULA, "block": _TEX, "inline": _TEX}.get(kind)
+    if sign and not sign.search(found[kind]):
+        return False
     if not silent:
         token = state.push("math_block" if kind in {"wide", "block"} else "math_inline", "", 0)
         token.content = found[kind].strip()

@@ -53,7 +53,7 @@ class Writing:
         report = Report(
             title=composed.title or question.text,
             language=question.language,
-            sections=body(composed, sections, question.language, findings.get(ANALYSIS)),
+            sections=body(composed, sections, question.text, question.language, findings.get(ANALYSIS)),
             sources=sources,
             evidence=evidence,
             metadata={
@@ -89,19 +89,27 @@ def known(composed: Composition, ids: set[str]) -> Composition:
     return composed.model_copy(update=changes)
 
 
+ANSWER = {"zh": "回答", "ja": "回答", "ko": "답변"}
 SUMMARY = {"zh": "摘要", "ja": "要約", "ko": "요약"}
 ANALYSED = {"zh": "分析", "ja": "分析", "ko": "분석"}
 CONCLUSION = {"zh": "结论", "ja": "結論", "ko": "결론"}
 
 
 def body(
-    composed: Composition, stand: tuple[Section, ...], language: str, analysis: Analysis | None = None
+    composed: Composition,
+    stand: tuple[Section, ...],
+    question: str,
+    language: str,
+    analysis: Analysis | None = None,
 ) -> tuple[Section, ...]:
     """Return the sections of the report, changed ones in their places, with what stands around them."""
     changed = {section.id: section for section in composed.sections if (section.text or "").strip()}
     sections = [changed.get(section.id, section) for section in stand]
     sections = [section for section in sections if (section.text or "").strip()]
     script = language[:2]
+    if len(sections) == 1 and sections[0].title in (composed.title, question):
+        # The question is the title already: said twice, it reads as a mistake.
+        sections = [sections[0].model_copy(update={"title": ANSWER.get(script, "Answer")})]
     if analysis is not None and analysis.perspectives:
         text = "\n\n".join(f"### {one.name}\n\n{one.text}" for one in analysis.perspectives)
         sections.append(Section(id="analysis", title=ANALYSED.get(script, "Analysis"), text=text))

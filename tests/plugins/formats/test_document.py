@@ -35,6 +35,15 @@ def test_prices_are_no_formula(prices: str) -> None:
     assert text(tree) == prices.replace("\\", "")
 
 
+@pytest.mark.parametrize(
+    "words", [r"\[1\] The first", r'\[decorators\] "def"', r"\(see above\)", r"\[parameter\_list\]"]
+)
+def test_escaped_brackets_are_no_formula(words: str) -> None:
+    tree = blocks(words)
+    assert not list(nodes(tree, "Math"))
+    assert text(tree) == words.replace("\\", "")
+
+
 @pytest.mark.parametrize("formula", ["$x_1 + y$", r"\(a^2\)", r"$\alpha$", "$n$"])
 def test_formulas_are_found(formula: str) -> None:
     ((kind, _),) = nodes(blocks(f"See {formula} here."), "Math")
