@@ -15,12 +15,12 @@ The kinds, and their `data`:
     call.started    {kind, provider, task, key}
     call.delta      {kind: text | reasoning, text, attempt, key, task}
     call.restart    {attempt, key, task}: what the attempts before streamed is void
-    call.finished   {kind, provider, task, key, outcome: reply | failure | refusal, from: live | journal | shared,
-                    seconds, attempts, usage}
+    call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,
+                    from: live | journal | cache | shared, seconds, attempts, usage}
 
-A call answered from the journal, or by another's flight, has no `call.started`; its text comes as one `call.delta`.
-Spans are calls: `span_id` is the call's, `parent_id` that of the composite call around it. `seq` rises by one, over
-all sessions of a run. Secrets are masked in every text.
+A call answered from the journal, the cache across runs, or another's flight has no `call.started`; its text comes as
+one `call.delta`. Spans are calls: `span_id` is the call's, `parent_id` that of the composite call around it. `seq` rises
+by one, over all sessions of a run. Secrets are masked in every text.
 """
 
 from __future__ import annotations
