@@ -183,6 +183,22 @@ class Verdict(Record):
     verdict: VerdictKind
     reason: Text = ""
     confidence: float = 1.0
+    by: Literal["", "exact", "words", "model"] = ""
+    """Who judged: a rule, the measure of words, a model; empty in reports of older versions."""
+
+    @property
+    def claim_id(self) -> str:
+        """The id of its claim: a claim has a verdict for each of its citations."""
+        return self.id.rpartition(".")[0]
+
+
+class Repair(Record):
+    """What was done about a claim that its sources do not bear, and what the verdict on it was."""
+
+    section_id: str
+    claim: Text
+    verdict: VerdictKind
+    done: Literal["recited", "weakened", "dropped"]
 
 
 class Verification(Record):
@@ -196,6 +212,8 @@ class Verification(Record):
     passed: bool
     unknown_ids: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    """Of claims, before the verdicts above were given."""
 
 
 class Audit(Record):

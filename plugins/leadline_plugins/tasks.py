@@ -5,6 +5,10 @@ The stages ask them of whatever provider is configured; `embedded` performs them
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from leadline.findings import (
     Digest,
     Plan,
@@ -12,6 +16,7 @@ from leadline.findings import (
     Query,
     Question,
     SearchTask,
+    VerdictKind,
 )
 from leadline.records import Confidence, Evidence, Record, Section, Source, Text, Tier
 
@@ -196,3 +201,33 @@ class Composition(Record):
     summary: Text = ""
     sections: tuple[Section, ...] = ()
     conclusion: Text = ""
+
+
+class ClaimToVerify(Record):
+    """A claim and the passages that are cited for it, with what stands around them."""
+
+    id: str
+    claim: Text
+    passages: tuple[Text, ...]
+    around: Text = ""
+
+
+class VerifyRequest(Record):
+    """Asks whether passages bear the claims they are cited for."""
+
+    claims: tuple[ClaimToVerify, ...]
+
+
+class ClaimVerdict(Record):
+    """What a model says of one claim, by its id."""
+
+    id: str
+    verdict: VerdictKind
+    reason: Text = ""
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+
+
+class ClaimVerdicts(Record):
+    """The verdicts, one a claim."""
+
+    verdicts: tuple[ClaimVerdict, ...]

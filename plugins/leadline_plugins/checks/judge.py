@@ -17,6 +17,8 @@ from leadline_plugins.checks.quotes import plain, squeezed
 
 SUPPORTED = 0.5
 """The probability from which a claim counts as supported."""
+ENOUGH = 0.5
+"""The share of a claim's words without which it never counts as supported."""
 UNRELATED = 0.35
 """The share of a claim's words below which a text does not speak of it."""
 SAME_THING = 0.5
@@ -33,6 +35,8 @@ class Judgement:
     confidence: float
     score: float
     passage: Passage
+    exact: bool = False
+    """Whether a rule decided, so that there is nothing to ask a model."""
 
 
 def judge(claim: str, text: str, *, spans: Sequence[Span] | None = None, around: str = "") -> Judgement:
@@ -42,7 +46,7 @@ def judge(claim: str, text: str, *, spans: Sequence[Span] | None = None, around:
     """
     held = passage(claim, text, spans)
     if squeezed(claim).rstrip(".。") in squeezed(text):
-        return Judgement("supported", "the claim stands in the passage, word for word", 1.0, 1.0, held)
+        return Judgement("supported", "the claim stands in the passage, word for word", 1.0, 1.0, held, exact=True)
     claim = plain(claim)
     found = list(conflicts(claim, held, f"{around}\n{text}"))
     measured = overlap(claim, held)
@@ -53,10 +57,12 @@ def _decided(found: list[Conflict], measured: Overlap, held: Passage) -> Judgeme
     score = measured.probability
     said = f"{measured.share:.0%} of the claim's words stand in the passage ({BY_WORDS})"
     if found and measured.share >= SAME_THING:
-        return Judgement("contradicted", reason(found[0]), 0.7, score / 2, held)
+        exact = found[0].kind in ("figure", "name") and bool(found[0].found)
+        said = reason(found[0]) if exact else f"{reason(found[0])} ({BY_WORDS})"
+        return Judgement("contradicted", said, 0.7, score / 2, held, exact=exact)
     if found:
         return Judgement("unsupported", f"{reason(found[0])}; {said}", 0.6, score / 2, held)
-    if score >= SUPPORTED:
+    if score >= SUPPORTED and measured.share >= ENOUGH:
         return Judgement("supported", said, score, score, held)
     if measured.share < UNRELATED:
         return Judgement("unsupported", said, 1 - score, score, held)

@@ -50,6 +50,9 @@ def markdown(title: str, audit: Audit, checks: Verification) -> str:
     if doubtful:
         lines += ["", "## Not fully supported", ""]
         lines += [f"- **{item.verdict}** ({item.evidence_id}): {item.claim}. {item.reason}" for item in doubtful]
+    if checks.repairs:
+        lines += ["", "## Repaired", ""]
+        lines += [f"- **{item.done}** ({item.verdict}): {item.claim}" for item in checks.repairs]
     return "\n".join(lines) + "\n"
 
 

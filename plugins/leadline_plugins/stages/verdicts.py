@@ -1,60 +1,81 @@
-"""Verdicts: does the cited passage stand in its source, and does it bear the claim?
-
-Without a model the measure is exact: a claim that is its quote is supported; whether another wording follows from the
-quote is not judged here, and the verdict says so.
-"""
+"""Verdicts on the claims of a report: by rule, by words, and where there is a language model by that."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
-from leadline.citations import sentences_cited
-from leadline.findings import Verdict, VerdictKind
-from leadline.records import Evidence, Report
-from leadline_plugins.stages.paragraphs import Paragraph
+from leadline.contracts import Run
+from leadline.findings import Verdict
+from leadline.tasks import Task
+from leadline_plugins.checks.judge import Judgement
+from leadline_plugins.checks.quotes import plain
+from leadline_plugins.prompts import template
+from leadline_plugins.stages.claims import Cited, Claim, Library, held
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.hedges import hedged
+from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
-_MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|^(?:>|[-*+]|\d+[.)])\s+", re.MULTILINE)
-
-
-def verdicts(parts: Iterable[Paragraph], report: Report) -> Iterator[Verdict]:
-    """Yield a verdict for each citation of the paragraphs that points at known evidence."""
-    evidence = {item.id: item for item in report.evidence}
-    texts = {source.id: source.document.text for source in report.sources}
-    for part in parts:
-        yield from _of_paragraph(part, evidence, texts)
+BATCH = 20
+"""Claims a model is asked about in one call."""
 
 
-def _of_paragraph(part: Paragraph, evidence: Mapping[str, Evidence], texts: Mapping[str, str]) -> Iterator[Verdict]:
-    count = 0
-    for claim, names in sentences_cited(part.text):
-        for item in (evidence[name] for name in names if name in evidence):
-            count += 1
-            verdict, reason = judge(claim, item, texts.get(item.source_id))
-            yield Verdict(
-                id=f"{part.id}.{count}",
-                section_id=part.section_id,
-                evidence_id=item.id,
-                claim=plain(claim),
-                verdict=verdict,
-                reason=reason,
-                confidence=0.5 if verdict == "partial" else 1.0,
-            )
+def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:
+    """Return a verdict for each citation of each claim that points at known evidence, without a model."""
+    return [verdict for claim in claims for verdict in _of(claim, library.cited(claim))]
 
 
-def judge(claim: str, evidence: Evidence, text: str | None) -> tuple[VerdictKind, str]:
-    """Return the verdict on one claim and its reason; `text` is the stored copy of the source, if there is one."""
-    if text is None:
-        return "unsupported", "the source is not in the report"
-    start, end = evidence.span
-    if text[start:end] != evidence.quote:
-        return "unsupported", "the quote does not stand in the source"
-    if plain(claim) in plain(evidence.quote):
-        return "supported", "the claim is the quote, word for word"
-    return "partial", "the quote stands in the source; whether it bears the claim was not judged (no model)"
+def _of(claim: Claim, cited: list[Cited]) -> Iterator[Verdict]:
+    found = {} if hedged(claim.text) else held(claim, cited)
+    for place, item in enumerate(cited, start=1):
+        judged = found.get(item.evidence.id)
+        yield Verdict(
+            id=f"{claim.id}.{place}",
+            section_id=claim.section_id,
+            evidence_id=item.evidence.id,
+            claim=plain(claim.text),
+            verdict=judged.verdict if judged else "unsupported" if item.problem else "partial",
+            reason=judged.reason
+            if judged
+            else item.problem or "the text itself says that the source does not confirm it",
+            confidence=round(judged.confidence, 2) if judged else 1.0,
+            by=_by(judged),
+        )
 
 
-def plain(text: str) -> str:
-    """Return a text without the differences that do not count: Markdown escapes, white space, Unicode forms."""
-    return " ".join(unicodedata.normalize("NFKC", _MARKUP.sub("", text)).split())
+def _by(judged: Judgement | None) -> Literal["exact", "words"]:
+    return "exact" if judged is None or judged.exact else "words"
+
+
+async def by_model(run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict], library: Library) -> list[Verdict]:
+    """Have a language model judge what rules left open; where it cannot, the verdicts stay as they are."""
+    known = {claim.id: claim for claim in claims}
+    open_ids = list(dict.fromkeys(verdict.claim_id for verdict in verdicts if verdict.by == "words"))
+    asked = [_asked(known[name], library) for name in open_ids]
+    batches = [asked[at : at + BATCH] for at in range(0, len(asked), BATCH)]
+    replies = await run.each(batches, lambda batch: _ask(run, batch))
+    said = {one.id: one for reply in replies for one in reply.verdicts}
+    return [_merged(verdict, said.get(verdict.claim_id)) for verdict in verdicts]
+
+
+async def _ask(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:
+    task = Task("verify_claim", VerifyRequest(claims=tuple(batch)), ClaimVerdicts, prompt=template("verify_claim"))
+    return await perform_or(run, task, ClaimVerdicts(verdicts=()), "claims were judged by words, not by the model")
+
+
+def _asked(claim: Claim, library: Library) -> ClaimToVerify:
+    sound = [item for item in library.cited(claim) if not item.problem]
+    return ClaimToVerify(
+        id=claim.id,
+        claim=plain(claim.text),
+        passages=tuple(item.evidence.quote for item in sound),
+        around="\n".join(item.around.split("\n", 1)[0] for item in sound),
+    )
+
+
+def _merged(verdict: Verdict, said: ClaimVerdict | None) -> Verdict:
+    """Return what the model says, where only words were counted; what was exact stays."""
+    if said is None or verdict.by != "words":
+        return verdict
+    told = {"verdict": said.verdict, "reason": said.reason, "confidence": said.confidence, "by": "model"}
+    return verdict.model_copy(update=told)

@@ -4,37 +4,67 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import REPORT, VERIFICATION, Findings, VerdictKind, Verification
+from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Verdict, VerdictKind, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
+from leadline_plugins.stages.claims import Claim, Library, claims
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
-from leadline_plugins.stages.verdicts import verdicts
+from leadline_plugins.stages.repair import failed, repaired
+from leadline_plugins.stages.verdicts import by_model, by_rule
 
 
 class Verifying:
-    """Checks paragraphs, ids and quotes; saves `paragraphs.jsonl`."""
+    """Checks paragraphs, ids, quotes and claims, handles what did not hold; saves `paragraphs.jsonl`."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Give the verification."""
-        report = findings[REPORT]
+        """Give the verification, and the report where a repair changed it."""
+        report, settings = findings[REPORT], run.settings.verify
+        library = Library(report)
+        said = claims_of(report)
+        verdicts = by_rule(said, library)
+        if await run.by_chat("verify_claim"):
+            verdicts = await by_model(run, said, verdicts, library)
+        changed, repairs = repaired(report, failed(said, verdicts), library, settings.unsupported)
+        if repairs:
+            findings[REPORT] = report = changed
+            verdicts = again(verdicts, by_rule(claims_of(report), library))
         parts = paragraphs(report)
         lines = "".join(json.dumps(part.row(), ensure_ascii=False) + "\n" for part in parts)
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines.encode()))
-        findings[VERIFICATION] = verification(report, parts, run.settings.verify.require_support)
+        findings[VERIFICATION] = verification(report, parts, verdicts, settings.require_support, repairs)
 
 
-def verification(report: Report, parts: list[Paragraph], require_support: bool) -> Verification:
+def claims_of(report: Report) -> list[Claim]:
+    """Return all claims of a report, in order."""
+    return [claim for part in paragraphs(report) for claim in claims(part)]
+
+
+def again(before: Sequence[Verdict], after: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts after repairs; what did not change keeps the verdict that it had."""
+    given = {(verdict.claim, verdict.evidence_id): verdict for verdict in before}
+    return [
+        old.model_copy(update={"id": new.id}) if (old := given.get((new.claim, new.evidence_id))) else new
+        for new in after
+    ]
+
+
+def verification(
+    report: Report,
+    parts: Sequence[Paragraph],
+    verdicts: Sequence[Verdict],
+    require_support: bool,
+    repairs: tuple[Repair, ...] = (),
+) -> Verification:
     """Return the checks of a report's paragraphs; `require_support`: no claim may go unsupported."""
     evidence = {item.id for item in report.evidence}
     unknown = sorted({name for part in parts for name in part.cite_ids if name not in evidence})
     bare = [part for part in parts if part.states and not part.ends_with_citation]
-    judged = tuple(verdicts(parts, report))
-    counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in judged)
-    report_passed = bool(parts) and bool(judged)
+    counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in verdicts)
+    report_passed = bool(parts) and bool(verdicts)
     supported = not (counts["contradicted"] or counts["unsupported"])
     return Verification(
         report_passed=report_passed,
@@ -44,7 +74,8 @@ def verification(report: Report, parts: list[Paragraph], require_support: bool) 
         claims=dict(counts),
         passed=report_passed and not unknown and not bare and (supported or not require_support),
         unknown_ids=tuple(unknown),
-        verdicts=judged,
+        verdicts=tuple(verdicts),
+        repairs=repairs,
     )
 
 
@@ -57,5 +88,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         "Holds every citation against the stored copy of its source",
         needs=(REPORT,),
         gives=(VERIFICATION,),
+        may_give=(REPORT,),
         closing=True,
     )

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline_plugins.stages.claims import Library
 from leadline_plugins.stages.paragraphs import paragraphs
-from leadline_plugins.stages.verify import verification
+from leadline_plugins.stages.repair import failed, repaired
+from leadline_plugins.stages.verdicts import by_rule
+from leadline_plugins.stages.verify import claims_of, verification
 
 TEXT = "The bay is 40 fathoms deep. It was sounded in 1831."
 
@@ -23,7 +26,8 @@ def report(text: str, quote: str = "The bay is 40 fathoms deep.", start: int = 0
 
 
 def checked(given: Report, *, require_support: bool = False) -> dict[str, object]:
-    return verification(given, paragraphs(given), require_support).model_dump(exclude={"verdicts"})
+    verdicts = by_rule(claims_of(given), Library(given))
+    return verification(given, paragraphs(given), verdicts, require_support).model_dump(exclude={"verdicts"})
 
 
 def test_a_quote_with_its_citation_passes() -> None:
@@ -65,8 +69,86 @@ def test_a_quote_that_does_not_stand_in_its_source_is_unsupported() -> None:
     assert checked(made_up, require_support=True)["passed"] is False
 
 
-def test_another_wording_is_partial_for_nobody_judged_it() -> None:
-    assert checked(report("The bay is deep indeed. [@e1]"))["claims"] == {"partial": 1}
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        ("The depth of the bay is 40 fathoms.", "supported"),
+        ("The bay is 41 fathoms deep.", "contradicted"),
+        ("The bay is not 40 fathoms deep.", "contradicted"),
+        ("Whales sing in the evening.", "unsupported"),
+        ("The bay is deep, cold, and known for its whales.", "partial"),
+    ],
+)
+def test_another_wording_is_judged_by_rule_and_by_words(claim: str, verdict: str) -> None:
+    assert checked(report(f"{claim} [@e1]"))["claims"] == {verdict: 1}
+
+
+def test_every_sentence_before_a_citation_is_a_claim() -> None:
+    given = report("The bay is 40 fathoms deep. The bay is 12 fathoms deep. [@e1]")
+    assert [verdict.verdict for verdict in by_rule(claims_of(given), Library(given))] == ["supported", "contradicted"]
+
+
+def test_two_passages_bear_together_what_neither_bears_alone() -> None:
+    given = report("The bay is 40 fathoms deep and was sounded in 1831. [@e1][@e2]")
+    quote = "It was sounded in 1831."
+    other = Evidence(id="e2", source_id="s1", quote=quote, span=(28, 28 + len(quote)), claim=quote)
+    given = given.model_copy(update={"evidence": (*given.evidence, other)})
+    assert "supported" in {verdict.verdict for verdict in by_rule(claims_of(given), Library(given))}
+
+
+def mended(text: str, how: str) -> tuple[str, list[str]]:
+    given = report(text)
+    quote = "It was sounded in 1831."
+    other = Evidence(id="e2", source_id="s1", quote=quote, span=(28, 28 + len(quote)), claim=quote)
+    given = given.model_copy(update={"evidence": (*given.evidence, other)})
+    claims, library = claims_of(given), Library(given)
+    changed, repairs = repaired(given, failed(claims, by_rule(claims, library)), library, how)
+    verdicts = by_rule(claims_of(changed), Library(changed))
+    assert not failed(claims_of(changed), verdicts)
+    return "\n\n".join(section.text or "" for section in changed.sections), [item.done for item in repairs]
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "expected", "done"),
+    [
+        ("The bay was sounded in 1831. [@e1]", "recite", "The bay was sounded in 1831. [@e2]", ["recited"]),
+        (
+            "The bay is 40 fathoms deep. The bay was sounded in 1831. [@e1]",
+            "recite",
+            "The bay is 40 fathoms deep. [@e1] The bay was sounded in 1831. [@e2]",
+            ["recited"],
+        ),
+        (
+            "Whales sing there. [@e1]",
+            "weaken",
+            "Whales sing there (not confirmed by the source cited). [@e1]",
+            ["weakened"],
+        ),
+        ("Whales sing there. [@e1]", "drop", "", ["dropped"]),
+        (
+            "The bay is 40 fathoms deep. Whales sing there. [@e1]",
+            "drop",
+            "The bay is 40 fathoms deep. [@e1]",
+            ["dropped"],
+        ),
+        (
+            "Whales sing there. The bay is 40 fathoms deep. [@e1]\n\nThe bay is 40 fathoms deep. [@e1]",
+            "drop",
+            "The bay is 40 fathoms deep. [@e1]\n\nThe bay is 40 fathoms deep. [@e1]",
+            ["dropped"],
+        ),
+        ("The bay is 40 fathoms deep. [@e1]", "drop", "The bay is 40 fathoms deep. [@e1]", []),
+    ],
+)
+def test_what_is_not_borne_is_repaired_as_the_setting_says(text: str, how: str, expected: str, done: list[str]) -> None:
+    assert mended(text, how) == (expected, done)
+
+
+def test_what_no_evidence_bears_is_left_for_the_flag() -> None:
+    given = report("Whales sing there. [@e1]")
+    claims, library = claims_of(given), Library(given)
+    for how in ("recite", "flag"):
+        assert repaired(given, failed(claims, by_rule(claims, library)), library, how) == (given, ())
 
 
 def test_a_report_without_any_citation_fails() -> None:
