@@ -49,6 +49,11 @@ class Sections:
         """Return the names of the second instances."""
         return tuple(name for name in self._values if self.base(name) != name)
 
+    def has(self, name: str, field: str) -> bool:
+        """Return whether a section sets a field to something."""
+        section = self._values.get(name)
+        return isinstance(section, Mapping) and bool(section.get(field))
+
     def place(self, key: str) -> str:
         """Return where a key stands, in brackets; empty for a default."""
         origin = origin_of(self._layers, tuple(key.split(".")))

@@ -20,7 +20,9 @@ from leadline.settings_pipelines import resolve, stage_names
 from leadline.settings_plugins import Misset, Sections, Unset
 
 AUTO_PROVIDERS = ("openai", "embedded")
-AUTO_ENGINES = ("local",)
+AUTO_ENGINES = ("local", "tavily", "serper", "exa", "brave", "searxng")
+KEYLESS_ENGINES = ("duckduckgo", "wikipedia", "openalex")
+"""What `auto` stands for where none of those is set up. One's own documents are never searched beside them."""
 AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES, "charts.runner": ("matplotlib",)}
 """What `auto` stands for, in this order, as far as it is installed and works."""
 _KINDS = {
@@ -40,6 +42,7 @@ _KINDS = {
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
 _MAY_BE_NONE = {"read.fetchers", "charts.runner"}
 """What a run can do without where the settings leave it at its default: engines may bring the full text themselves."""
+_NO_KEY = "no folder and no engine with a key is set up; these need none"
 _NO_MODEL = "no language model is set up; every sentence will be a quote"
 
 
@@ -141,16 +144,29 @@ class Selector:
         """Return the names with `auto` spelt out, and which of them it brought."""
         if "auto" not in selection.names or selection.key not in AUTO:
             return selection.names, frozenset()
-        found = tuple(name for name in AUTO[selection.key] if name in self._host.names())
+        found = self._automatic(selection)
         brought = frozenset(found) - set(selection.names)
         names = (other for name in selection.names for other in (found if name == "auto" else (name,)))
         return tuple(dict.fromkeys(names)), brought
+
+    def _automatic(self, selection: Selection) -> tuple[str, ...]:
+        """Return what is installed of what `auto` stands for; engines without a key where no other is set up."""
+        found = self._installed(AUTO[selection.key])
+        if selection.key != "search.engines" or self._sections.has("local", "folders"):
+            return found
+        if any(self._judged(selection, name) is None for name in found):
+            return found
+        return found + self._installed(KEYLESS_ENGINES)
+
+    def _installed(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in names if name in self._host.names())
 
     def _report(
         self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
     ) -> None:
         """Write down what came of a selection."""
         key, chosen = selection.key, self._chosen
+        keyless = automatic & set(KEYLESS_ENGINES)
         chosen.names[key] = kept
         reasons = {name: reason for name, reason in lost.items() if reason}
         if not selection.may_drop:
@@ -158,14 +174,15 @@ class Selector:
                 self._problem(f"{key}: {reason}")
             return
         for name, reason in reasons.items():
-            if name not in chosen.dropped and name not in automatic and kept:
+            wanted = name not in automatic or self._sections.has(name, "folders")
+            if wanted and kept and name not in chosen.dropped:
                 chosen.notices.append(f"{key}: {name} is left out: {reason}")
             chosen.dropped.setdefault(name, reason)
         needed = key not in _MAY_BE_NONE or (selection.names != ("auto",) and self._sections.place(key))
         if needed and selection.names and not kept and len(reasons) == len(lost):
             self._emptied.setdefault(tuple(reasons.items()) or self._none_of(selection), []).append(key)
         if selection.names and (automatic or key == "ai.providers") and kept:
-            because = _NO_MODEL if kept == ("embedded",) else "chosen by auto"
+            because = _NO_MODEL if kept == ("embedded",) else _NO_KEY if set(kept) & keyless else "chosen by auto"
             chosen.choices.append(f"{key}: {', '.join(kept)} ({because})")
 
     def _none_of(self, selection: Selection) -> tuple[tuple[str, str]]:

@@ -47,6 +47,10 @@ def offer(settings: Any = PluginSettings, **more: Any) -> Offer[Any, Any]:
     return Offer(lambda settings, context: object(), settings, "x", **more)
 
 
+def missing(settings: Local) -> str | None:
+    return "no such folder: nowhere" if "nowhere" in settings.folders else None
+
+
 def points() -> list[Any]:
     stage: Any = StageOffer(lambda settings, context: object(), PluginSettings, "x")  # type: ignore[arg-type,return-value]
     by_kind = {
@@ -61,7 +65,7 @@ def points() -> list[Any]:
     return [
         *(plugin(name, stages=stage) for name in STAGES),
         *(plugin(name, **{kind: offer()}) for kind, names in by_kind.items() for name in names),
-        plugin("local", search_providers=offer(Local), fetchers=offer(Local)),
+        plugin("local", search_providers=offer(Local, ready=missing), fetchers=offer(Local)),
         plugin("tavily", search_providers=offer(Key, env={"api_key": "TAVILY_API_KEY"})),
         plugin("free", search_providers=offer()),
         plugin("fragile", embedders=offer(Fragile)),
@@ -313,7 +317,8 @@ def test_what_cannot_work_can_be_looked_at(host: Host, tmp_path: Path) -> None:
     assert loaded.problems == (
         "search.engines: none of the chosen plugins can work here\n"
         "  local: plugins.local.folders is not set: set LEADLINE_PLUGINS__LOCAL__FOLDERS, "
-        "or plugins.local.folders in leadline.toml",
+        "or plugins.local.folders in leadline.toml\n"
+        "  tavily: plugins.tavily.api_key is not set: set TAVILY_API_KEY, or plugins.tavily.api_key in leadline.toml",
     )
 
 
@@ -322,7 +327,39 @@ def test_what_auto_leaves_out_is_no_notice(host: Host, tmp_path: Path) -> None:
     loaded = load_settings(host, sets=sets, cwd=tmp_path, environ={}, user_file=tmp_path / "no", complete=False)
     assert loaded.chosen["search.engines"] == ("free",)
     assert loaded.notices == ()
-    assert list(loaded.dropped) == ["local"]
+    assert list(loaded.dropped) == ["local", "tavily"]
+
+
+def test_auto_takes_the_documents_first_then_the_engines_with_keys_and_only_without_both_those_that_need_none(
+    tmp_path: Path,
+) -> None:
+    keyless = [plugin(name, search_providers=offer()) for name in ("openalex", "wikipedia", "arxiv")]
+    host, key, docs = Host.discover([*points(), *keyless]), {"TAVILY_API_KEY": "k"}, ["docs"]
+
+    def chosen(environ: dict[str, str], folders: list[str] | None) -> Loaded:
+        arguments = {"plugins.local.folders": folders} if folders else {}
+        more: dict[str, Any] = {"user_file": tmp_path / "no", "arguments": arguments, "complete": False}
+        return load_settings(host, cwd=tmp_path, environ=environ, **more)
+
+    assert chosen({}, docs).chosen["search.engines"] == ("local",)
+    assert chosen(key, docs).chosen["search.engines"] == ("local", "tavily")
+    assert chosen(key, None).chosen["search.engines"] == ("tavily",)
+    without = chosen({}, None)
+    assert without.chosen["search.engines"] == ("wikipedia", "openalex")
+    assert without.problems == ()
+    assert (
+        "search.engines: wikipedia, openalex (no folder and no engine with a key is set up; these need none)"
+    ) in without.choices
+
+
+def test_documents_that_cannot_be_read_are_never_replaced_by_the_web(tmp_path: Path) -> None:
+    host = Host.discover([*points(), plugin("wikipedia", search_providers=offer())])
+    arguments = {"plugins.local.folders": ["nowhere"]}
+    with pytest.raises(ConfigError, match="local: no such folder: nowhere"):
+        load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "no", arguments=arguments)
+    environ = {"TAVILY_API_KEY": "k"}
+    loaded = load_settings(host, cwd=tmp_path, environ=environ, user_file=tmp_path / "no", arguments=arguments)
+    assert loaded.notices == ("search.engines: local is left out: no such folder: nowhere",)
 
 
 def test_auto_with_nothing_installed_says_what_it_looked_for(tmp_path: Path) -> None:
@@ -390,8 +427,8 @@ def test_a_section_of_no_plugin_is_an_error(host: Host, tmp_path: Path, section:
 
 
 def test_the_section_of_a_plugin_not_chosen_waits_unread(load: Load, tmp_path: Path) -> None:
-    (tmp_path / "leadline.toml").write_text("[plugins.tavily]\nwhatever = 'x'\n")
-    assert "tavily" not in load().plugins
+    (tmp_path / "leadline.toml").write_text("[plugins.vendor]\nwhatever = 'x'\n")
+    assert "vendor" not in load().plugins
 
 
 # --- wrong values --------------------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def test_doctor_says_that_research_can_run(cli: Cli, docs: Path) -> None:
 
 
 def test_doctor_says_what_to_do_first(cli: Cli) -> None:
-    done = cli("doctor")
+    done = cli("doctor", "--set", "search.engines=local")
     assert done.code == 78
     assert "no folder is given: --docs DIR" in done.out
     assert done.out.splitlines()[-1].strip() == 'leadline research "How does …?" --docs FOLDER'

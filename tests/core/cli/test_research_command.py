@@ -86,7 +86,7 @@ def test_tags_settings_and_folder_reach_the_run(cli: Cli, docs: Path) -> None:
         (("--docs", "docs", "--format", "markdwn"), "did you mean 'markdown'?"),
         (("--docs", "docs", "--set", "serch.timeout=1"), "did you mean 'search'?"),
         (("--docs", "docs", "--settings", "none.toml"), "none.toml: there is no such settings file"),
-        ((), "no folder is given: --docs DIR"),
+        (("--set", "search.engines=local"), "no folder is given: --docs DIR"),
     ],
 )
 def test_settings_that_cannot_work_exit_78_and_leave_no_run(
