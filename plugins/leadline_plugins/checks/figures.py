@@ -75,7 +75,7 @@ _COUNTERS = "年月日号號个個人名位頭头匹台枚本只隻次回倍岁�
 _ALTERNATIVES = "|".join(sorted(map(re.escape, _UNIT_OF), key=len, reverse=True))
 _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
-    rf"(?<![\w.])(?<![a-z]-)(?P<sign>us\$|[$€£¥])?\s?(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    rf"(?<![a-z0-9_.])(?<![a-z]-)(?<!\d{{4}}[-–/])(?P<sign>us\$|[$€£¥])?\s?(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<decade>s\b|年代)?(?:st|nd|rd|th)?(?:[\s-]?(?P<scale>{_SCALE})(?![a-z]))?"
     rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![a-z]))?(?![\d])"
 )
