@@ -1,0 +1,111 @@
+"""Forms with bars and boxes: bar, grouped, stacked, horizontal, histogram, box."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from leadline_plugins.charts.axes import folded, numbers, value_label
+from leadline_plugins.charts.palette import HATCHES, INK, colour
+from leadline_plugins.charts.points import Point, Table, by_series, table, values
+
+_LABELLED = 16
+"""Bars that carry their value, at most: more would touch."""
+_LYING = 12
+"""Characters of a category's name from which bars lie, so that it can be read."""
+
+
+def bar(ax: Any, points: Sequence[Point], unit: str) -> None:
+    """Draw a bar for each category; beside each other for several series; lying down where names are long."""
+    data = table(points)
+    if max(map(_width, data.categories)) * len(data.categories) > _LYING * 8:
+        horizontal(ax, points, unit)
+    else:
+        _side_by_side(ax, data, unit, lying=False)
+
+
+def horizontal(ax: Any, points: Sequence[Point], unit: str) -> None:
+    """Draw lying bars, the first category on top."""
+    _side_by_side(ax, table(points), unit, lying=True)
+    ax.invert_yaxis()
+
+
+def stacked(ax: Any, points: Sequence[Point], unit: str) -> None:
+    """Draw bars of parts on one another; positive parts go up, negative ones down."""
+    data = table(points)
+    places = range(len(data.categories))
+    tops, bottoms = [0.0] * len(places), [0.0] * len(places)
+    for number, series in enumerate(data.series):
+        row = [0.0 if math.isnan(value) else value for value in data.row(series)]
+        starts = [tops[at] if value >= 0 else bottoms[at] for at, value in enumerate(row)]
+        ax.bar(places, row, 0.7, bottom=starts, label=series, **_fill(number))
+        for at, value in enumerate(row):
+            tops[at], bottoms[at] = tops[at] + max(value, 0), bottoms[at] + min(value, 0)
+    _name_categories(ax, data.categories, lying=False)
+    value_label(ax.yaxis)
+
+
+def histogram(ax: Any, points: Sequence[Point], unit: str) -> None:
+    """Draw how often values fall into classes of one width."""
+    import numpy
+
+    groups = {name: values(of) for name, of in by_series(points).items()}
+    edges = numpy.histogram_bin_edges(numpy.concatenate(list(map(numpy.asarray, groups.values()))), bins="auto")
+    for number, (name, group) in enumerate(groups.items()):
+        several = {"alpha": 0.65} if len(groups) > 1 else {}
+        ax.hist(group, bins=edges, label=name, edgecolor="white", color=colour(number), **several)
+    ax.grid(axis="y")
+    numbers(ax.xaxis)
+
+
+def box(ax: Any, points: Sequence[Point], unit: str) -> None:
+    """Draw median, quartiles, whiskers (1.5 times between the quartiles) and what lies beyond, group by group."""
+    groups = by_series(points, lambda point: point.series or point.label)
+    drawn = ax.boxplot(list(map(values, groups.values())), patch_artist=True, widths=0.55)
+    for number, patch in enumerate(drawn["boxes"]):
+        patch.set(facecolor=colour(number), alpha=0.75, edgecolor=INK)
+    for line in drawn["medians"]:
+        line.set(color="white", linewidth=2)
+    ax.set_xticks(range(1, len(groups) + 1), [folded(name) for name in groups])
+    value_label(ax.yaxis)
+
+
+def _side_by_side(ax: Any, data: Table, unit: str, *, lying: bool) -> None:
+    width = 0.72 / len(data.series)
+    labelled = len(data.values) <= _LABELLED
+    draw = ax.barh if lying else ax.bar
+    for number, series in enumerate(data.series):
+        shift = (number - (len(data.series) - 1) / 2) * width
+        drawn = draw([at + shift for at in range(len(data.categories))], data.row(series), width, **_fill(number))
+        drawn.set_label(series)
+        if labelled:
+            texts = ["" if math.isnan(value) else _said(value, unit) for value in data.row(series)]
+            ax.bar_label(drawn, labels=texts, padding=3, fontsize=9)
+    _name_categories(ax, data.categories, lying=lying)
+    ax.margins(**{"x" if lying else "y": 0.12})
+    value_label(ax.xaxis if lying else ax.yaxis)
+
+
+def _fill(number: int) -> dict[str, Any]:
+    return {"color": colour(number), "hatch": HATCHES[number % len(HATCHES)], "edgecolor": "white", "linewidth": 0.5}
+
+
+def _said(value: float, unit: str) -> str:
+    return f"{value:,.10g}" + (unit if unit in ("%", "°C") else "")
+
+
+def _name_categories(ax: Any, names: Iterable[str], *, lying: bool) -> None:
+    texts = [folded(name, 32 if lying else 14) for name in names]
+    if lying:
+        ax.set_yticks(range(len(texts)), texts)
+        ax.tick_params(axis="y", length=0)
+    else:
+        crowded = sum(map(_width, texts)) > 95
+        ax.set_xticks(range(len(texts)), texts, **({"rotation": 40, "ha": "right"} if crowded else {}))
+        ax.tick_params(axis="x", length=0)
+
+
+def _width(text: str) -> int:
+    """Return the width of a text in Latin letters; a CJK character is two."""
+    return sum(2 if ord(mark) > 0x2E80 else 1 for mark in text)

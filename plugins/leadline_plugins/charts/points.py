@@ -1,0 +1,109 @@
+"""The rows of a chart, read: one observation each. Every runner and every check reads them alike."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from leadline.errors import Unsupported
+from leadline.records import Chart, Record, Text
+
+MOST_POINTS = 2000
+_DATE = re.compile(r"(-?\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
+
+
+class Point(Record):
+    """One observation: a label (a category, a year, an event) or an `x`, a value, the series, the date of an event.
+
+    `evidence_id` is the evidence in which its number stands. Dates are ISO 8601, as far as they are known.
+    """
+
+    label: Text = ""
+    value: float | None = None
+    x: float | None = None
+    series: Text = ""
+    date: str = ""
+    evidence_id: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called on an axis."""
+        return self.label or self.date or ("" if self.x is None else f"{self.x:g}")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Values by series and category, both in the order in which they first stand in the rows; None is a gap."""
+
+    series: tuple[str, ...]
+    categories: tuple[str, ...]
+    values: Mapping[tuple[str, str], float]
+
+    def row(self, series: str) -> list[float]:
+        """Return the values of a series, category by category; a gap is NaN."""
+        return [self.values.get((series, category), math.nan) for category in self.categories]
+
+
+def read(chart: Chart) -> list[Point]:
+    """Return the points of a chart. Raises `Unsupported`, saying which row is wrong."""
+    if not chart.rows:
+        raise Unsupported("the chart has no rows: nothing to draw")
+    if len(chart.rows) > MOST_POINTS:
+        raise Unsupported(f"the chart has {len(chart.rows)} rows; at most {MOST_POINTS} are drawn")
+    return [_point(place, row) for place, row in enumerate(chart.rows, start=1)]
+
+
+def _point(place: int, row: object) -> Point:
+    try:
+        point = Point.model_validate(row)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise Unsupported(f"row {place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if any(number is not None and not math.isfinite(number) for number in (point.value, point.x)):
+        raise Unsupported(f"row {place}: its number is not finite")
+    return point
+
+
+def values(points: Sequence[Point]) -> list[float]:
+    """Return the value of every point. Raises `Unsupported` for a point without one."""
+    for place, point in enumerate(points, start=1):
+        if point.value is None:
+            raise Unsupported(f"row {place} ({point.name}) has no value")
+    return [point.value for point in points if point.value is not None]
+
+
+def table(points: Sequence[Point]) -> Table:
+    """Return the points as a table. Raises `Unsupported` where one cell has two values."""
+    found: dict[tuple[str, str], float] = {}
+    for point, value in zip(points, values(points), strict=True):
+        cell = (point.series, point.name)
+        if not point.name:
+            raise Unsupported(f"a row with the value {value:g} has neither a label nor an x")
+        if cell in found:
+            raise Unsupported(f"there are two values for {' / '.join(filter(None, cell))}")
+        found[cell] = value
+    return Table(_order(point.series for point in points), _order(point.name for point in points), found)
+
+
+def by_series(
+    points: Sequence[Point], of: Callable[[Point], str] = lambda point: point.series
+) -> dict[str, list[Point]]:
+    """Return the points by series, in the order of the rows."""
+    return {name: [point for point in points if of(point) == name] for name in _order(map(of, points))}
+
+
+def date_of(text: str) -> tuple[int, int, int] | None:
+    """Return year, month and day of an ISO date, 0 for what it does not say; None for what is none."""
+    match = _DATE.fullmatch(text.strip())
+    if not match:
+        return None
+    year, month, day = (int(part or 0) for part in match.groups())
+    return (year, month, day) if month <= 12 and day <= 31 else None
+
+
+def _order(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

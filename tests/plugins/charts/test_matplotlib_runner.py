@@ -1,0 +1,140 @@
+"""The runner `matplotlib`: every declared form, what it cannot draw, fonts, and what stands beside the picture."""
+
+from __future__ import annotations
+
+import asyncio
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from leadline.errors import Unsupported
+from leadline.records import Chart
+from leadline.testing.context import FakeCall, fake_context
+
+pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
+
+from leadline_plugins.charts import fonts
+from leadline_plugins.charts.drawing import FORMS
+from leadline_plugins.charts.matplotlib import Matplotlib, MatplotlibSettings
+
+YEARS = [{"label": str(year), "value": year - 2000 + place, "series": name} for year in (2019, 2020, 2021)
+         for place, name in enumerate(("wind", "太陽光"))]  # fmt: skip
+PLACES = [{"label": name, "value": value} for name, value in (("Leith", 3.5), ("Wick", 12), ("Oban", 7))]
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "line": YEARS,
+    "bar": PLACES,
+    "stacked": YEARS,
+    "grouped": YEARS,
+    "horizontal": PLACES,
+    "area": YEARS,
+    "scatter": [{"label": row["label"], "x": row["value"] * 2, "value": row["value"]} for row in PLACES],
+    "pie": PLACES,
+    "histogram": [{"value": value % 17} for value in range(80)],
+    "box": [{"label": name, "value": value * factor} for factor, name in ((1, "A"), (2, "B")) for value in range(20)],
+    "heatmap": YEARS,
+    "timeline": [{"date": "1969-07-20", "label": "Landing"}, {"date": "1957", "label": "Sputnik"}],
+}
+
+
+def chart(form: str, rows: Any = None, **more: Any) -> Chart:
+    more = {"title": "Harbours", "y_label": "Depth", "unit": "fathoms", "source": "Source: the pilot"} | more
+    return Chart(id="1", chart_type=form, rows=tuple(ROWS[form] if rows is None else rows), **more)
+
+
+@pytest.fixture
+def runner(tmp_path: Path) -> Matplotlib:
+    return Matplotlib(MatplotlibSettings(), fake_context(tmp_path))
+
+
+async def drawn(runner: Matplotlib, chart: Chart) -> Any:
+    return await runner.draw(chart, FakeCall())
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_every_form_is_drawn_as_png_and_svg(runner: Matplotlib, form: str) -> None:
+    from PIL import Image
+
+    figure = await drawn(runner, chart(form))
+    picture = Image.open(BytesIO(figure.media["image/png"]))
+    assert picture.width == 1600
+    assert len(picture.convert("RGB").getcolors(1 << 24) or ()) > 20
+    assert ET.fromstring(figure.media["image/svg+xml"]).tag.endswith("svg")  # noqa: S314 - we made it
+
+
+async def test_a_chart_is_the_same_file_each_time(runner: Matplotlib) -> None:
+    first, second = [await drawn(runner, chart("line")) for _ in range(2)]
+    assert first == second
+
+
+async def test_many_charts_at_once_do_not_disturb_each_other(runner: Matplotlib) -> None:
+    alone = [await drawn(runner, chart(form)) for form in ("bar", "pie", "line")]
+    together = await asyncio.gather(*(drawn(runner, chart(form)) for form in ("bar", "pie", "line")))
+    assert alone == together
+
+
+@pytest.mark.parametrize("written", ["Heat map", "heat_map", "HEATMAP", "heat-map"])
+async def test_the_name_of_a_form_may_be_written_as_people_do(runner: Matplotlib, written: str) -> None:
+    assert (await drawn(runner, chart("heatmap").model_copy(update={"chart_type": written}))).media
+
+
+@pytest.mark.parametrize(
+    ("form", "rows", "said"),
+    [
+        ("donut", PLACES, "there is no form 'donut'"),
+        ("bar", [], "no rows"),
+        ("bar", [{"label": "a"}], "row 1 (a) has no value"),
+        ("bar", [{"label": "a", "value": "much"}], "row 1: value"),
+        ("bar", [{"label": "a", "value": float("inf")}], "not finite"),
+        ("bar", [{"label": "a", "value": 1}, {"label": "a", "value": 2}], "two values for a"),
+        ("bar", [{"value": 1}], "neither a label nor an x"),
+        ("pie", [{"label": "a", "value": -1}, {"label": "b", "value": 2}], "take bars"),
+        ("scatter", PLACES, "needs an x"),
+        ("timeline", PLACES, "needs a date"),
+        ("area", YEARS[:-1], "a value of every series"),
+        ("histogram", [{"value": 1}] * 2001, "at most 2000"),
+    ],
+)
+async def test_what_cannot_be_drawn_is_refused_with_the_reason(
+    runner: Matplotlib, form: str, rows: Any, said: str
+) -> None:
+    with pytest.raises(Unsupported, match=said.replace("(", r"\(").replace(")", r"\)")):
+        await drawn(runner, chart("bar", rows).model_copy(update={"chart_type": form}))
+
+
+async def test_chinese_japanese_korean_and_a_dollar_are_set(runner: Matplotlib) -> None:
+    rows = [{"label": "臺灣", "value": 1}, {"label": "日本のデータ", "value": 2}, {"label": "한국", "value": 3}]
+    try:
+        families = fonts.fonts_for((str(row["label"]) for row in rows), fonts.CHAIN)
+    except Unsupported:
+        pytest.skip("no Noto Sans CJK here: pip install 'leadline[charts]'")
+    assert families[0] == "Noto Sans CJK JP"
+    assert (await drawn(runner, chart("bar", rows, title="$5 and $6_x$"))).media["image/png"]
+
+
+async def test_a_character_that_no_font_has_is_told_with_the_package(runner: Matplotlib) -> None:
+    with pytest.raises(Unsupported, match=r"no font at hand has .*U\+10FFFD.*install fonts-noto"):
+        await drawn(runner, chart("bar", title="\U0010fffd"))
+
+
+def test_missing_chinese_names_its_font(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "_characters", lambda family: frozenset(map(ord, "abc")))
+    with pytest.raises(Unsupported, match=r"港 \(U\+6E2F\): install fonts-noto-cjk"):
+        fonts.fonts_for(["港"], fonts.CHAIN)
+
+
+async def test_the_alternative_text_says_the_numbers(runner: Matplotlib) -> None:
+    figure = await drawn(runner, chart("bar", evidence_ids=("e1",)))
+    assert figure.alt == "Harbours: Leith: 3.5 fathoms; Wick: 12 fathoms; Oban: 7 fathoms"
+    assert (figure.caption, figure.evidence_ids) == ("Harbours", ("e1",))
+    many = await drawn(runner, chart("histogram"))
+    assert many.alt.endswith("; … (80)")
+
+
+async def test_a_word_of_markup_in_a_label_stays_text_in_the_svg(runner: Matplotlib) -> None:
+    rows = [{"label": "<script>alert(1)</script>", "value": 1}]
+    svg = (await drawn(runner, chart("bar", rows, title="</svg><script>"))).media["image/svg+xml"]
+    names = {element.tag.rpartition("}")[2] for element in ET.fromstring(svg).iter()}  # noqa: S314 - we made it
+    assert "script" not in names
