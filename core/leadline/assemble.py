@@ -6,6 +6,7 @@ It makes each chosen plugin once, at its first use, and keeps what the process s
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -147,3 +148,8 @@ def default_cache() -> Path:
     """Return the folder for what is kept across runs: `$XDG_CACHE_HOME/leadline`, `~/.cache/leadline`."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(base) if base else Path.home() / ".cache") / "leadline"
+
+
+def together(members: Sequence[Member]) -> str:
+    """Return the fingerprint of several plugins at work on one call."""
+    return fingerprint({member.name: member.maker.fingerprint for member in members})

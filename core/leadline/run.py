@@ -13,21 +13,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leadline.assemble import House, Member
-from leadline.breaker import Guarded
-from leadline.budget import Budget, Need
+from leadline.assemble import House, Member, together
+from leadline.budget import Budget
 from leadline.calls import Door, Kind, Maker, stage_now
-from leadline.contracts import Call, Search
-from leadline.durations import seconds
-from leadline.errors import CallFailed, CallRefused, ConfigError, NeedsClarification, PluginError, Unsupported
+from leadline.contracts import Call
+from leadline.errors import ConfigError, NeedsClarification, PluginError, Unsupported
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
-from leadline.keys import digest, fingerprint
-from leadline.limits import Both, Slots
 from leadline.models import Models
 from leadline.pipeline import Step
-from leadline.plaintext import plain_hits
 from leadline.records import (
     Answer,
     Blob,
@@ -37,7 +32,6 @@ from leadline.records import (
     Embeddings,
     EmbedRequest,
     Execution,
-    Failure,
     FetchRequest,
     Figure,
     Files,
@@ -50,11 +44,11 @@ from leadline.records import (
     Section,
     SectionRequest,
 )
+from leadline.searching import Searching
 from leadline.settings import Settings
 from leadline.state import RunState
 from leadline.tasking import each
 from leadline.tasks import Task
-from leadline.tiers import Tiers
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -95,9 +89,8 @@ class ActiveRun:
         """Take the door; made after the run, since the door hands the run to its calls."""
         self.door = door
         self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"], self._notice)
-        self._searching = asyncio.Semaphore(self.settings.search.batch_size)
-        self._slots = Slots(self.settings.search.max_concurrent)
-        self._tiers = Tiers(self.settings.search.tiers)
+        engines = self.chosen["search.engines"]
+        self._searching = Searching(self.house, door, self.settings, engines, self._notice)
 
     # --- verbs ---
 
@@ -107,55 +100,7 @@ class ActiveRun:
 
     async def search(self, request: SearchRequest, /) -> SearchPage:
         """Search with the configured strategy over the configured engines."""
-        strategy = self.house.member("search_strategies", self.settings.search.strategy)
-        members = [self.house.member("search_providers", name) for name in self.chosen["search.engines"]]
-        kind = Kind(
-            name="query",
-            reply=SearchPage,
-            composite=True,
-            need=lambda _: Need(queries=1),
-            ttl=min(map(self._ttl, members), default=0.0),
-            whole=lambda page: not page.failures,
-        )
-
-        async def do(request: SearchRequest, call: Call) -> SearchPage:
-            failed: dict[str, Failure] = {}
-            engines: dict[str, Search] = {member.name: self._engine(member, failed) for member in members}
-            page: SearchPage = await (await strategy.get()).search(request, engines, call)
-            return _with_failures(page, [failed[name] for name in engines if name in failed])
-
-        async with self._searching:
-            page = await self.door.call(kind, request, do, maker=_over(strategy, members), task="search")
-        for failure in page.failures:
-            if failure.type == "Resting":
-                await self._notice_once(failure.message)
-        return self._tiers.mark(page)
-
-    def _ttl(self, engine: Member) -> float:
-        """Return for how long its results serve other runs: not at all where they are had for nothing, or private."""
-        shared = engine.offer.keep and not engine.offer.per_user
-        return seconds(self.settings.cache.search) if shared else 0.0
-
-    def _engine(self, member: Member, failed: dict[str, Failure]) -> Search:
-        limiter = Guarded(member.breaker, Both(self._slots, member.maker.limiter))
-        maker = replace(member.maker, limiter=limiter)
-        kind = Kind(name="search", reply=SearchPage, keep=member.offer.keep, ttl=self._ttl(member))
-
-        async def do(request: SearchRequest, call: Call) -> SearchPage:
-            page: SearchPage = await (await member.get()).search(request, call)
-            return plain_hits(page, member.name)
-
-        async def search(request: SearchRequest) -> SearchPage:
-            try:
-                page = await self.door.call(kind, request, do, maker=maker, task="search")
-            except CallRefused:
-                raise
-            except CallFailed as error:
-                failed[member.name] = error.record
-                raise
-            return self._tiers.mark(page)
-
-        return search
+        return await self._searching.search(request)
 
     async def fetch(self, request: FetchRequest, /) -> Document:
         """Fetch an address and parse what came; the two are one call to the caller."""
@@ -165,7 +110,7 @@ class ActiveRun:
         async def do(request: FetchRequest, call: Call) -> Document:
             return await self._parse(await self._fetch(request))
 
-        maker = Maker(name="read", fingerprint=_together(parsers))
+        maker = Maker(name="read", fingerprint=together(parsers))
         return await self.door.call(kind, request, do, maker=maker, task="fetch")
 
     async def _fetch(self, request: FetchRequest) -> Blob:
@@ -285,10 +230,6 @@ class ActiveRun:
     async def _notice(self, message: str) -> None:
         await self.emit("notice", {"message": message})
 
-    async def _notice_once(self, message: str) -> None:
-        if message not in self.state.notices:
-            await self._notice(message)
-
     @property
     def notices(self) -> tuple[str, ...]:
         """What was done with less so far, in an order that does not hang on timing."""
@@ -361,20 +302,3 @@ def as_json(value: Any) -> bytes:
     items = [item.model_dump(mode="json") for item in value] if isinstance(value, tuple) else None
     data = value.model_dump(mode="json") if items is None else items
     return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")
-
-
-def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
-    """Return the page with the engines that failed, and those of which the strategy says so."""
-    names = {failure.provider for failure in failed}
-    others = (failure for failure in page.failures if failure.provider not in names)
-    return page.model_copy(update={"failures": (*failed, *others)})
-
-
-def _over(first: Member, members: Sequence[Member]) -> Maker:
-    """Return what a composite over several providers is known by."""
-    accounts = digest("\n".join(member.maker.account for member in members).encode())
-    return Maker(name=first.name, fingerprint=_together([first, *members]), account=accounts)
-
-
-def _together(members: Sequence[Member]) -> str:
-    return fingerprint({member.name: member.maker.fingerprint for member in members})

@@ -209,3 +209,16 @@ async def test_a_resumed_run_repeats_no_search(tmp_path: Path) -> None:
     for engine in engines.values():
         assert sorted(engine.asked) == sorted(set(engine.asked))
         assert len(engine.asked) == 8
+
+
+async def test_the_only_engine_that_rests_is_told_in_a_notice(tmp_path: Path) -> None:
+    engines = {"two": Scripted(lambda number: broken(number) if number > 2 else None)}
+    async with client(tmp_path, engines, search__batch_size=1) as runs:
+        handle = await runs.start(QUESTION)
+        events = [event async for event in handle.events()]
+        result = await handle.result()
+    notices = [str(event.data["message"]) for event in events if event.kind == "notice"]
+    (told,) = [text for text in notices if "rests" in text]
+    assert "two rests for 60 s after 3 failures in a row, the last: HTTP 503 from https://two.example/search" in told
+    assert result.status == "complete"
+    assert "6 search(es) failed" in (result.folder / "report.md").read_text()
