@@ -28,7 +28,7 @@ def command_line() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"leadline {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="command")
-    for add in (_research, _resume, _explain, _runs, _plugins, _config, _doctor, _version):
+    for add in (_research, _resume, _explain, _verify, _runs, _plugins, _config, _doctor, _version):
         add(commands)
     return parser
 
@@ -105,6 +105,16 @@ def _explain(commands: Any) -> None:
     parser = _command(commands, "explain", "show what a run would do, before anything is paid for")
     parser.add_argument("question", nargs="*", metavar="QUESTION", help="the question, checked and not asked")
     _what(parser)
+
+
+def _verify(commands: Any) -> None:
+    parser = _command(commands, "verify", "hold the citations of any Markdown report against its sources")
+    parser.add_argument("file", metavar="FILE", help="the report; - reads it from standard input")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--sources", metavar="DIR", help="the sources as files: 1.pdf, 2.html, or named as their titles")
+    where.add_argument("--fetch", action="store_true", help="fetch the sources from their addresses")
+    _settings(parser)
+    _json(parser)
 
 
 def _runs(commands: Any) -> None:

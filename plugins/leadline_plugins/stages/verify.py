@@ -11,10 +11,14 @@ from leadline.contracts import Run
 from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Verdict, VerdictKind, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
+from leadline_plugins.citing import checking
 from leadline_plugins.stages.claims import Claim, Library, claims
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.verdicts import by_model, by_rule
+
+wanted, check = checking.wanted, checking.check
+"""What `leadline verify` asks of the plugin that is named `verify`."""
 
 
 class Verifying:

@@ -1,0 +1,118 @@
+"""Sources of a report that is to be verified: from files in a folder, or from the web by the configured fetchers."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from leadline.assemble import House
+from leadline.contracts import Call, Run
+from leadline.errors import Unsupported, UsageError
+from leadline.records import Blob, Document, FetchRequest, Usage
+
+AT_ONCE = 5
+_TIMEOUT = 60.0
+_ENOUGH = 0.6
+"""Share of a file name's words that must stand in the entry of a source."""
+
+
+@dataclass
+class Found:
+    """Documents, and why others could not be read, by the keys of their sources."""
+
+    documents: dict[str, Document] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+class Alone:
+    """A call outside any run: nothing is journalled, nobody listens."""
+
+    run = cast("Run", None)
+    task = "verify"
+    key = "verify"
+    traceparent = ""
+
+    def remaining(self) -> float:
+        """Return the seconds it may take."""
+        return _TIMEOUT
+
+    def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
+        """Let the piece go."""
+
+    def spend(self, usage: Usage) -> None:
+        """Let the usage go: nothing here is paid for."""
+
+
+async def from_folder(house: House, folder: Path, wanted: Iterable[Any]) -> Found:
+    """Read the sources whose files are found: by number, by words of title or address."""
+    files, found = _files(folder), Found()
+    for source in wanted:
+        path = match(source, files)
+        if path is None:
+            found.problems[source.key] = f"no file in {folder} is named as its number, title or address"
+            continue
+        kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
+        blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
+        await _kept(found, source.key, house.parse(blob, Alone()))
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise UsageError(f"--sources {folder}: there is no such folder")
+    return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+
+
+def match(source: Any, files: Sequence[Path]) -> Path | None:
+    """Return the file of a source: `7.pdf`, `[7] Title.html`, `07-title.md`, else the one that shares most words."""
+    key = source.key.lstrip("^#")
+    for path in files:
+        number = re.match(r"\W*0*(\d+)(?!\d)", path.stem)
+        if number and number.group(1) == key:
+            return path
+    said = _words(" ".join([source.text, *source.urls]))
+    scored = [(len(words & said) / len(words), path) for path in files if (words := _words(path.stem))]
+    share, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return best if share >= _ENOUGH else None
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in re.findall(r"\w{2,}", text.casefold().replace("_", " ")) if not word.isdigit()}
+
+
+async def from_web(house: House, wanted: Iterable[Any]) -> Found:
+    """Fetch the sources that have an address, a few at once, by the first fetcher that accepts it."""
+    found = Found()
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def one(source: Any) -> None:
+        async with gate:
+            await _kept(found, source.key, _fetched(house, source.urls))
+
+    async with asyncio.TaskGroup() as group:
+        for source in wanted:
+            group.create_task(one(source))
+    return found
+
+
+async def _fetched(house: House, urls: Sequence[str]) -> Document:
+    if not urls:
+        raise Unsupported("the report gives no address for it")
+    call: Call = Alone()
+    for name in house.loaded.chosen["read.fetchers"]:
+        fetcher = await house.member("fetchers", name).get()
+        if fetcher.accepts(urls[0]):
+            return await house.parse(await fetcher.fetch(FetchRequest(url=urls[0]), call), call)
+    raise Unsupported(f"no fetcher of read.fetchers reads {urls[0]}")
+
+
+async def _kept(found: Found, key: str, reading: Any) -> None:
+    try:
+        found.documents[key] = await asyncio.wait_for(reading, _TIMEOUT)
+    except Exception as error:  # noqa: BLE001 - whatever a fetcher or parser raises is why the source was not read
+        found.problems[key] = str(error) or type(error).__name__
