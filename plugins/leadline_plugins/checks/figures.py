@@ -21,8 +21,8 @@ def word_list(words: str) -> list[str]:
 
 _SCALES = {
     **dict.fromkeys(("thousand", "k", "千"), 10**3),
-    **dict.fromkeys(("million", "millions", "mn", "m", "百万"), 10**6),
-    **dict.fromkeys(("billion", "billions", "bn", "b", "十亿", "十億"), 10**9),
+    **dict.fromkeys(("million", "millions", "mn", "百万"), 10**6),
+    **dict.fromkeys(("billion", "billions", "bn", "十亿", "十億"), 10**9),
     **dict.fromkeys(("trillion", "trillions", "tn", "万亿", "兆", "萬億"), 10**12),
     **dict.fromkeys(("万", "萬"), 10**4),
     **dict.fromkeys(("亿", "億"), 10**8),
@@ -42,7 +42,7 @@ _UNITS: Mapping[str, tuple[str, ...]] = {
     "cm": ("cm", "centimeters", "centimetres", "厘米", "センチ"),
     "mm": ("mm", "millimeters", "millimetres", "毫米", "ミリ"),
     "ft": ("ft", "feet", "foot", "英尺", "フィート"),
-    "m": ("meters", "metres", "meter", "metre", "米", "メートル"),
+    "m": ("m", "meters", "metres", "meter", "metre", "米", "メートル"),
     "kg": ("kg", "kilograms", "kilogrammes", "公斤", "キログラム"),
     "t": ("tons", "tonnes", "吨", "噸", "トン"),
     "year": ("years", "year", "yr", "yrs"),
@@ -77,7 +77,7 @@ _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
     rf"(?<![a-z0-9_.])(?<![a-z]-)(?<!\d{{4}}[-–/])(?P<sign>us\$|[$€£¥])?\s?(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<decade>s\b|年代)?(?:st|nd|rd|th)?(?:[\s-]?(?P<scale>{_SCALE})(?![a-z]))?"
-    rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![a-z]))?(?![\d])"
+    rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![a-z]))?(?!\d|\s*月)"
 )
 _WORD = re.compile(
     rf"\b(?P<first>{'|'.join(_WORDS)})(?:[\s-](?P<then>{'|'.join(_ONES[1:10])}))?(?:[\s-](?P<scale>hundred|thousand|million|billion))?\b"
@@ -139,6 +139,8 @@ def _digits(text: str) -> Iterator[Figure]:
     for match in _NUMBER.finditer(text):
         value = Decimal(match["digits"].replace(",", "")) * _SCALES.get(match["scale"] or "", 1)
         unit = _UNIT_OF.get(match["unit"] or match["sign"] or "", "")
+        if match["sign"] and unit == "m":  # $4.2m
+            value, unit = value * 10**6, _UNIT_OF[match["sign"]]
         yield Figure(value.normalize() + 0, unit, match.group().strip(), bool(match["decade"]))
 
 
