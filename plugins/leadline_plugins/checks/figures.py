@@ -88,7 +88,7 @@ _MONTH = re.compile(
     rf"\b{_NAME}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?"
     rf"{_NAME.replace('name', 'name_after')}\b|\b{_NAME.replace('name', 'alone')}(?=,?\s+(?:of\s+)?\d{{4}})"
 )
-_ISO = re.compile(r"\b\d{4}-(\d\d)-(\d\d)")
+_ISO = re.compile(r"(?<!\d)\d{4}-(\d\d)-(\d\d)")
 _HAN_MONTH = re.compile(r"(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?")
 
 
