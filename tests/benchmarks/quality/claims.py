@@ -4,8 +4,8 @@
 
 The data lies in $LEADLINE_DATA, the scorers in $LEADLINE_SCORE. Swaps are made from the supported pairs that the
 measure of words supports too: a number, a year or month, a name that stands in the evidence is replaced, a verb is
-denied or affirmed. `caught` is the share of swapped claims no longer supported; `lost` the share of the untouched pairs that the
-exact rules take away. The measure has three weights, fitted on these collections with each weighing alike.
+denied or affirmed. `caught` is the share of swapped claims no longer supported; `lost` the share of the untouched pairs
+that the exact rules take away. The measure has three weights, fitted on these collections with each weighing alike.
 """
 
 from __future__ import annotations
