@@ -54,6 +54,13 @@ class Sections:
         section = self._values.get(name)
         return isinstance(section, Mapping) and bool(section.get(field))
 
+    def hinted(self, name: str) -> bool:
+        """Return whether anything speaks of a plugin: a section, or a variable that begins with its name."""
+        prefix = f"{name.upper()}_"
+        return bool(self._values.get(name)) or any(
+            key.startswith(prefix) and value for _, variables in self._variables for key, value in variables.items()
+        )
+
     def place(self, key: str) -> str:
         """Return where a key stands, in brackets; empty for a default."""
         origin = origin_of(self._layers, tuple(key.split(".")))

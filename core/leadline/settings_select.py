@@ -6,7 +6,7 @@ others go on; whatever is wanted for itself (a strategy, a stage, a format, a mi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -23,6 +23,8 @@ AUTO_PROVIDERS = ("openai", "embedded")
 AUTO_ENGINES = ("local", "tavily", "serper", "exa", "brave", "searxng")
 KEYLESS_ENGINES = ("duckduckgo", "wikipedia", "openalex")
 """What `auto` stands for where none of those is set up. One's own documents are never searched beside them."""
+_PLAIN = {"embedded", "local", "matplotlib"}
+"""Of those that `auto` brings, the ones that need no key."""
 AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES, "charts.runner": ("matplotlib",)}
 """What `auto` stands for, in this order, as far as it is installed and works."""
 _KINDS = {
@@ -151,15 +153,16 @@ class Selector:
 
     def _automatic(self, selection: Selection) -> tuple[str, ...]:
         """Return what is installed of what `auto` stands for; engines without a key where no other is set up."""
-        found = self._installed(AUTO[selection.key])
+        # Without a key or a section nothing can come of the others: they are not even imported.
+        found = self._installed(AUTO[selection.key], lambda name: name in _PLAIN or self._sections.hinted(name))
         if selection.key != "search.engines" or self._sections.has("local", "folders"):
             return found
         if any(self._judged(selection, name) is None for name in found):
             return found
-        return found + self._installed(KEYLESS_ENGINES)
+        return self._installed((*AUTO[selection.key], *KEYLESS_ENGINES))
 
-    def _installed(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name for name in names if name in self._host.names())
+    def _installed(self, names: tuple[str, ...], also: Callable[[str], bool] = bool) -> tuple[str, ...]:
+        return tuple(name for name in names if name in self._host.names() and also(name))
 
     def _report(
         self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]

@@ -26,8 +26,8 @@ async def main():
 
 asyncio.run(main())
 """
-BORROWED = {"extractive"}
-"""Plugins whose module a chosen one builds on."""
+BORROWED = {"extractive", "matplotlib"}
+"""Plugins whose module a chosen one builds on, and the chart runner that `auto` looks at."""
 READERS = {"docx", "lxml", "pypdfium2", "trafilatura"}
 """What only documents of other kinds need."""
 
