@@ -1,0 +1,1 @@
+"""Sandboxes: places where foreign code runs and does no harm, all with the same interpreter inside."""

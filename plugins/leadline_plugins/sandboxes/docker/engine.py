@@ -1,0 +1,157 @@
+"""The engine's protocol, as far as it is needed: make a container, attach to it, start it, take it away.
+
+A few requests over httpx, which also hands over the connection an attach upgrades to; so no SDK is needed, and
+Podman's service is spoken to alike.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leadline.contracts import Context
+from leadline.errors import Unavailable, Unsupported
+from leadline_plugins.sandboxes.docker.container import Container
+from leadline_plugins.sandboxes.limits import command
+from leadline_plugins.sandboxes.messages import Lost
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient, Response
+
+    from leadline_plugins.sandboxes.docker import DockerSettings
+
+START = 30.0
+"""Seconds in which the engine answers, and a container is ready."""
+_OWNER = "leadline.owner"
+_ENV = {
+    "HOME": "/tmp/.cache",  # noqa: S108 - of the container
+    "MPLCONFIGDIR": "/tmp/.cache",  # noqa: S108
+    "MPLBACKEND": "Agg",
+    "LANG": "C.UTF-8",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+def client_for(host: str, context: Context) -> AsyncClient:
+    """Return a client of an engine at `unix://…` or `tcp://…`. Raises `Unsupported` for another address."""
+    import httpx
+
+    scheme, _, address = host.partition("://")
+    if scheme == "unix":
+        transport = httpx.AsyncHTTPTransport(uds=address)
+        return context.http(transport=transport, base_url="http://engine", timeout=START, trust_env=False)
+    if scheme in ("tcp", "http"):
+        return context.http(base_url=f"http://{address}", timeout=START, trust_env=False)
+    raise Unsupported(f"plugins.docker.host: {host!r} is neither unix://SOCKET nor tcp://HOST:PORT")
+
+
+def config(settings: DockerSettings, owner: str) -> dict[str, Any]:
+    """Return what a container is: an interpreter that can reach, write and become nothing."""
+    memory = settings.memory * 1_000_000
+    return {
+        "Image": settings.image,
+        "Entrypoint": [],
+        "Cmd": command(["python3"], settings),
+        "Env": [f"{name}={value}" for name, value in _ENV.items()],
+        "User": "65534:65534",
+        "WorkingDir": "/tmp",  # noqa: S108
+        "Labels": {_OWNER: owner},
+        "OpenStdin": True,
+        "StdinOnce": True,  # when our end closes, and be it by kill -9, so does its input, and it ends
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "NetworkDisabled": True,
+        "HostConfig": {
+            "NetworkMode": "none",
+            "ReadonlyRootfs": True,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges"],
+            "Memory": memory,
+            "MemorySwap": memory,
+            "NanoCpus": int(settings.cpus * 1e9),
+            "PidsLimit": settings.processes,
+            "IpcMode": "none",
+            "Tmpfs": {"/tmp": f"rw,nosuid,nodev,noexec,mode=1777,size={memory // 4}"},  # noqa: S108
+            "AutoRemove": True,
+            "LogConfig": {"Type": "none"},
+        },
+    }
+
+
+class Engine:
+    """Containers of one process."""
+
+    def __init__(self, host: str, settings: DockerSettings, context: Context) -> None:
+        self._host = host
+        self._settings = settings
+        self._context = context
+        self._client = client_for(host, context)
+
+    async def start(self) -> Container:
+        """Return a container whose interpreter is ready."""
+        made = await self._ask("POST", "/containers/create", json=config(self._settings, _owner()))
+        name: str = made.json()["Id"]
+        container = Container(name, self._client, await self._attach(name))
+        try:
+            await self._ask("POST", f"/containers/{name}/start")
+            await container.ready(START)
+        except Lost as lost:
+            await container.close()
+            raise Unavailable(f"the container did not start: {lost}") from lost
+        except BaseException:
+            await container.close()
+            raise
+        return container
+
+    async def _attach(self, name: str) -> Any:
+        headers = {"Connection": "Upgrade", "Upgrade": "tcp"}
+        path = f"/containers/{name}/attach?stream=1&stdin=1&stdout=1&stderr=1"
+        response = await self._client.send(self._client.build_request("POST", path, headers=headers), stream=True)
+        if response.status_code not in (101, 200):
+            raise Unavailable(f"the engine at {self._host} does not let us attach: HTTP {response.status_code}")
+        return response.extensions["network_stream"]
+
+    async def sweep(self) -> None:
+        """Remove the containers of processes of this machine that are no more."""
+        filters = '{"label": ["' + _OWNER + '"]}'
+        found = await self._ask("GET", "/containers/json", params={"all": "1", "filters": filters})
+        for container in found.json():
+            if _is_orphan(container.get("Labels", {}).get(_OWNER, "")):
+                await self._client.delete(f"/containers/{container['Id']}", params={"force": "1"})
+
+    async def _ask(self, method: str, path: str, **options: Any) -> Response:
+        import httpx
+
+        try:
+            response = await self._client.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise Unavailable(f"no engine answers at {self._host}: {type(error).__name__}: {error}") from error
+        if response.status_code == 404 and path.endswith("/create"):
+            build = "python -m leadline_plugins.sandboxes.docker.image"
+            raise Unsupported(f"the engine has no image {self._settings.image!r}: build it with `{build}`")
+        if response.is_error:
+            raise Unavailable(f"the engine at {self._host} said {response.status_code}: {response.text.strip()[:300]}")
+        return response
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}:{_born(os.getpid())}"
+
+
+def _is_orphan(owner: str) -> bool:
+    """Return whether an owner was a process of this machine and is gone; of another machine nothing is known."""
+    machine, _, rest = owner.partition(":")
+    pid, _, born = rest.partition(":")
+    return machine == socket.gethostname() and pid.isdigit() and (not born or _born(int(pid)) != born)
+
+
+def _born(pid: int) -> str:
+    """Return when a process began, in ticks: numbers of processes are used again. Empty where nothing tells."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return ""

@@ -1,0 +1,149 @@
+"""Build the image of the sandbox without a registry: packed from the Python that runs this, and matplotlib.
+
+    python -m leadline_plugins.sandboxes.docker.image [--host unix://…] [--name leadline-sandbox] [--with pandas …]
+
+The image has the interpreter, its standard library, the shared libraries they need, the packages and a font; no shell
+and no tools. It is made for Linux; elsewhere any image with python3 and matplotlib serves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from leadline.context import HouseContext
+from leadline.errors import ProviderError
+from leadline_plugins.sandboxes.docker import DockerSettings, host_of
+from leadline_plugins.sandboxes.docker.engine import client_for
+
+PACKAGES = ("matplotlib", "noto-cjk-sans-otc")
+_AT = "/opt/packages"
+_NOT = {"test", "tests", "idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "site-packages", "dist-packages"}
+_LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
+
+
+def contents(names: Iterable[str]) -> dict[str, Path]:
+    """Return the files of the image by their place in it."""
+    interpreter = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]
+    library = Path(sysconfig.get_path("stdlib"))
+    found = {"/usr/bin/python3": interpreter, str(interpreter): interpreter}
+    found |= {str(path): path for path in _below(library)}
+    for distribution in _with_needs(names):
+        for file in metadata.files(distribution) or ():
+            if ".." not in file.parts and not _NOT & set(file.parts):
+                found[f"{_AT}/{file}"] = Path(str(file.locate()))
+    found = {place: path for place, path in found.items() if path.is_file()}
+    return found | {str(path): path for path in _libraries(found.values())}
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for top, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in _NOT and not name.startswith("config-")]
+        yield from (Path(top, name) for name in names if not name.endswith((".opt-1.pyc", ".opt-2.pyc", ".a")))
+
+
+def _with_needs(names: Iterable[str]) -> set[str]:
+    """Return distributions with what they need, as far as it is installed."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name not in found:
+            try:
+                needs = metadata.requires(name) or ()
+            except metadata.PackageNotFoundError:
+                continue
+            found.add(name)
+            waiting += [re.split(r"[^\w.-]", need)[0] for need in needs if "extra ==" not in need]
+    return found
+
+
+def _libraries(files: Iterable[Path]) -> set[Path]:
+    """Return the shared libraries that programs and modules are linked with, their own beside them left out."""
+    binaries = [str(path) for path in files if path.suffix == ".so" or ".so." in path.name or os.access(path, os.X_OK)]
+    listed = subprocess.run(["ldd", *binaries], capture_output=True, text=True, check=False)  # noqa: S603, S607
+    return {Path(match) for match in _LIBRARY.findall(listed.stdout) if not _packaged(match)}
+
+
+def _packaged(path: str) -> bool:
+    return "site-packages" in path or "dist-packages" in path
+
+
+def pack(found: dict[str, Path], into: IO[bytes]) -> None:
+    """Write the root of a file system as a tar."""
+    with tarfile.open(fileobj=into, mode="w") as tar:
+        for folder in ("tmp", "proc", "sys", "dev", "etc"):
+            info = tarfile.TarInfo(folder)
+            info.type, info.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            tar.addfile(info)
+        passwd = tarfile.TarInfo("etc/passwd")
+        line = b"nobody:x:65534:65534:nobody:/tmp:/none\n"
+        passwd.size = len(line)
+        tar.addfile(passwd, BytesIO(line))
+        for place, path in sorted(found.items()):
+            tar.add(path.resolve(), place.lstrip("/"), filter=_plain)
+
+
+def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Return an entry that everybody may read and root owns; times stay, or compiled modules would be stale."""
+    info.uid = info.gid = 0
+    info.uname = info.gname = ""
+    info.mode = 0o755 if info.mode & 0o111 else 0o644
+    return info
+
+
+async def build(host: str, name: str, packages: Iterable[str], context: HouseContext) -> str:
+    """Make the image at the engine; return its id."""
+    found = contents(packages)
+    folders = sorted({str(Path(place).parent) for place in found if ".so" in place and not place.startswith(_AT)})
+    changes = [f"ENV PYTHONPATH={_AT}", f"ENV LD_LIBRARY_PATH={':'.join(folders)}"]
+    with TemporaryFile() as tar:
+        await asyncio.to_thread(pack, found, tar)
+        tar.seek(0)
+        client = client_for(host, context)
+        params: dict[str, Any] = {"fromSrc": "-", "repo": name, "tag": "latest", "changes": changes}
+        response = await client.post("/images/create", params=params, content=_pieces(tar), timeout=300)
+    response.raise_for_status()
+    made = await client.get(f"/images/{name}:latest/json")
+    made.raise_for_status()
+    return f"{made.json()['Id']} ({made.json()['Size'] / 1e6:.0f} MB)"
+
+
+async def _pieces(file: IO[bytes]) -> Any:
+    while piece := await asyncio.to_thread(file.read, 1 << 20):
+        yield piece
+
+
+async def _main(host: str, name: str, packages: Iterable[str]) -> None:
+    context = HouseContext("docker", Path(), None)  # type: ignore[arg-type]  # it parses nothing
+    try:
+        print(f"{name}: {await build(host, name, packages, context)}")  # noqa: T201
+    finally:
+        await context.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Build the image of the sandbox `docker`, without a registry.")
+    parser.add_argument("--host", default="", help="unix://SOCKET or tcp://HOST:PORT of the engine")
+    parser.add_argument("--name", default="leadline-sandbox", help="of the image")
+    parser.add_argument("--with", dest="more", nargs="*", default=[], help="installed distributions to pack as well")
+    chosen = parser.parse_args()
+    address = host_of(DockerSettings(host=chosen.host))
+    if not address:
+        parser.error("no engine is found: start Docker or Podman, or say where it is with --host")
+    try:
+        asyncio.run(_main(address, chosen.name, (*PACKAGES, *chosen.more)))
+    except (ProviderError, OSError) as problem:
+        parser.exit(1, f"{problem}\n")
