@@ -7,7 +7,6 @@ user's own choice and not judged by the guard, redirects are not followed, and n
 from __future__ import annotations
 
 import json
-import ssl
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,8 @@ from leadline.printable import one_line
 from leadline_plugins.search.refusals import Refusal, refused
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 _LARGEST = 20_000_000
