@@ -21,7 +21,12 @@ from emulator_use import Emulator, client, emulator, question
 import leadline
 
 AT_ONCE = 10
-SETTINGS = {"search.engines": ["alpha", "beta"], "search.straggler": 0.2, "retry.base": 0.05}
+SETTINGS = {
+    "search.engines": ["alpha", "beta"],
+    "search.straggler": 0.2,
+    "retry.base": 0.05,
+    "limits.beta.timeout": 1,
+}
 """Pauses are short here, for nothing hangs on their length."""
 
 

@@ -61,7 +61,7 @@ async def measured(runs: leadline.Client, world: Emulator, number: int) -> dict[
         "search queries": queries,
         "pages read": len(result.report.sources),
         "words": len(result.text.split()),
-        "tokens a query": dict(data.targets["tokens_per_query"])["value"],
+        "tokens a query": round(json.loads(data.model_dump_json())["usage"]["tokens"] / queries),
         "retention": data.retention,
         "wall s": round(wall, 2),
         "critical path s": round(path, 2),

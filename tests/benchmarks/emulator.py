@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import sys
 from collections.abc import Mapping
@@ -102,13 +103,12 @@ async def main(manners: Manners) -> None:
     """Serve until standard input ends: then whoever started this is gone."""
     world, listening = World(manners), sockets()
     world.port = listening[0].getsockname()[1]
-    servers = [await asyncio.start_server(world.serve, sock=one, limit=1 << 20) for one in listening]
+    for one in listening:
+        await asyncio.start_server(world.serve, sock=one, limit=1 << 20)
     print(world.port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-    for server in servers:
-        server.close()
+    os._exit(0)  # engines that hang have nothing to be waited for
 
 
 if __name__ == "__main__":
-    with suppress(asyncio.CancelledError):
-        asyncio.run(main(Manners(**json.loads(sys.argv[1]))))
+    asyncio.run(main(Manners(**json.loads(sys.argv[1]))))

@@ -39,15 +39,17 @@ class Chat:
         self._faults: Counter[str] = Counter()
         self._tasks: Counter[str] = Counter()
         self._seconds: dict[str, float] = {}
+        self._spans: dict[str, str] = {}
 
     def tally(self) -> dict[str, Any]:
-        """Return the book; `seconds` are by span of the caller what a reply took as it was meant to."""
+        """Return the book; by span of the caller, `seconds` are what a reply took as meant, `spans` its content."""
         return {
             "asked": self._asked,
             "whole": self._whole,
             "faults": self._faults,
             "tasks": self._tasks,
             "seconds": self._seconds,
+            "spans": self._spans,
         }
 
     async def answer(
@@ -56,6 +58,8 @@ class Chat:
         """Answer one request; returns whether the connection may go on."""
         content = content_of([(turn["role"], turn["content"]) for turn in asked["messages"]])
         self._asked[content] += 1
+        span = headers.get("traceparent", "--").split("-")[2]
+        self._spans[span] = content
         fault = manners.fault("chat", content, self._asked[content])
         self._faults[fault or "none"] += 1
         if fault in ("error", "limit"):
@@ -65,7 +69,6 @@ class Chat:
         if fault == "malformed":
             text = _NONSENSE[len(text) % len(_NONSENSE)]
         self._tasks[name] += 1
-        span = headers.get("traceparent", "--").split("-")[2]
         rate = manners.tokens_per_second
         self._seconds[span] = manners.first_token + (tokens(text) / rate if rate else 0.0)
         if fault == "cut":

@@ -92,7 +92,7 @@ def prose(passages: list[Any], words: int) -> Iterator[str]:
     """Yield paragraphs of so many words in all, each statement cited, the passages taken again as often as needed."""
     written = count = 0
     while passages and written < words:
-        sentences = []
+        sentences: list[str] = []
         while len(sentences) < 3 and written < words:
             passage = passages[count % len(passages)]
             link = _LINKS[count % len(_LINKS)] if count else "First,"
@@ -118,6 +118,11 @@ def _composition(inputs: Inputs) -> dict[str, Any]:
     return {"title": inputs["plan"]["title"], "summary": summary, "conclusion": conclusion, "sections": []}
 
 
+def _verdicts(inputs: Inputs) -> dict[str, Any]:
+    """Find every claim supported: what the emulated model writes are its passages."""
+    return {"verdicts": [{"id": one["id"], "verdict": "supported", "confidence": 0.9} for one in inputs["claims"]]}
+
+
 SAYINGS: Mapping[str, Callable[[Inputs], dict[str, Any]]] = {
     "Plan": _plan,
     "Queries": _queries,
@@ -128,6 +133,7 @@ SAYINGS: Mapping[str, Callable[[Inputs], dict[str, Any]]] = {
     "Written": _written,
     "Analysis": _analysis,
     "Composition": _composition,
+    "ClaimVerdicts": _verdicts,
 }
 """By the title of the reply's schema."""
 

@@ -20,7 +20,8 @@ def sort(request: SortRequest) -> Sorted:
     pieces = links(question, request.evidence, request.sources)
     weight = weights(question, request.sources)
     ranked = chains(weight, pieces)
-    if reason := unanswered(question, weight, pieces, ranked):
+    # Where a model writes, whether its passages answer in other words is its own to judge.
+    if not request.material and (reason := unanswered(question, weight, pieces, ranked)):
         return Sorted(sections=(), answers=False, reason=reason)
     rated = [
         Rated(piece.evidence, rating * (1.0 if shows(question.kind, piece.evidence.quote) else _OTHER_KIND))

@@ -1,0 +1,124 @@
+"""Whole research runs by a language model, over the emulator of tests/benchmarks: faults, kills, swaps, recordings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[Any]:
+    """Import the emulator's client side, which stands beside the benchmarks that are scripts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        import emulator_use
+
+        yield emulator_use
+
+
+@pytest.fixture(scope="module")
+def world(tools: Any) -> Iterator[Any]:
+    with tools.emulator() as started:
+        yield started
+
+
+def report_of(result: leadline.Result) -> Any:
+    report = json.loads((result.folder / "report.json").read_text())
+    report["metadata"].pop("created")
+    return report
+
+
+async def test_a_run_by_a_model_keeps_to_its_figures(tools: Any, world: Any, tmp_path: Path) -> None:
+    world.behave()
+    async with tools.client(world, tmp_path) as runs:
+        result = await runs.research(tools.question())
+    data, book = result.metadata, world.tally()
+    assert (result.status, data.notices) == ("complete", ())
+    assert data.iterations == 2
+    assert data.calls["chat/openai"] == sum(book["whole"].values())
+    checks = book["tasks"]["ClaimVerdicts"]  # by the number of claims, twenty a call
+    assert 9 <= data.calls["chat/openai"] - checks <= 16
+    assert data.calls["query/batch"] <= 20
+    assert data.usage["tokens"] / data.calls["query/batch"] < 10_000
+    assert result.report
+    assert len(result.report.sources) >= 24
+    assert len(result.text.split()) >= 3000
+    assert data.retention
+    assert data.retention >= 0.16
+    assert data.verification
+    assert not data.verification["unknown_ids"]
+
+
+@pytest.mark.parametrize("count", [5, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(2400)])])
+def test_faults_are_survived_told_and_paid_once(count: int) -> None:
+    command = [sys.executable, str(BENCHMARKS / "bench_faults.py"), str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    counts = json.loads(done.stdout)
+    assert sum(counts["ended"].get(status, 0) for status in ("complete", "partial")) == count, counts
+    assert counts["faults"]["error"] > 0
+    assert counts["faults"]["limit"] > 0
+    assert (counts["hidden"], counts["unknown citations"], counts["paid twice"]) == (0, 0, 0)
+    assert counts["told in the method section"] == count
+
+
+async def test_a_hanging_engine_is_told_and_costs_no_query(tools: Any, world: Any, tmp_path: Path) -> None:
+    world.behave(hanging=["beta"])
+    settings = {"search.engines": ["alpha", "beta"], "search.straggler": 0.1}
+    async with tools.client(world, tmp_path, settings) as runs:
+        result = await runs.research(tools.question(1))
+    assert result.status == "complete"
+    assert all(
+        "beta" not in item["failure"] for item in json.loads((result.folder / "search_results.json").read_text())
+    )
+    assert result.report
+    method: Any = result.report.metadata["method"]
+    assert [engine["engine"] for engine in method["failed_engines"]] == ["beta"]
+
+
+async def test_a_model_is_swapped_by_one_line(tools: Any, world: Any, tmp_path: Path) -> None:
+    world.behave()
+    async with tools.client(world, tmp_path, {"ai.providers": ["embedded"]}) as runs:
+        result = await runs.research(tools.question(2))
+    assert result.status == "complete"
+    assert result.metadata.providers == ("embedded",)
+    assert not world.tally()["asked"]
+
+
+async def test_a_recorded_run_gives_the_same_report_byte_for_byte(tools: Any, world: Any, tmp_path: Path) -> None:
+    world.behave()
+    async with tools.client(world, tmp_path) as runs:
+        first = await runs.research(tools.question(3))
+    world.behave()
+    settings = {"ai.providers": ["recorded"], "plugins.recorded.run": str(first.folder)}
+    async with tools.client(world, tmp_path, settings) as runs:
+        again = await runs.research(tools.question(3))
+    assert again.status == "complete", again.reason
+    assert report_of(again) == report_of(first)
+    assert not world.tally()["asked"]
+
+
+@pytest.mark.parametrize("trials", [3, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
+async def test_after_a_kill_no_reply_that_was_kept_is_paid_again(
+    tools: Any, world: Any, tmp_path: Path, trials: int
+) -> None:
+    script = Path(__file__).with_name("model_kills.py")
+    world.behave(first_token=0.02, tokens_per_second=4000, search=0.02, page=0.02)
+    command = [sys.executable, str(script), str(trials), "20260922", str(tmp_path), str(world.port)]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=1100, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert counts["begun"] == counts["ended"] == trials, (counts, done.stderr[-2000:])
+    assert counts["kept"] > 0
+    assert counts["repeated"] == 0
