@@ -1,7 +1,6 @@
 """Limits: how many at once, how soon after one another."""
 
 import asyncio
-import itertools
 
 import pytest
 
@@ -35,15 +34,15 @@ async def test_the_tighter_of_two_limits_holds() -> None:
 
 
 async def test_starts_keep_their_distance() -> None:
-    limiter, starts = Limiter(10, interval=0.02), []
+    limiter, starts, began = Limiter(10, interval=0.02), [], asyncio.get_running_loop().time()
 
     async def work() -> None:
         async with limiter.permit():
             starts.append(asyncio.get_running_loop().time())
 
     await asyncio.gather(*(work() for _ in range(4)))
-    gaps = [after - before for before, after in itertools.pairwise(starts)]
-    assert min(gaps) > 0.015
+    # No start before its turn; a busy machine may only make it later.
+    assert all(start >= began + place * 0.02 - 0.001 for place, start in enumerate(sorted(starts)))
 
 
 async def test_a_cancelled_wait_gives_its_place_back() -> None:
