@@ -69,7 +69,8 @@ class DuckDuckGo:
         except TimeoutException as error:
             raise Unavailable(f"{_NAME}: no answer in time") from error
         except DDGSException as error:
-            raise Unavailable(f"{_NAME}: no connection ({error})") from error
+            cause = type(error.__cause__ or error).__name__
+            raise Unavailable(f"{_NAME}: no connection ({cause})") from error
         if answer.status_code == 202:
             raise RateLimited(f"{_NAME} asks to slow down (HTTP 202): {_SHUT}")
         if answer.status_code != 200:
