@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from leadline_plugins.ai.embedded.names import key, names
@@ -28,8 +29,8 @@ class Conflict:
 def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     """Yield what of a claim the passage contradicts; `around` is all that may bear a figure or name besides.
 
-    What is missing conflicts only where the passage has something of its kind that the claim has not: else the claim
-    says more than the passage, not something else.
+    A name must stand somewhere around; a figure in the passage itself, or else somewhere around while the passage has
+    no other figure that the claim has not.
     """
     yield from _figures(claim, passage, around)
     yield from _names(claim, passage, around)
@@ -53,14 +54,19 @@ def _names(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     others = [name for name in proper_names(passage.text) if not said & set(key(name))]
     for name in missing_names(claim, around):
         instead = [other for other in others if _like(name, other)]
-        if True:
-            yield Conflict("name", name, instead[0] if instead else "")
+        yield Conflict("name", name, instead[0] if instead else "")
 
 
 def missing_names(claim: str, text: str) -> list[str]:
     """Return the names of a claim of which a text holds no part."""
-    held = set(content_words(text))
-    return [name for name in proper_names(claim) if not held & set(key(name))]
+    named = proper_names(claim)
+    held = _vocabulary(text) if named else frozenset()
+    return [name for name in named if not held & set(key(name))]
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(content_words(text))
 
 
 def proper_names(text: str) -> list[str]:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from leadline_plugins.text.tokens import fold
 
@@ -104,6 +105,7 @@ class Figure:
     """A month, with the day of it as decimals where one is said: 4.09 is April 9."""
 
 
+@lru_cache(maxsize=256)
 def figures(text: str) -> tuple[Figure, ...]:
     """Return the figures of a text, in order; vague words of number are left out."""
     folded = fold(text)

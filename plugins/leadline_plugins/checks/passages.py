@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from leadline_plugins.text import content_words, sentences
 
@@ -24,7 +25,7 @@ class Passage:
 def passage(claim: str, text: str, spans: Sequence[Span] | None = None) -> Passage:
     """Return the sentences of a text that serve a claim best, picked one after the other by what each adds."""
     spans = list(spans if spans is not None else sentences(text)) or [(0, len(text))]
-    held = [frozenset(content_words(text[start:end])) for start, end in spans]
+    held = [_content(text[start:end]) for start, end in spans]
     wanted = set(content_words(claim))
     picked: list[int] = []
     open_words = set(wanted)
@@ -42,3 +43,9 @@ def passage(claim: str, text: str, spans: Sequence[Span] | None = None) -> Passa
         spans=tuple(spans[place] for place in chosen),
         best=text[slice(*best)],
     )
+
+
+@lru_cache(maxsize=1 << 15)
+def _content(sentence: str) -> frozenset[str]:
+    """Return the content words of a sentence: a source is gone through for each of its claims."""
+    return frozenset(content_words(sentence))

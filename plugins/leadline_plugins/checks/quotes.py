@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _SAME = str.maketrans(
     {
@@ -32,6 +33,7 @@ def find(quote: str, text: str) -> Span | None:
     return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
 
 
+@lru_cache(maxsize=64)
 def squeezed(text: str) -> str:
     """Return a text in the one form in which quotes are compared: nothing but its signs, without any space."""
     return _SPACE.sub("", _form(_HYPHENATED.sub("", _MARKUP.sub("", text))))
