@@ -43,7 +43,9 @@ def main() -> int:
     question = " ".join(sys.argv[1:]) or QUESTION
     command = ["research", question, "--docs", str(documents), "--set", "report.length=120"]
     print(f"$ {shlex.join(['leadline', *command])}\n", flush=True)
-    environment = {**os.environ, "XDG_CACHE_HOME": str((PLACE / "cache").absolute())}
+    # Offline whatever keys are about: by the documents and the algorithms alone.
+    alone = {"LEADLINE_SEARCH__ENGINES": "local", "LEADLINE_AI__PROVIDERS": "embedded"}
+    environment = {**os.environ, **alone, "XDG_CACHE_HOME": str((PLACE / "cache").absolute())}
     return subprocess.run([sys.executable, "-m", "leadline", *command], env=environment, check=False).returncode
 
 

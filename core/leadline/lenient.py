@@ -27,10 +27,8 @@ _decoder = json.JSONDecoder(parse_constant=lambda _: None)
 def objects(text: str) -> Iterator[object]:
     """Yield what could be meant, the likeliest first: sound objects, then repaired ones."""
     said = _THOUGHT.sub("", text[:LONGEST]).strip() or text[:LONGEST]
-    parts = [*_FENCE.findall(said), said]
-    for part in parts:
-        yield from _sound(part)
-    for part in parts:
+    yield from _sound(said)  # fences need no look: a sound object ends where it ends
+    for part in (*_FENCE.findall(said), said):
         yield from _repaired(part)
 
 
