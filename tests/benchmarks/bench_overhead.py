@@ -78,6 +78,7 @@ def client(folder: Path) -> leadline.Client:
         cache=folder / "cache",
         set={
             "ai.providers": ["scripted"],
+            "ai.tasks": {"extract": "scripted", "sort": "scripted"},
             "research.synthesizer": "joined",
             "search.engines": ["fakeweb"],
             "read.fetchers": ["fakeweb"],
