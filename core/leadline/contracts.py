@@ -105,6 +105,10 @@ class Run(Protocol):
         """Draw a chart with the configured chart runner."""
         ...
 
+    async def draws(self, language: str, /) -> bool:
+        """Return whether a chart runner is configured that draws charts in this language, as `data` or `python`."""
+        ...
+
     async def execute(self, code: Code, /) -> Execution:
         """Run code in the configured sandbox."""
         ...

@@ -154,6 +154,11 @@ class ActiveRun:
             raise PluginError(f"chart runner '{member.name}' does not draw '{chart.language}' (charts.runner)")
         return await self._leaf("draw", Figure, member, chart, runner.draw)
 
+    async def draws(self, language: str, /) -> bool:
+        """Return whether a chart runner is configured that draws this language."""
+        names = self.chosen["charts.runner"]
+        return any([(await self.house.member("chart_runners", name).get()).accepts(language) for name in names])
+
     async def execute(self, code: Code, /) -> Execution:
         """Run code in the sandbox."""
         member = self._only("sandboxes", "code.sandbox", self.settings.code.sandbox)

@@ -14,11 +14,12 @@ from leadline.records import Chart
 from leadline_plugins.charts import bars, curves
 from leadline_plugins.charts.axes import folded
 from leadline_plugins.charts.fonts import fonts_for
+from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.palette import QUIET, style
 from leadline_plugins.charts.points import Point, read
 
 Draw = Callable[[Any, Sequence[Point], str], None]
-FORMS: Mapping[str, Draw] = {
+_DRAWN: Mapping[str, Draw] = {
     "line": curves.line,
     "bar": bars.bar,
     "stacked": bars.stacked,
@@ -32,7 +33,6 @@ FORMS: Mapping[str, Draw] = {
     "heatmap": curves.heatmap,
     "timeline": curves.timeline,
 }
-"""The declared forms, by the names of `chart_type`."""
 _AXELESS = ("pie", "timeline")
 _DOTS = 200
 """Dots an inch: sharp in print."""
@@ -66,7 +66,7 @@ def _drawn(chart: Chart, form: str, points: list[Point], fonts: list[str], title
         figure = Figure(figsize=(8.0, _height(form, points)), layout="constrained")
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
-        FORMS[form](ax, points, chart.unit)
+        _DRAWN[form](ax, points, chart.unit)
         _describe(figure, ax, chart, form, titled)
         return {"image/png": _saved(figure, "png"), "image/svg+xml": _saved(figure, "svg")}
 

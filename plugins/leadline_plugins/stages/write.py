@@ -10,6 +10,7 @@ from leadline.contracts import Run
 from leadline.findings import (
     ANALYSIS,
     EVIDENCE,
+    FIGURES,
     FOUND,
     PLAN,
     QUESTION,
@@ -26,6 +27,7 @@ from leadline.tasks import Task
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.method import method
+from leadline_plugins.stages.placing import placed
 from leadline_plugins.tasks import Composition, WriteRequest
 
 
@@ -50,12 +52,15 @@ class Writing:
         found, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
         composed = await perform_or(run, task, stand, "summary and conclusion were not written: the sections stand")
         composed = known(composed, {item.id for item in evidence})
+        whole = body(composed, sections, question.text, question.language, findings.get(ANALYSIS))
+        whole, figures = placed(whole, findings[FIGURES])
         report = Report(
             title=composed.title or question.text,
             language=question.language,
-            sections=body(composed, sections, question.text, question.language, findings.get(ANALYSIS)),
+            sections=whole,
             sources=sources,
             evidence=evidence,
+            figures=figures,
             metadata={
                 "question": question.text,
                 "created": run.now().isoformat(),
@@ -129,7 +134,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Composes the report from its sections",
         needs=(QUESTION, PLAN, SECTIONS),
-        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS),
+        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES),
         gives=(REPORT,),
         closing=True,
     )

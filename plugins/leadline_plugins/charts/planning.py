@@ -1,0 +1,87 @@
+"""From the evidence to a chart's plan, and from the plan to the chart that a runner draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from leadline.findings import Question
+from leadline.records import Chart, Evidence, Section, Source
+from leadline_plugins.charts.tasks import ChartPlanRequest, ChartRepairRequest, PlannedChart
+from leadline_plugins.checks.figures import figures
+from leadline_plugins.tasks import Passage
+
+BEST = 80
+"""Pieces of evidence that a plan is made from, at most."""
+_TITLES = 3
+_SOURCE = {"zh": "来源：", "ja": "出典：", "ko": "출처: "}
+_LATEST = 2200
+
+
+class Material(Protocol):
+    """What a chart is made from."""
+
+    @property
+    def question(self) -> Question: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def evidence(self) -> Mapping[str, Evidence]: ...
+    @property
+    def sources(self) -> Mapping[str, Source]: ...
+
+
+def numeric(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> tuple[Evidence, ...]:
+    """Return the evidence of the sections that has a number other than a year, each quote once."""
+    own = {name for section in sections for name in section.evidence_ids}
+    found = {item.quote: item for item in evidence if item.id in own and _has_number(item.quote)}
+    return tuple(found.values())
+
+
+def _has_number(quote: str) -> bool:
+    return any(not (figure.value == int(figure.value) and 1000 <= figure.value <= _LATEST) for figure in figures(quote))
+
+
+def passages(evidence: Iterable[Evidence], sources: Mapping[str, Source]) -> tuple[Passage, ...]:
+    """Return the evidence as a planner sees it: the quote, and where it comes from."""
+    return tuple(_passage(item, sources.get(item.source_id)) for item in evidence)
+
+
+def _passage(item: Evidence, source: Source | None) -> Passage:
+    title = source.hit.title if source else ""
+    tier = source.tier if source else 3
+    return Passage(id=item.id, quote=item.quote, source_id=item.source_id, source=title, tier=tier)
+
+
+def fewer(inputs: Any) -> ChartPlanRequest | ChartRepairRequest | None:
+    """Return the inputs with the better half of the evidence, or None where only one piece is left."""
+    keep = len(inputs.evidence) // 2
+    smaller: ChartPlanRequest | ChartRepairRequest = inputs.model_copy(update={"evidence": inputs.evidence[:keep]})
+    return smaller if keep else None
+
+
+def planned(chart: PlannedChart, place: int, material: Material) -> Chart:
+    """Return the chart that a runner draws: its rows, whose evidence they are, and the line that names the sources."""
+    ids = tuple(dict.fromkeys(point.evidence_id for point in chart.points))
+    return Chart(
+        id=f"chart-{place}",
+        title=chart.title,
+        chart_type=chart.chart_type,
+        evidence_ids=tuple(name for name in ids if name in material.evidence),
+        rows=tuple(point.model_dump(exclude_defaults=True) for point in chart.points),
+        language=material.language,
+        code=chart.code if material.language != "data" else "",
+        x_label=chart.x_label,
+        y_label=chart.y_label,
+        unit=chart.unit,
+        source=_source_line(ids, material),
+    )
+
+
+def _source_line(ids: Iterable[str], material: Material) -> str:
+    owners = dict.fromkeys(material.evidence[name].source_id for name in ids if name in material.evidence)
+    titles = [material.sources[name].hit.title for name in owners if name in material.sources]
+    titles = [" ".join(title.split()) for title in dict.fromkeys(titles) if title.strip()]
+    more = f" (+{len(titles) - _TITLES})" if len(titles) > _TITLES else ""
+    label = _SOURCE.get(material.question.language[:2], "Source: ")
+    return f"{label}{'; '.join(titles[:_TITLES])}{more}" if titles else ""

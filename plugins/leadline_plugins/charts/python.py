@@ -1,0 +1,81 @@
+"""Chart runner `python`: code that a model wrote, run in the configured sandbox; the picture comes back as PNG.
+
+It asks the sandbox through `call.run`, so its offer says that it makes calls of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.errors import Unsupported
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Chart, Code, Execution, Figure
+from leadline_plugins.charts.alt import alt_text
+from leadline_plugins.charts.fonts import CHAIN
+
+_PICTURE = "chart.png"
+_BEGINS = b"\x89PNG\r\n\x1a\n"
+_TOLD = 1500
+"""Characters of an error that whoever repairs the code is told."""
+_AROUND = f"""\
+import importlib.util, json, os, pathlib
+import matplotlib
+matplotlib.use("Agg")
+from matplotlib import font_manager, pyplot as plt
+brought = importlib.util.find_spec("noto_cjk_sans_otc")
+for folder in brought.submodule_search_locations if brought else ():
+    for path in pathlib.Path(folder).glob("*.ttc"):
+        font_manager.fontManager.addfont(path)
+known = set(font_manager.fontManager.get_font_names())
+plt.rcParams["font.family"] = [name for name in {CHAIN!r} if name in known]
+plt.rcParams["axes.unicode_minus"] = False
+code = pathlib.Path("chart.py").read_text(encoding="utf-8")
+given = json.loads(pathlib.Path("rows.json").read_text(encoding="utf-8"))
+exec(compile(code, "chart.py", "exec"), {{"__name__": "__main__", "plt": plt, **given}})
+if not any(name.endswith(".png") for name in os.listdir()) and plt.get_fignums():
+    plt.savefig("{_PICTURE}", dpi=200, bbox_inches="tight")
+"""
+"""Runs the code with `rows` and `plt` in its reach, and saves the picture where it forgot to."""
+
+
+class Python:
+    """Has the code run, and takes the picture that it left."""
+
+    def accepts(self, language: str, /) -> bool:
+        """Accept Python."""
+        return language == "python"
+
+    async def draw(self, chart: Chart, call: Call, /) -> Figure:
+        """Return the picture. Raises `Unsupported` with what went wrong in the code."""
+        given = {"rows": list(chart.rows), "title": chart.title, "unit": chart.unit, "source": chart.source}
+        files = (
+            Blob(name="chart.py", media_type="text/x-python", data=chart.code.encode()),
+            Blob(name="rows.json", media_type="application/json", data=json.dumps(given).encode()),
+        )
+        code = Code(language="python", text=_AROUND, files=files, seconds=call.run.settings.charts.timeout)
+        picture = _picture(await call.run.execute(code))
+        shown = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
+        return Figure(id=chart.id, media={"image/png": picture}, **shown)
+
+
+def _picture(execution: Execution) -> bytes:
+    if execution.exit_code:
+        said = (execution.stderr or execution.stdout).strip()[-_TOLD:]
+        raise Unsupported(f"the code ended with {execution.exit_code}: {said}")
+    found = {file.name: file.data for file in execution.files if file.data.startswith(_BEGINS)}
+    if not found:
+        raise Unsupported(f"the code left no picture: save it as {_PICTURE}")
+    return found.get(_PICTURE) or next(iter(found.values()))
+
+
+def _make(settings: PluginSettings, context: Context) -> Python:
+    return Python()
+
+
+@hookimpl
+def leadline_chart_runners() -> Iterator[Offer[Any, Python]]:
+    """Offer the runner."""
+    yield Offer(_make, PluginSettings, "Draws charts by code that a model wrote, in the sandbox", calls=True)

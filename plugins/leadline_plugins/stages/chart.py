@@ -1,0 +1,157 @@
+"""Stage `chart`: charts of the numbers in the evidence, planned by the model, checked, drawn, put right once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadline.contracts import Context, Run
+from leadline.errors import CallFailed, CallRefused
+from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings, Question
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence, Figure, Source
+from leadline.tasks import Task
+from leadline_plugins.charts.borne import invented
+from leadline_plugins.charts.forms import FORMS
+from leadline_plugins.charts.planning import BEST, fewer, numeric, passages, planned
+from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
+from leadline_plugins.prompts import template
+from leadline_plugins.stages.degrade import perform_or
+
+
+class ChartSettings(PluginSettings):
+    """When charts are drawn."""
+
+    mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (where there are numbers), on.")
+    at_least: int = Field(3, ge=1, description="Pieces of evidence with numbers from which auto looks for charts.")
+
+
+@dataclass(frozen=True)
+class Material:
+    """What charts are made from."""
+
+    question: Question
+    language: str
+    evidence: Mapping[str, Evidence]
+    sources: Mapping[str, Source]
+
+
+class Charting:
+    """Plans, then draws one chart after the other, until too many have failed in a row."""
+
+    def __init__(self, settings: ChartSettings) -> None:
+        self._settings = settings
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the figures that could be drawn, and the charts as planned."""
+        evidence = numeric(findings[EVIDENCE], findings[SECTIONS])
+        if not await self._wanted(run, evidence):
+            return
+        languages = [language for language in ("data", "python") if await run.draws(language)]
+        if not languages:
+            await _tell(run, "no charts were drawn: there is no chart runner (pip install 'leadline[charts]')")
+            if self._settings.mode == "auto":
+                return  # a plan is paid for: nobody asked for one that nobody draws
+        sources = {source.id: source for source in findings[SOURCES]}
+        best = {item.id: item for item in sorted(evidence, key=lambda item: -item.score)[:BEST]}
+        material = Material(findings[QUESTION], (*languages, "data")[0], best, sources)
+        outline = tuple(section.title for section in findings[SECTIONS])
+        plan = await _plan(run, material, outline)
+        findings[CHARTS] = tuple(planned(chart, place, material) for place, chart in enumerate(plan, start=1))
+        findings[FIGURES] = tuple(await _draw_all(run, material, plan)) if languages else ()
+
+    async def _wanted(self, run: Run, evidence: tuple[Evidence, ...]) -> bool:
+        if self._settings.mode == "off" or not run.settings.charts.max:
+            return False
+        modelled = await run.by_chat("chart_plan")
+        if self._settings.mode == "on":
+            if not (modelled and evidence):
+                why = "no language model is set up" if not modelled else "the evidence has no numbers"
+                await _tell(run, f"no charts were drawn: {why}")
+            return modelled and bool(evidence)
+        return modelled and len(evidence) >= self._settings.at_least
+
+
+async def _plan(run: Run, material: Material, outline: tuple[str, ...]) -> tuple[PlannedChart, ...]:
+    request = ChartPlanRequest(
+        question=material.question,
+        limit=run.settings.charts.max,
+        forms=FORMS,
+        language=material.language,
+        outline=outline,
+        evidence=passages(material.evidence.values(), material.sources),
+    )
+    task = Task("chart_plan", request, ChartPlan, prompt=template("chart_plan"), shrink=fewer)
+    plan = await perform_or(run, task, ChartPlan(), "no charts were planned")
+    return plan.charts[: run.settings.charts.max]
+
+
+async def _draw_all(run: Run, material: Material, plan: tuple[PlannedChart, ...]) -> list[Figure]:
+    figures, in_a_row = [], 0
+    for place, chart in enumerate(plan, start=1):
+        made = await _draw(run, material, chart, place)
+        if isinstance(made, Figure):
+            figures.append(made)
+            in_a_row = 0
+            continue
+        await _tell(run, f"the chart {chart.title!r} was not drawn: {made}")
+        in_a_row += 1
+        left = len(plan) - place
+        if in_a_row >= run.settings.charts.max_failures and left:
+            await _tell(run, f"{left} more charts were given up after {in_a_row} failures in a row")
+            break
+    return figures
+
+
+async def _draw(run: Run, material: Material, chart: PlannedChart, place: int) -> Figure | str:
+    """Return the figure, or why there is none; each repair has the last error in hand."""
+    problem = ""
+    for attempt in range(run.settings.charts.repairs + 1):
+        try:
+            if attempt:
+                chart = await _repair(run, material, chart, problem)
+            problem = invented(chart, material.evidence, material.sources)
+            if not problem:
+                return await run.draw(planned(chart, place, material))
+        except CallRefused:
+            raise
+        except CallFailed as failed:
+            problem = failed.record.message
+    return problem
+
+
+async def _repair(run: Run, material: Material, chart: PlannedChart, problem: str) -> PlannedChart:
+    request = ChartRepairRequest(
+        question=material.question,
+        forms=FORMS,
+        language=material.language,
+        chart=chart,
+        error=problem,
+        evidence=passages(material.evidence.values(), material.sources),
+    )
+    task = Task("chart_repair", request, PlannedChart, prompt=template("chart_repair"), shrink=fewer)
+    return await run.perform(task)
+
+
+async def _tell(run: Run, message: str) -> None:
+    await run.emit("notice", {"message": message})
+
+
+def _make(settings: ChartSettings, context: Context) -> Charting:
+    return Charting(settings)
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        _make,
+        ChartSettings,
+        "Draws charts of the numbers in the evidence, where a model plans them",
+        needs=(QUESTION, SECTIONS),
+        wants=(EVIDENCE, SOURCES),
+        may_give=(CHARTS, FIGURES),
+    )

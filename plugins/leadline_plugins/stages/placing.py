@@ -1,0 +1,55 @@
+"""Where figures stand in the text: behind the paragraph that first mentions one, or first cites what it shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from leadline.citations import cited
+from leadline.records import Figure, Section
+
+_BLOCKS = re.compile(r"\n\s*\n")
+_MENTION = re.compile(r"(?:Figure|Fig\.|图|圖|図)\s*(\d+)")
+_AROUND = ("summary", "conclusion")
+"""Sections that say again what the others say: figures stand in the others."""
+Place = tuple[int, int]
+"""The place of a section and of a block in it, both from 0."""
+
+
+def placed(
+    sections: tuple[Section, ...], figures: tuple[Figure, ...]
+) -> tuple[tuple[Section, ...], tuple[Figure, ...]]:
+    """Return the sections with their figures, and the figures in the order in which they stand.
+
+    Where the text mentions figures by number, the order stays as it is: numbers are places in it.
+    """
+    if not figures or not sections:
+        return sections, figures
+    blocks = [_BLOCKS.split((section.text or "").strip()) for section in sections]
+    inner = [at for at, section in enumerate(sections) if section.id not in _AROUND] or range(len(sections))
+    places = [(at, place) for at in inner for place in range(len(blocks[at]))]
+    homes = {figure.id: _home(figure, number, places, blocks) for number, figure in enumerate(figures, start=1)}
+    if not any(_MENTION.search(block) for section in blocks for block in section):
+        figures = tuple(sorted(figures, key=lambda figure: homes[figure.id]))
+    shown = {place: [figure for figure in figures if homes[figure.id] == place] for place in set(homes.values())}
+    return tuple(_with(section, at, blocks[at], shown) for at, section in enumerate(sections)), figures
+
+
+def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]]) -> Place:
+    """Return the paragraph that a figure stands behind; the last one where none has to do with it."""
+    texts = {place: blocks[place[0]][place[1]] for place in places}
+    mentions = (place for place in places if str(number) in _MENTION.findall(texts[place]))
+    own = set(figure.evidence_ids)
+    cites = {place: len(own.intersection(cited(texts[place]))) for place in places}
+    most = max(cites.values(), default=0)
+    fits = (place for place in places if most and cites[place] == most)
+    return next(mentions, None) or next(fits, None) or places[-1]
+
+
+def _with(section: Section, at: int, blocks: Iterable[str], shown: dict[Place, list[Figure]]) -> Section:
+    if not any(place == at for place, _ in shown):
+        return section
+    parts = []
+    for place, block in enumerate(blocks):
+        parts += [block, *(f"![](figure:{figure.id})" for figure in shown.get((at, place), ()))]
+    return section.model_copy(update={"text": "\n\n".join(parts)})

@@ -1,0 +1,232 @@
+"""The stage `chart` in whole runs: planned by a scripted model, held against the evidence, drawn, given up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.citations import cite
+from leadline.contracts import Call
+from leadline.errors import Unsupported
+from leadline.findings import EVIDENCE, SECTIONS
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import Chart, ChatReply, ChatRequest, Figure, Message, ModelTraits, Section
+from leadline.testing.plugins import plugin
+from leadline.testing.web import fake_web
+
+ASKED = "How deep was the harbour measured at each sounding, in fathoms?"
+WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0, "retry.attempts": 1}
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+class Model:
+    """Plans charts by a function of the evidence it is shown; every other task falls to the algorithms."""
+
+    def __init__(self, plan: Callable[[Any], Any], repair: Callable[[Any], Any] | None) -> None:
+        self.replies = {"chart_plan": plan, "chart_repair": repair or (lambda inputs: inputs["chart"])}
+        self.asked: list[str] = []
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        if call.task not in self.replies:
+            raise Unsupported("for charts only")
+        self.asked.append(call.task)
+        text = request.messages[1].text
+        inputs = json.loads(text[text.index("{") : text.rindex("}") + 1].replace("<\\/", "</"))
+        return ChatReply(message=Message(role="assistant", text=json.dumps(self.replies[call.task](inputs))))
+
+
+class Drawer:
+    """Draws a picture of the title; fails for those it is told to."""
+
+    def __init__(self, fails: Sequence[str]) -> None:
+        self.fails = list(fails)
+        self.drawn: list[Chart] = []
+
+    def accepts(self, language: str, /) -> bool:
+        return language == "data"
+
+    async def draw(self, chart: Chart, call: Call, /) -> Figure:
+        self.drawn.append(chart)
+        if chart.title in self.fails:
+            raise Unsupported(f"cannot draw {chart.title}")
+        return Figure(
+            id=chart.id, caption=chart.title, alt="alt", evidence_ids=chart.evidence_ids, media={"image/png": PNG}
+        )
+
+
+def depths(inputs: Any, title: str = "Depths", change: int = 0) -> dict[str, Any]:
+    """Return a chart of the first three depths in the evidence, each off by `change`."""
+    points = []
+    for item in inputs["evidence"][:3]:
+        words = item["quote"].rstrip(".").split()
+        depth = int(words[words.index("measured") + 1]) + change
+        points.append({"label": words[-1], "value": depth, "evidence_id": item["id"]})
+    return {"title": title, "chart_type": "bar", "points": points, "unit": "fathoms"}
+
+
+class Wider:
+    """Gives one more section, which says all that was found, a paragraph each."""
+
+    async def run(self, findings: Any, run: Any, /) -> None:
+        evidence = findings[EVIDENCE]
+        text = "\n\n".join(f"{item.quote} {cite(item.id)}" for item in evidence)
+        findings[SECTIONS] = (
+            Section(id="all", title="All", evidence_ids=tuple(item.id for item in evidence), text=text),
+        )
+
+
+WIDER = StageOffer(
+    lambda settings, _: Wider(), PluginSettings, "For a test", needs=(EVIDENCE, SECTIONS), gives=(SECTIONS,)
+)
+
+
+async def result_of(
+    folder: Path,
+    plan: Callable[[Any], Any],
+    *,
+    repair: Callable[[Any], Any] | None = None,
+    fails: Sequence[str] = (),
+    **more: Any,
+) -> tuple[leadline.Result, Model, Drawer]:
+    model, drawer = Model(plan, repair), Drawer(fails)
+    plugins = [
+        fake_web(),
+        plugin("scripted", ai_providers=Offer(lambda settings, _: model, PluginSettings, "For a test")),
+        plugin("wider", stages=WIDER),
+        plugin("drawer", chart_runners=Offer(lambda settings, _: drawer, PluginSettings, "For a test")),
+    ]
+    values = WEB | {
+        "ai.providers": ["embedded"],
+        "ai.tasks": {"chart_plan": "scripted", "chart_repair": "scripted"},
+        "charts.runner": "drawer",
+        "pipeline": "mine",
+        "pipelines": {"mine": {"extends": "research", "after": {"synthesize": ["wider"]}}},
+        **{name.replace("__", "."): value for name, value in more.items()},
+    }
+    async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=values) as client:
+        return await client.research(ASKED), model, drawer
+
+
+def notices(result: leadline.Result) -> str:
+    return (result.folder / "events.jsonl").read_text()
+
+
+async def test_a_chart_of_numbers_from_the_evidence_stands_in_the_report(tmp_path: Path) -> None:
+    result, model, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]})
+    assert result.status == "complete"
+    assert result.report is not None
+    (figure,) = result.report.figures
+    assert (figure.caption, model.asked, len(drawer.drawn)) == ("Depths", ["chart_plan"], 1)
+    shown = [section.text or "" for section in result.report.sections if "![](figure:chart-1)" in (section.text or "")]
+    assert len(shown) == 1
+    before = shown[0].split("![](figure:chart-1)")[0].rstrip().split("\n\n")[-1]
+    assert any(f"[@{name}]" in before for name in figure.evidence_ids)
+    assert drawer.drawn[0].source.startswith("Source: On ")
+    rows = json.loads((result.folder / "charts.json").read_text())[0]["rows"]
+    ids = {item.id for item in result.report.evidence}
+    assert all(row["evidence_id"] in ids for row in rows)
+    assert json.loads((result.folder / "verify.json").read_text())["passed"]
+
+
+async def test_a_chart_with_invented_numbers_is_refused_with_the_reason(tmp_path: Path) -> None:
+    result, model, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs, change=100_000)]})
+    assert result.report is not None
+    assert (result.report.figures, drawer.drawn) == ((), [])
+    assert model.asked == ["chart_plan", "chart_repair"]
+    assert "does not stand in" in notices(result)
+    assert result.status == "complete"
+
+
+async def test_a_refused_chart_is_put_right_once_with_the_reason_in_hand(tmp_path: Path) -> None:
+    errors = []
+
+    def repair(inputs: Any) -> Any:
+        errors.append(inputs["error"])
+        return depths(inputs)
+
+    wrong = {
+        "charts": [{"title": "D", "chart_type": "bar", "points": [{"label": "a", "value": 1, "evidence_id": "x"}]}]
+    }
+    result, _, drawer = await result_of(tmp_path, lambda inputs: wrong, repair=repair)
+    assert result.report is not None
+    assert [figure.caption for figure in result.report.figures] == ["Depths"]
+    assert len(drawer.drawn) == 1
+    assert errors == ["the point 'a' has the evidence_id 'x', and there is none such"]
+
+
+async def test_what_the_runner_says_is_in_hand_when_a_chart_is_put_right(tmp_path: Path) -> None:
+    errors = []
+
+    def repair(inputs: Any) -> Any:
+        errors.append(inputs["error"])
+        return inputs["chart"] | {"title": "Right"}
+
+    result, _, _ = await result_of(
+        tmp_path, lambda inputs: {"charts": [depths(inputs, "Wrong")]}, repair=repair, fails=["Wrong"]
+    )
+    assert result.report is not None
+    assert [figure.caption for figure in result.report.figures] == ["Right"]
+    assert errors == ["cannot draw Wrong"]
+
+
+async def test_after_two_failures_in_a_row_the_rest_is_given_up(tmp_path: Path) -> None:
+    titles = ["good", "bad", "good too", "bad 1", "bad 2", "never"]
+    plan = lambda inputs: {"charts": [depths(inputs, title) for title in titles]}  # noqa: E731
+    bad = [title for title in titles if title.startswith("bad")]
+    result, model, drawer = await result_of(tmp_path, plan, fails=bad, charts__max=6)
+    assert result.report is not None
+    assert [figure.caption for figure in result.report.figures] == ["good", "good too"]
+    assert "never" not in {chart.title for chart in drawer.drawn}
+    assert model.asked.count("chart_repair") == 3
+    assert "1 more charts were given up after 2 failures in a row" in notices(result)
+
+
+async def test_at_most_so_many_charts_as_the_settings_say(tmp_path: Path) -> None:
+    plan = lambda inputs: {"charts": [depths(inputs, f"{n}") for n in range(9)]}  # noqa: E731
+    result, _, _ = await result_of(tmp_path, plan)
+    assert result.report is not None
+    assert [figure.id for figure in result.report.figures] == [f"chart-{place}" for place in range(1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"plugins.chart.mode": "off"}, ""),
+        ({"charts.max": 0}, ""),
+        ({"charts.runner": ""}, "there is no chart runner"),
+        ({"plugins.chart.at_least": 10_000}, ""),
+    ],
+)
+async def test_nothing_is_paid_for_where_no_chart_will_be(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
+    result, model, _ = await result_of(tmp_path, lambda inputs: {"charts": []}, **settings)
+    assert model.asked == []
+    assert said in notices(result)
+    assert result.status == "complete"
+
+
+async def test_without_a_runner_the_plan_is_kept_where_charts_are_asked_for(tmp_path: Path) -> None:
+    more: Any = {"charts.runner": "", "plugins.chart.mode": "on"}
+    result, _, _ = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, **more)
+    assert json.loads((result.folder / "charts.json").read_text())[0]["title"] == "Depths"
+    assert "there is no chart runner" in notices(result)
+
+
+async def test_without_a_model_it_says_so_where_charts_are_asked_for(tmp_path: Path) -> None:
+    more: Any = {"ai.tasks": {}, "plugins.chart.mode": "on"}
+    result, model, _ = await result_of(tmp_path, lambda inputs: {"charts": []}, **more)
+    assert model.asked == []
+    assert "no charts were drawn: no language model is set up" in notices(result)
+
+
+async def test_a_plan_that_fails_leaves_the_report_as_it_is(tmp_path: Path) -> None:
+    result, _, _ = await result_of(tmp_path, lambda inputs: "no plan")
+    assert (result.status, result.report and result.report.figures) == ("complete", ())
+    assert "no charts were planned" in notices(result)
