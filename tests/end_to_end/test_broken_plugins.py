@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from leadline.hookspecs import KINDS
+from leadline.host import Host
 
 HEAD = """
 from leadline import Offer, PluginSettings, hookimpl
@@ -82,11 +83,12 @@ def broken(tmp_path_factory: pytest.TempPathFactory, install: Any) -> Path:
 
 NONE = "search.engines: none of the chosen plugins can work here\n  "
 HOOKS = ", ".join(f"leadline_{kind}" for kind in sorted(KINDS))
+ENGINES = ", ".join(sorted({*Host.discover().offering("search_providers"), "fine", "heavy", "keyed", "strict"}))
 CASES = {
     "unknown name": (
         "search.engines=fien",
         "search.engines: no plugin 'fien' is installed: did you mean 'fine'? "
-        "(choose from: fine, heavy, keyed, local, strict); see `leadline plugins` (--set search.engines)",
+        f"(choose from: {ENGINES}); see `leadline plugins` (--set search.engines)",
     ),
     "name offered twice": (
         "search.engines=twin",
