@@ -60,7 +60,9 @@ async def test_a_run_by_a_model_keeps_to_its_figures(tools: Any, world: Any, tmp
     assert not data.verification["unknown_ids"]
 
 
-@pytest.mark.parametrize("count", [5, pytest.param(100, marks=[pytest.mark.slow, pytest.mark.timeout(2400)])])
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+@pytest.mark.parametrize("count", [5, 100])
 def test_faults_are_survived_told_and_paid_once(count: int) -> None:
     command = [sys.executable, str(BENCHMARKS / "bench_faults.py"), str(count)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=2300, check=False)
@@ -73,6 +75,7 @@ def test_faults_are_survived_told_and_paid_once(count: int) -> None:
     assert counts["told in the method section"] == count
 
 
+@pytest.mark.slow
 async def test_a_hanging_engine_is_told_and_costs_no_query(tools: Any, world: Any, tmp_path: Path) -> None:
     world.behave(hanging=["beta"])
     settings = {"search.engines": ["alpha", "beta"], "search.straggler": 0.1}
@@ -109,7 +112,9 @@ async def test_a_recorded_run_gives_the_same_report_byte_for_byte(tools: Any, wo
     assert not world.tally()["asked"]
 
 
-@pytest.mark.parametrize("trials", [3, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("trials", [3, 60])
 async def test_after_a_kill_no_reply_that_was_kept_is_paid_again(
     tools: Any, world: Any, tmp_path: Path, trials: int
 ) -> None:
