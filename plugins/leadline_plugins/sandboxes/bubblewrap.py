@@ -50,6 +50,7 @@ def arguments(settings: BubblewrapSettings) -> list[str]:
         *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--hostname", "sandbox"),
         *mounts,
         *("--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp", "--chdir", "/tmp"),  # noqa: S108
+        *("--remount-ro", "/proc", "--remount-ro", "/"),
         *variables,
         *command([sys.executable], settings, processes=settings.processes),
     ]
@@ -128,6 +129,9 @@ def ready(settings: BubblewrapSettings) -> str | None:
     """Say why it cannot work here."""
     if os.name != "posix" or not sys.platform.startswith("linux"):
         return "bubblewrap is for Linux: take plugins.docker"
+    if os.geteuid() == 0:
+        # In its namespace root is nobody, but to the kernel's files it stays their owner.
+        return "bubblewrap does not run code as root: start Leadline as another user, or take plugins.docker"
     if not shutil.which(settings.program):
         return f"there is no {settings.program}: install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
     return None

@@ -271,6 +271,7 @@ def run(text: str) -> int:
             sys.stderr.write(f"{end.code}\n")
         return 0 if end.code is None else end.code if isinstance(end.code, int) else 1
     except BaseException as error:  # noqa: BLE001 - told to whoever asked
+        scope.clear()  # where memory ran out, there must be some to say so
         error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
         traceback.print_exception(error)
         return 1

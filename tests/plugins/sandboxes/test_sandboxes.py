@@ -1,0 +1,241 @@
+"""Real sandboxes: what code gives, and every way out of it that was thought of. Each engine that is here takes part.
+
+Docker: `DOCKER_HOST`, or the usual socket, with the image of `python -m leadline_plugins.sandboxes.docker.image`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from leadline.context import HouseContext
+from leadline.errors import Unavailable, Unsupported
+from leadline.records import Blob, Code, Execution
+from leadline.testing.context import FakeCall, fake_context
+from leadline_plugins.sandboxes import bubblewrap, docker
+
+pytestmark = pytest.mark.slow
+LIMITS: dict[str, Any] = {"timeout": 4, "memory": 256, "output": 10_000, "files": 4, "files_size": 1, "processes": 32}
+PNG = "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.savefig('a.png')\n"
+
+
+async def docker_here(context: HouseContext) -> docker.Docker:
+    settings = docker.DockerSettings(**LIMITS)
+    if reason := docker.ready(settings):
+        pytest.skip(f"docker: {reason}")
+    sandbox = docker.Docker(settings, context)
+    try:
+        await sandbox._warm.execute("probe", Code(language="python", text="0"), 4)
+    except (Unavailable, Unsupported) as problem:
+        pytest.skip(f"docker: {problem}")
+    return sandbox
+
+
+async def bubblewrap_here() -> bubblewrap.Bubblewrap:
+    settings = bubblewrap.BubblewrapSettings(**LIMITS)
+    if not shutil.which("bwrap"):
+        pytest.skip("there is no bwrap: install bubblewrap")
+    sandbox = bubblewrap.Bubblewrap(settings)
+    try:
+        await sandbox._warm.execute("probe", Code(language="python", text="0"), 4)
+    except Unavailable as problem:
+        pytest.skip(str(problem))
+    return sandbox
+
+
+@pytest.fixture(params=["docker", "bubblewrap"])
+async def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+    context = fake_context(tmp_path)
+    try:
+        made: Any = await (docker_here(context) if request.param == "docker" else bubblewrap_here())
+        async with made as entered:
+            yield entered
+    finally:
+        await context.close()
+
+
+async def ran(sandbox: Any, text: str, *files: Blob) -> Execution:
+    result: Execution = await sandbox.execute(Code(language="python", text=text, files=files), FakeCall())
+    return result
+
+
+async def test_an_execution_has_all_that_came_of_it(sandbox: Any) -> None:
+    given = Blob(name="in/data.txt", media_type="text/plain", data=b"41")
+    text = "import sys\nn = int(open('in/data.txt').read())\nprint('out'); print('err', file=sys.stderr)\n"
+    done = await ran(sandbox, text + "open('made.txt', 'w').write('x')\n{'answer': n + 1}", given)
+    assert (done.stdout, done.stderr, done.value, done.exit_code) == ("out\n", "err\n", {"answer": 42}, 0)
+    assert [(file.name, file.data) for file in done.files] == [("made.txt", b"x")]
+    assert 0 < done.seconds < 4
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("1/0", 1, "ZeroDivisionError"),
+        ("import sys; sys.exit(7)", 7, ""),
+        ("def f(:", 1, "SyntaxError"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", 139, ""),
+        ("while True: pass", 124, "stopped after 4 seconds"),
+        ("import time; time.sleep(60)", 124, "stopped after 4 seconds"),
+    ],
+)
+async def test_code_that_fails_is_an_execution(sandbox: Any, text: str, code: int, said: str) -> None:
+    done = await ran(sandbox, text)
+    assert done.exit_code == code
+    assert said in done.stderr
+    assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "import socket; socket.create_connection(('1.1.1.1', 53), 2)",
+        "import socket; socket.getaddrinfo('example.org', 80)",
+        "open('/etc/escaped', 'w')",
+        "open('/usr/escaped', 'w')",
+        "open('/proc/1/mem', 'wb')",
+        "open('/proc/1/fd/1', 'wb')",
+        "open('/proc/sys/kernel/core_pattern', 'w')",
+        "import os; os.setuid(0)",
+        "import os; os.chroot('/tmp')",
+        "import os; os.mknod('/tmp/disk', 0o60644, os.makedev(8, 0))",
+        "import os; os.kill(1, 9); os.listdir('/host')",
+        "import ctypes; assert ctypes.CDLL(None).mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0",
+        "import ctypes; assert ctypes.CDLL(None).ptrace(16, 1, 0, 0) == 0",
+        "open('/root/.ssh/id', 'w')",
+        "open('/dev/sda', 'rb')",
+        "assert open('/var/run/docker.sock')",
+    ],
+)
+async def test_there_is_no_way_out(sandbox: Any, escape: str) -> None:
+    done = await ran(sandbox, escape)
+    assert done.exit_code != 0
+    assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+async def test_a_fork_bomb_goes_nowhere(sandbox: Any) -> None:
+    bomb = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+    assert (await ran(sandbox, bomb)).exit_code in (124, 137)
+    assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+async def test_a_process_that_fled_is_gone_before_the_next_code_runs(sandbox: Any) -> None:
+    flee = (
+        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(99)\n    os._exit(0)"
+    )
+    assert (await ran(sandbox, flee)).exit_code == 0
+    alive = "import os\n[p for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, os.getpid())]"
+    assert (await ran(sandbox, alive)).value == []
+
+
+@pytest.mark.parametrize("text", ["x = bytearray(2_000_000_000)", "x = []\nwhile True: x.append(bytearray(1_000_000))"])
+async def test_memory_ends_at_the_limit(sandbox: Any, text: str) -> None:
+    done = await ran(sandbox, text)
+    assert done.exit_code in (1, 137)
+    assert "MemoryError" in done.stderr or "memory" in done.stderr
+    assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+async def test_a_full_temporary_folder_is_emptied(sandbox: Any) -> None:
+    fill = "import os\nfor n in range(9999):\n    open(f'/tmp/{n}', 'wb').write(bytes(900_000))"
+    assert (await ran(sandbox, fill)).exit_code != 0
+    assert (await ran(sandbox, "import os\nlen(os.listdir('/tmp/')) <= 2")).value is True
+
+
+async def test_output_without_end_is_cut(sandbox: Any) -> None:
+    done = await ran(sandbox, "print('a' * 50_000_000)")
+    assert len(done.stdout) < 11_000
+    assert "more bytes were left out" in done.stdout
+
+
+async def test_only_plain_files_come_back(sandbox: Any) -> None:
+    text = "import os\nos.symlink('/etc/passwd', 'link.png'); os.symlink('/', 'folder'); os.mkfifo('pipe')\n"
+    done = await ran(sandbox, text + "open('ok.txt', 'w').write('fine')")
+    assert [file.name for file in done.files] == ["ok.txt"]
+    assert all(name in done.stderr for name in ("link.png", "folder", "pipe"))
+
+
+async def test_too_many_files_are_left_out_and_told(sandbox: Any) -> None:
+    done = await ran(sandbox, "for n in range(9): open(f'{n}.txt', 'w').write('x')")
+    assert len(done.files) == LIMITS["files"]
+    assert "over the limit of files" in done.stderr
+
+
+async def test_a_cancelled_execution_leaves_nothing_running(sandbox: Any) -> None:
+    task = asyncio.create_task(ran(sandbox, "import time; time.sleep(3)"))
+    await asyncio.sleep(0.5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+async def test_a_run_keeps_its_interpreter(sandbox: Any) -> None:
+    await ran(sandbox, PNG)
+    again = await ran(sandbox, PNG)
+    assert again.files[0].data.startswith(b"\x89PNG")
+    assert len(sandbox._warm._kept) >= 1
+
+
+async def test_an_interpreter_that_is_lost_is_replaced(sandbox: Any) -> None:
+    await ran(sandbox, "1")
+    await sandbox._warm._kept[""].interpreter.close()
+    assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+@pytest.mark.parametrize("name", ["../out", "/abs", "a/../../b", ""])
+async def test_a_file_outside_is_refused(sandbox: Any, name: str) -> None:
+    with pytest.raises(Unsupported, match="cannot be named"):
+        await ran(sandbox, "1", Blob(name=name, media_type="text/plain", data=b""))
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+from leadline.records import Code
+from leadline.testing.context import FakeCall, fake_context
+from leadline_plugins.sandboxes.docker import Docker, DockerSettings
+
+async def main():
+    async with Docker(DockerSettings(timeout=60), fake_context(Path(sys.argv[1]))) as sandbox:
+        await sandbox.execute(Code(language="python", text="1"), FakeCall())
+        print("warm", flush=True)
+        await sandbox.execute(Code(language="python", text="import time; time.sleep(50)"), FakeCall(70))
+
+asyncio.run(main())
+"""
+
+
+async def test_no_container_outlives_a_run_that_was_killed(tmp_path: Path) -> None:
+    context = fake_context(tmp_path)
+    async with await docker_here(context) as sandbox:
+        before = await _containers(sandbox)
+        child = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], stdout=subprocess.PIPE)
+        assert child.stdout
+        assert child.stdout.readline() == b"warm\n"
+        assert await _containers(sandbox) > before
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait()
+        for _ in range(100):
+            if await _containers(sandbox) == before:
+                break
+            await asyncio.sleep(0.1)
+        assert await _containers(sandbox) == before
+        child.stdout.close()
+    await context.close()
+
+
+async def _containers(sandbox: docker.Docker) -> set[str]:
+    client: httpx.AsyncClient = sandbox._engine._client
+    found = await client.get("/containers/json", params={"all": "1"})
+    return {container["Id"] for container in found.json()}
