@@ -41,7 +41,8 @@ async def sandboxed(repeats: int) -> None:
     if reason := ready(DockerSettings()):
         print(f"docker: {reason}")
         return
-    cold, warm = [], []
+    cold: list[float] = []
+    warm: list[float] = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
             async with Docker(DockerSettings(), fake_context(Path(folder))) as sandbox:
