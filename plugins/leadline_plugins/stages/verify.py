@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -29,13 +30,14 @@ class Verifying:
         report, settings = findings[REPORT], run.settings.verify
         library = Library(report)
         said = claims_of(report)
-        verdicts = by_rule(said, library)
+        # A long report takes a second of reading: other runs go on meanwhile.
+        verdicts = await asyncio.to_thread(by_rule, said, library)
         if await run.by_chat("verify_claim"):
             verdicts = await by_model(run, said, verdicts, library)
         changed, repairs = repaired(report, failed(said, verdicts), library, settings.unsupported)
         if repairs:
             findings[REPORT] = report = changed
-            verdicts = again(verdicts, by_rule(claims_of(report), library))
+            verdicts = again(verdicts, await asyncio.to_thread(by_rule, claims_of(report), library))
         parts = paragraphs(report)
         lines = "".join(json.dumps(part.row(), ensure_ascii=False) + "\n" for part in parts)
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines.encode()))
