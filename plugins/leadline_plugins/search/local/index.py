@@ -20,6 +20,7 @@ from leadline_plugins.search.local.lock import locked
 from leadline_plugins.search.local.manifest import Manifest, Problem
 from leadline_plugins.search.local.ranking import rank
 from leadline_plugins.search.local.settings import LocalSettings
+from leadline_plugins.search.local.steady import steadily
 from leadline_plugins.search.local.store import Damaged, Match, Reader
 from leadline_plugins.search.local.update import Update
 
@@ -74,7 +75,7 @@ class LocalIndex:
                     except (Damaged, sqlite3.DatabaseError, UnicodeDecodeError) as error:
                         damage = Damaged(str(error))
                 self._context.log.warning("the index in %s is damaged (%s): rebuilding it", self._folder, damage)
-                await self._context.in_thread(shutil.rmtree, self._folder, ignore_errors=True)
+                await steadily(self._context, shutil.rmtree, self._folder, ignore_errors=True)
                 return await self._update(call)
         except (OSError, Damaged, sqlite3.DatabaseError) as error:
             raise Denied(f"the index cannot be kept in {self._folder}: {error}") from error
@@ -84,11 +85,11 @@ class LocalIndex:
         walk = Walk(
             self._roots, settings.include, settings.exclude, int(settings.max_file_mb * 1e6), self._context.parses
         )
-        await self._context.in_thread(self._folder.mkdir, parents=True, exist_ok=True)
-        if self._reader is None and (name := await self._context.in_thread(broken, self._folder / "texts")):
+        await steadily(self._context, self._folder.mkdir, parents=True, exist_ok=True)
+        if self._reader is None and (name := await steadily(self._context, broken, self._folder / "texts")):
             raise Damaged(f"{name} is not what was written")
         await Update(self._folder, walk, settings.passage, self._context).run(call)
-        return await self._context.in_thread(Reader, self._folder / "texts")
+        return await steadily(self._context, Reader, self._folder / "texts")
 
 
 def _name(roots: tuple[Path, ...], passage: int) -> str:

@@ -20,6 +20,7 @@ from leadline_plugins.parse.media import media_type
 from leadline_plugins.search.local.folders import File, Walk, read
 from leadline_plugins.search.local.manifest import Changes, Entry, Manifest, digest
 from leadline_plugins.search.local.passages import passages
+from leadline_plugins.search.local.steady import steadily
 from leadline_plugins.search.local.store import Damaged, Passage, Writer, size
 
 _FILES = 1_000
@@ -48,16 +49,16 @@ class Update:
 
     async def run(self, call: Call) -> None:
         """Read what is new or changed, and take out what is gone."""
-        in_thread = self._context.in_thread
-        with closing(await in_thread(Manifest, self._manifest)) as manifest:
+        context = self._context
+        with closing(await steadily(context, Manifest, self._manifest)) as manifest:
             self._seen_ns = time.time_ns()
-            await in_thread(self._check, manifest)
-            changes = await in_thread(self._changes, manifest)
+            await steadily(context, self._check, manifest)
+            changes = await steadily(context, self._changes, manifest)
             if not changes.read and not changes.gone:
                 return
             started = time.monotonic()
-            with closing(await in_thread(Writer, self._texts)) as writer:
-                await in_thread(_remove, manifest, writer, changes.gone)
+            with closing(await steadily(context, Writer, self._texts)) as writer:
+                await steadily(context, _remove, manifest, writer, changes.gone)
                 await self._add(changes.read, manifest, writer, call)
             self._tell(changes, manifest, time.monotonic() - started)
 
@@ -72,9 +73,9 @@ class Update:
     async def _add(self, files: Sequence[tuple[File, bytes]], manifest: Manifest, writer: Writer, call: Call) -> None:
         done = 0
         for batch in _batches(files):
-            loaded = await self._context.in_thread(self._load, batch)
+            loaded = await steadily(self._context, self._load, batch)
             readings = await asyncio.gather(*(self._parse(*item, call) for item in loaded))
-            await self._context.in_thread(self._write, readings, manifest, writer)
+            await steadily(self._context, self._write, readings, manifest, writer)
             done += len(batch)
             self._context.log.info("indexed %d of %d files", done, len(files))
 
