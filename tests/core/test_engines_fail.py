@@ -138,12 +138,13 @@ async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path:
 
 @pytest.mark.parametrize("strategy", ["batch", "race", "hybrid", "fallback"])
 async def test_a_rerun_within_the_hour_sends_no_search(strategy: str, tmp_path: Path) -> None:
+    # Nobody is too late here: what was cut off in the first run would have to be asked in the second.
     engines = {"one": Scripted(), "two": Scripted(lambda number: 0.01)}
-    async with client(tmp_path, engines, search__strategy=strategy) as runs:
+    async with client(tmp_path, engines, search__strategy=strategy, search__straggler=30) as runs:
         first = await runs.research(QUESTION)
     sent = {name: len(engine.asked) for name, engine in engines.items()}
     again = {"one": Scripted(), "two": Scripted()}
-    async with client(tmp_path, again, search__strategy=strategy) as runs:
+    async with client(tmp_path, again, search__strategy=strategy, search__straggler=30) as runs:
         second = await runs.research(QUESTION)
         replayed = await runs.replay(second.folder)
     assert sent["one"] == 8
