@@ -27,6 +27,7 @@ from leadline.settings_layers import Layer, leaves, origin_of
 from leadline.settings_model import Limits, Settings
 from leadline.settings_pipelines import Loop, PipelineSettings, resolve, stage_names
 from leadline.settings_plugins import Sections
+from leadline.settings_presets import with_preset
 from leadline.settings_section import Section
 from leadline.settings_select import Selector
 from leadline.settings_sources import Sources
@@ -91,6 +92,7 @@ def load_settings(
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
     layers = sources.layers(arguments or {}, sets, stored)
+    layers = with_preset(layers, host.names(), stored=stored is not None)
     core = _core(layers)
     sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
     chosen = Selector(host, sections).choose(core)

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field
 from leadline.durations import Duration
 from leadline.secrecy import public
 from leadline.settings_pipelines import BUILT_IN, PipelineSettings
+from leadline.settings_presets import Preset
 from leadline.settings_section import Section
 
 Names = tuple[str, ...]
@@ -194,6 +195,7 @@ class Settings(Section):
     """All settings. `plugins` has exactly the sections of the chosen plugins, each typed by its plugin."""
 
     pipeline: str = Field("research", description="The default of `leadline research`.")
+    preset: Preset = Field("lean", description="lean; full: with critical analysis and charts, whatever the question.")
     language: str = Field("auto", description="Of the report, as BCP 47 (en, zh-TW); auto is the question's.")
     middleware: Names = Field((), description="Between journal and provider, the outermost first.")
     observers: Names = Field(("jsonl",), description="Watchers of every run.")
