@@ -18,7 +18,8 @@ _PART = re.compile(rf"({_ONE})(?:\s*[-–—~]\s*({_ONE}))?")
 _NOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _LONGEST_RANGE = 60
 _YEAR = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\.d\.)"
-_NAME = r"[A-ZÀ-ÖØ-Þ\u4e00-\u9fff][^()\[\];\n]{1,80}?"
+_SITE = r"(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,24}"
+_NAME = rf"(?:[A-ZÀ-ÖØ-Þ\u4e00-\u9fff][^()\[\];\n]{{1,80}}?|{_SITE})"
 _PARENTHESIS = re.compile(rf"\(({_NAME},?\s+{_YEAR}(?:,\s*pp?\.\s*[\d–-]+)?(?:;\s*{_NAME},?\s+{_YEAR})*)\)")
 _NARRATIVE = re.compile(rf"\b([A-ZÀ-ÖØ-Þ][\w’'-]+(?:\s+et al\.?|\s+(?:and|&)\s+[A-ZÀ-ÖØ-Þ][\w’'-]+)?)\s+\(({_YEAR})\)")
 _AUTHOR = re.compile(rf"({_NAME}),?\s+({_YEAR})")
@@ -60,7 +61,7 @@ def linked(flat: Flat) -> Iterator[Mark]:
 
 
 def authored(flat: Flat) -> Iterator[tuple[Mark, tuple[tuple[str, str], ...]]]:
-    """Yield marks by author and year, with what each names."""
+    """Yield marks by author, or site, and year, with what each names."""
     for match in _PARENTHESIS.finditer(flat.text):
         if not within(match.start() + 1, flat.links):
             yield Mark(match.group(), match.start(), match.end()), tuple(_AUTHOR.findall(match.group(1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from leadline_plugins.citing import marks
+from leadline_plugins.citing import marks, urls
 from leadline_plugins.citing.blocks import Block, Flat, parse
 from leadline_plugins.citing.entries import entries, lists
 from leadline_plugins.citing.model import CitedReport, Claim, Entry, Mark
@@ -27,7 +27,7 @@ def read(markdown: str) -> CitedReport:
         if block.kind == "code":
             continue
         spans = covered.get(place, [])
-        own = [mark for mark in _marks(block.flat, listed) if _counts(mark, spans)]
+        own = sorted((mark for mark in _marks(block.flat, listed) if _counts(mark, spans)), key=lambda mark: mark.start)
         found += own
         if block.kind != "heading" and not spans:
             said = list(_claims(block.flat, own, place))
@@ -65,10 +65,15 @@ def _marks(flat: Flat, listed: Mapping[str, Entry]) -> Iterator[Mark]:
 
 
 def _authored(listed: Mapping[str, Entry], name: str, year: str) -> str:
-    """Return the key of the entry that begins with this author and gives this year; empty where there is none."""
+    """Return the key of the entry that begins with this author, or lies at this site, and gives this year; or none."""
     first = re.split(r"\s+et al|\s+(?:and|&)\s|,", name.strip())[0].casefold()
-    fits = (key for key, entry in listed.items() if entry.text.casefold().startswith(first) and year in entry.text)
+    fits = (key for key, entry in listed.items() if year in entry.text and _by(entry, first))
     return next(fits, "") if len(first) > 1 else ""
+
+
+def _by(entry: Entry, name: str) -> bool:
+    site = name.removeprefix("www.")
+    return entry.text.casefold().startswith(name) or any(urls.host(url) == site for url in entry.urls)
 
 
 # --- statements ------------------------------------------------------------------------------------------------------

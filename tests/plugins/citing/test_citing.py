@@ -74,6 +74,27 @@ def test_authors_with_years_point_at_the_entry_that_begins_with_them() -> None:
     assert [entry.urls for entry in entries if entry] == [("https://example.org/f",), ("https://example.org/b",)]
 
 
+def test_sites_with_years_point_at_the_entry_that_lies_there() -> None:
+    report = read(
+        "The bay is deep (maps.bay.example, 1831). It is wide (www.tide.example, 1832; maps.bay.example, 1831). "
+        "It is cold (nowhere.example, 1831), and older than (maps.bay.example, 1700).\n\n"
+        "## References\n\n- The tide. (1832). *Tide*. https://tide.example/a\n"
+        "- Soundings. (1831). *Maps*. https://www.maps.bay.example/b\n"
+    )
+    entries = [report.entry(key) for key in keys(report)]
+    assert [entry.text.split(".")[0] for entry in entries if entry] == ["Soundings", "The tide", "Soundings"]
+
+
+def test_marks_of_all_kinds_come_in_the_order_of_the_text() -> None:
+    report = read("Deep ([Fitz](https://fitz.example/)) [1], wide ([Tide](https://tide.example/)) [2]." + SOURCES)
+    assert [mark.url or mark.keys for mark in report.marks] == [
+        "https://fitz.example/",
+        ("1",),
+        "https://tide.example/",
+        ("2",),
+    ]
+
+
 def test_a_link_is_cited_for_the_sentence_it_stands_in() -> None:
     report = read(
         "The bay is 40 fathoms deep ([Fitz, 1831](https://example.org/f)). [Others](https://x.org/) agree fully."
