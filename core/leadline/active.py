@@ -61,6 +61,8 @@ class ActiveCall:
     live: bool = True
     """False holds back the deltas: a middleware must see the reply first."""
     price: Callable[[Usage], Usage] | None = None
+    heard: Callable[[int, str], None] | None = None
+    """Takes each piece of the reply at once, with the number of the attempt it belongs to."""
     usages: list[Usage] = field(default_factory=list)
     streamed: bool = False
     closed: bool = False
@@ -71,10 +73,16 @@ class ActiveCall:
     def remaining(self) -> float:
         return max(0.0, self.deadline - self.monotonic())
 
+    @property
+    def followed(self) -> bool:
+        return self.live and (self.heard is not None or self.bus.follows_deltas)
+
     def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
         if self.closed or not self.live:  # a thread may still stream into an attempt that was given up
             return
         self.streamed = True
+        if self.heard and kind == "text":
+            self.heard(self.attempt, delta)
         if kind != self._held_kind:
             self._tell()
         self._held_kind = kind

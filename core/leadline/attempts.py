@@ -138,6 +138,7 @@ class Attempts:
             bus=self.bus,
             attempt=attempt,
             price=partial(job.kind.price, job.request) if job.kind.price else None,
+            heard=job.heard,
             live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
         )
 

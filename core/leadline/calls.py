@@ -106,9 +106,11 @@ class Door:
         maker: Maker,
         sample: int = 0,
         task: str = "",
+        heard: Callable[[int, str], None] | None = None,
     ) -> R:
         """Return the reply to a request, from the journal or from `do`.
 
+        `heard` takes the pieces of a reply that is streamed now, each with the number of its attempt.
         Raises CallFailed or CallRefused, live and replayed alike; JournalError where nothing can be kept;
         JournalMissing offline; TypeError for a request that can have no key.
         """
@@ -117,7 +119,7 @@ class Door:
             raise PluginError(f"a provider makes no calls of its own: {kind.name} was asked by one that answers a call")
         tree = plain(request)
         key = call_key(kind.name, maker.name, maker.fingerprint, tree, sample)
-        job = Job(kind, maker, request, do, tree, key, sample, task, caller)
+        job = Job(kind, maker, request, do, tree, key, sample, task, caller, heard)
         start, waiting = partial(self._fly, job), caller.key if caller else ""
         landed, shared = await self._flights.board(key, job.what, start, waiting)
         if shared:

@@ -97,6 +97,10 @@ class Run(Protocol):
         """Fetch an address with the first fetcher that accepts it, and parse what came."""
         ...
 
+    async def download(self, request: FetchRequest, /) -> Blob:
+        """Fetch an address as it is, unparsed: what `accept` and `size` of the request allow."""
+        ...
+
     async def synthesize(self, request: SectionRequest, /) -> Section:
         """Write one section with the configured synthesizer."""
         ...
@@ -175,6 +179,11 @@ class Call(Protocol):
     """The same on every attempt: an idempotency key."""
     traceparent: str
     """The W3C header."""
+
+    @property
+    def followed(self) -> bool:
+        """Whether somebody takes the pieces of a streamed reply: where nobody does, it need not be streamed."""
+        ...
 
     def remaining(self) -> float:
         """Return the seconds to the deadline."""
@@ -323,6 +332,10 @@ class Middleware(Protocol):
 
 
 class Observer(Protocol):
-    """Watches: events in their order, from a queue of its own; it cannot slow or break a run."""
+    """Watches: events in their order, from a queue of its own; it cannot slow or break a run.
+
+    One that has no use for the pieces of streamed replies (`call.delta`) sets `deltas = False` and is spared them:
+    where nobody follows, replies need not be streamed at all.
+    """
 
     async def observe(self, event: Event, /) -> None: ...

@@ -58,11 +58,15 @@ class Subscription:
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
         self._leave = leave
         self._ended = False
+        self.read = False
+        """Whether somebody reads it: a run's own stream is often left alone, and then holds no pieces of replies."""
 
     def __aiter__(self) -> Subscription:
+        self.read = True
         return self
 
     async def __anext__(self) -> Event:
+        self.read = True
         event = None if self._ended else await self._queue.get()
         if event is None:
             self._ended = True
@@ -85,6 +89,7 @@ class _Watcher:
 
     def __init__(self, name: str, observer: Observer, report: Callable[[str, int, Exception], None]) -> None:
         self.name = name
+        self.deltas = bool(getattr(observer, "deltas", True))
         self._observer = observer
         self._report = report
         self._queue: asyncio.Queue[Event | asyncio.Future[None]] = asyncio.Queue()
@@ -150,6 +155,11 @@ class Bus:
         self._subscriptions: list[Subscription] = []
         self._closed = False
 
+    @property
+    def follows_deltas(self) -> bool:
+        """Whether an observer or a reader takes the pieces of streamed replies."""
+        return any(one.deltas for one in self._watchers) or any(one.read for one in self._subscriptions)
+
     async def emit(
         self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None
     ) -> None:
@@ -212,10 +222,13 @@ class Bus:
             parent_id=parent_id,
         )
         self.next_seq += 1
+        piece = kind == "call.delta"
         for watcher in self._watchers:
-            watcher.put(event)
+            if watcher.deltas or not piece:
+                watcher.put(event)
         for subscription in self._subscriptions:
-            subscription.put(event)
+            if subscription.read or not piece:
+                subscription.put(event)
 
     def _drop(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:

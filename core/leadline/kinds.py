@@ -88,6 +88,8 @@ class Job:
     sample: int
     task: str
     parent: ActiveCall | None
+    heard: Callable[[int, str], None] | None = None
+    """Takes the pieces of the reply while it is streamed; a reply that was kept comes whole, and not here."""
     span: str = field(default_factory=new_span)
 
     @property

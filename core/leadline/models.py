@@ -164,7 +164,7 @@ class Models:
             return read(said, task.reply)
         except BadReply as error:
             messages = repair(messages, said.message.text, error)
-        said = await self._say(choice, provider, task, messages)
+        said = await self._say(choice, provider, replace(task, heard=None), messages)
         try:
             return parse(said.message.text, task.reply)
         except BadReply as error:
@@ -189,7 +189,13 @@ class Models:
             whole=lambda reply: reply.finish_reason == "stop",
         )
         return await self._door.call(
-            kind, request, provider.chat, maker=choice.member.maker, sample=task.sample, task=task.name
+            kind,
+            request,
+            provider.chat,
+            maker=choice.member.maker,
+            sample=task.sample,
+            task=task.name,
+            heard=task.heard,
         )
 
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:

@@ -19,6 +19,7 @@ from leadline.lenient import objects
 from leadline.records import Json, Message, Record, Text
 
 R = TypeVar("R", bound=Record)
+Role = Literal["thinking", "task"]
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,19 @@ class Task(Generic[R]):
 
     `name` is its key in `[ai.tasks]` and in `[prompts]`; `prompt` is the default template, the text a model is
     instructed with; `sample` tells wanted repetitions apart. `shrink` returns the inputs with less in them, least
-    relevant first, or None where nothing can be left out: asked when the inputs are over a model's context.
+    relevant first, or None where nothing can be left out: asked when the inputs are over a model's context. `heard`
+    takes the reply piece by piece while a chat streams it, each with the number of its attempt, so that work can begin
+    on its first part; a reply from the journal does not pass there, and neither does a corrected one.
     """
 
     name: str
     inputs: Record
     reply: type[R]
     prompt: str = ""
-    role: Literal["thinking", "task"] = "task"
+    role: Role = "task"
     sample: int = 0
     shrink: Callable[[Any], Record | None] | None = None
+    heard: Callable[[int, str], None] | None = None
 
 
 class TaskRequest(Record):

@@ -1,4 +1,4 @@
-"""The emulator's model: chat completions as OpenAI serves them, streamed with usage, and its book of what it served."""
+"""The emulator's model: chat completions as OpenAI serves them, streamed or whole, and its book of what it served."""
 
 from __future__ import annotations
 
@@ -71,10 +71,11 @@ class Chat:
         self._tasks[name] += 1
         rate = manners.tokens_per_second
         self._seconds[span] = manners.first_token + (tokens(text) / rate if rate else 0.0)
+        send = _stream if asked.get("stream") else _at_once
         if fault == "cut":
-            await _stream(writer, asked, text[: len(text) // 2], manners, whole=False)
+            await send(writer, asked, text[: len(text) // 2], manners, whole=False)
             return False
-        await _stream(writer, asked, text, manners, whole=True)
+        await send(writer, asked, text, manners, whole=True)
         self._whole[content] += 1
         return True
 
@@ -104,6 +105,21 @@ async def _refuse(writer: asyncio.StreamWriter, fault: Fault, manners: Manners) 
     return True
 
 
+async def _at_once(
+    writer: asyncio.StreamWriter, asked: Mapping[str, Any], text: str, manners: Manners, *, whole: bool
+) -> None:
+    """Send a reply whole, when its last token is written; one that is cut off breaks off in its midst."""
+    rate = manners.tokens_per_second
+    await asyncio.sleep(manners.first_token + (tokens(text) / rate if rate else 0.0))
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    answer = {"id": "c", "model": "emulated", "choices": [choice], "usage": _usage(asked, text)}
+    body = json.dumps(answer).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(head.encode() + (body if whole else body[: len(body) // 2]))
+    await writer.drain()
+
+
 async def _stream(
     writer: asyncio.StreamWriter, asked: Mapping[str, Any], text: str, manners: Manners, *, whole: bool
 ) -> None:
@@ -112,19 +128,17 @@ async def _stream(
     await writer.drain()
     loop = asyncio.get_running_loop()
     began, rate, sent = loop.time() + manners.first_token, manners.tokens_per_second, 0
-    await asyncio.sleep(manners.first_token)
     pieces = [text[place : place + CHARACTERS] for place in range(0, len(text), CHARACTERS)]
-    while sent < len(pieces):
-        due = int((loop.time() - began) * rate) + 1 if rate else len(pieces)
-        for piece in pieces[sent:due]:
-            _event(writer, _delta({"content": piece}))
-        sent = max(sent, min(due, len(pieces)))
+    events = [_event(_delta({"content": piece})) for piece in pieces]
+    await asyncio.sleep(manners.first_token)
+    while sent < len(events):
+        due = int((loop.time() - began) * rate) + 1 if rate else len(events)
+        writer.write(b"".join(events[sent:due]))
+        sent = max(sent, min(due, len(events)))
         await writer.drain()
         await asyncio.sleep(max(_TICK, 1 / rate) if rate else 0)
     if whole:
-        for event in _end(asked, text):
-            _event(writer, event)
-        writer.write(b"0\r\n\r\n")
+        writer.write(b"".join(map(_event, _end(asked, text))) + b"0\r\n\r\n")
         await writer.drain()
 
 
@@ -135,13 +149,16 @@ def _delta(delta: Mapping[str, str], finish: str | None = None) -> str:
 
 
 def _end(asked: Mapping[str, Any], text: str) -> Iterator[str]:
-    prompt = sum(tokens(turn["content"]) for turn in asked["messages"])
     yield _delta({}, "stop")
-    usage = {"prompt_tokens": prompt, "completion_tokens": tokens(text), "total_tokens": prompt + tokens(text)}
-    yield json.dumps({"id": "c", "model": "emulated", "choices": [], "usage": usage})
+    yield json.dumps({"id": "c", "model": "emulated", "choices": [], "usage": _usage(asked, text)})
     yield "[DONE]"
 
 
-def _event(writer: asyncio.StreamWriter, data: str) -> None:
+def _usage(asked: Mapping[str, Any], text: str) -> dict[str, int]:
+    prompt = sum(tokens(turn["content"]) for turn in asked["messages"])
+    return {"prompt_tokens": prompt, "completion_tokens": tokens(text), "total_tokens": prompt + tokens(text)}
+
+
+def _event(data: str) -> bytes:
     body = f"data: {data}\n\n".encode()
-    writer.write(f"{len(body):x}\r\n".encode() + body + b"\r\n")
+    return f"{len(body):x}\r\n".encode() + body + b"\r\n"

@@ -18,6 +18,7 @@ class FakeCall:
     task = "test"
     key = "test"
     traceparent = ""
+    followed = True
 
     def __init__(self, seconds: float = 60.0) -> None:
         self.run: Any = None

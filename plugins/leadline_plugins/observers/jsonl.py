@@ -29,6 +29,8 @@ _BLOCK = 64 * 1024
 class JsonLines:
     """Keeps one open file a run, from its start to its end; a replay is not written."""
 
+    deltas = False
+
     def __init__(self) -> None:
         self._logs: dict[str, Log] = {}
 
@@ -37,7 +39,7 @@ class JsonLines:
         if event.kind == "run.started" and not event.data.get("replay"):
             self._logs[event.run_id] = Log(Path(str(event.data["folder"])))
         log = self._logs.get(event.run_id)
-        if log is None or event.kind == "call.delta":
+        if log is None:
             return
         try:
             log.append(event)

@@ -35,6 +35,8 @@ class View(Protocol):
 class Terminal:
     """Shows runs, each by a view of its own; one at a time may change in place, any beside it gets lines."""
 
+    deltas = False
+
     def __init__(self, settings: TerminalSettings) -> None:
         self._style = settings.style
         self._views: dict[str, View] = {}

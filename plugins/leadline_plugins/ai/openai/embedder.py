@@ -46,7 +46,7 @@ class OpenAIEmbedder:
 
     async def _ask(self, body: dict[str, Any], model: str, call: Call) -> dict[str, Any]:
         host = self._endpoint.host
-        async with self._endpoint.post("embeddings", model, body, call.traceparent) as answer:
+        async with self._endpoint.post("embeddings", model, body, call) as answer:
             raw = await answer.aread()
             said = refusal(answer.status_code, raw, answer.headers) if answer.status_code != 200 else None
         try:

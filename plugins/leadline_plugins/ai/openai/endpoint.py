@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from leadline.contracts import Context
+from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
 from leadline_plugins.ai.openai.settings import OpenAISettings
 
@@ -48,17 +48,22 @@ class Endpoint:
         return f"{base}/deployments/{quote(model)}/{what}{query}" if by_deployment else f"{base}/{what}{query}"
 
     @asynccontextmanager
-    async def post(
-        self, what: str, model: str, body: dict[str, Any], traceparent: str
-    ) -> AsyncIterator[httpx.Response]:
-        """Send a request; the answer's body is still to be read. Raises `ProviderError` in words for people."""
+    async def post(self, what: str, model: str, body: dict[str, Any], call: Call) -> AsyncIterator[httpx.Response]:
+        """Send a request; the answer's body is still to be read. Raises `ProviderError` in words for people.
+
+        Silence is a fault in a stream only: a reply that comes whole is silent until the model is through.
+        """
         import httpx
 
-        headers = {"Accept": "text/event-stream, application/json"} if body.get("stream") else {}
-        if traceparent:
-            headers["traceparent"] = traceparent
+        settings, streamed = self.settings, bool(body.get("stream"))
+        headers = {"Accept": "text/event-stream, application/json"} if streamed else {}
+        if call.traceparent:
+            headers["traceparent"] = call.traceparent
+        silence = settings.read_timeout if streamed else max(settings.read_timeout, call.remaining())
+        timeout = httpx.Timeout(silence, connect=settings.connect_timeout, pool=None)
+        asked: dict[str, Any] = {"json": body, "headers": headers, "timeout": timeout}
         try:
-            async with self._client().stream("POST", self.url(what, model), json=body, headers=headers) as answer:
+            async with self._client().stream("POST", self.url(what, model), **asked) as answer:
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             cause, words = self._cause(error)

@@ -14,6 +14,10 @@ _STATUSES = (400, 403, 404, 405, 415, 422, 500, 501)
 """A 500 too: some servers fail on what they do not know."""
 
 
+_IMPATIENT = (408, 504, 524)
+"""What gateways answer when a reply that comes whole is silent for longer than they wait."""
+
+
 @dataclass(frozen=True)
 class _Lesson:
     names: re.Pattern[str]
@@ -85,6 +89,8 @@ _BAD_SCHEMA = _words(r"invalid_json_schema|invalid schema|schema (is )?invalid|c
 
 def learn(manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | None:
     """Return the manner to ask in after this refusal of this request; None where it teaches nothing."""
+    if said.status in _IMPATIENT and not body.get("stream") and manner.stream and manner.patient:
+        return replace(manner, patient=False)
     if said.status not in _STATUSES or not _UNKNOWN.search(said.words) or _VALUE.search(said.words):
         return None
     for lesson in _LESSONS:

@@ -27,6 +27,8 @@ class Manner:
     strict: bool = True
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     stream: bool = True
+    patient: bool = True
+    """Whether a long reply may come in one piece; some gateways take a minute of silence for a failure."""
     usage: bool = True
     """Whether usage may be asked for in a stream."""
     temperature: bool = True

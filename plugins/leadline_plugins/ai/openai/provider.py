@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from leadline.contracts import Call, Context
@@ -45,7 +46,7 @@ class OpenAI:
         name = f"{self._settings.root} {model}"
         manner = self._manners.get(name, self._usual())
         for _ in range(_LESSONS):
-            body = self._body(request, model, manner)
+            body = self._body(request, model, replace(manner, stream=self._streams(manner, call)))
             try:
                 reply = await self._ask(body, model, manner, call)
             except RefusedError as refused:
@@ -62,8 +63,12 @@ class OpenAI:
         return Manner(
             api="responses" if self._settings.api == "responses" else "chat",
             limit="max_completion_tokens" if newest else "max_tokens",
-            stream=self._settings.stream,
         )
+
+    def _streams(self, manner: Manner, call: Call) -> bool:
+        """Return whether a reply is streamed: an event a token costs a hundred times what a whole reply does."""
+        wanted = self._settings.stream
+        return manner.stream and bool(call.followed or not manner.patient if wanted == "auto" else wanted)
 
     async def _default(self) -> str:
         """Return the model of the settings, or the only one that a server of one's own has."""
@@ -105,7 +110,7 @@ class OpenAI:
         reading = ResponsesReading(call) if responding else ChatReading(call)
         what = "responses" if responding else "chat/completions"
         try:
-            async with self._endpoint.post(what, model, body, call.traceparent) as answer:
+            async with self._endpoint.post(what, model, body, call) as answer:
                 await read(answer, reading)
             return reading.reply()
         except BadReply as error:

@@ -44,7 +44,9 @@ class OpenAISettings(PluginSettings):
     project: str = Field("", description="the project that pays")
     headers: dict[str, SecretStr] = Field({}, description="headers sent with every request")
     extra_body: dict[str, JsonValue] = Field({}, description="fields sent with every chat, such as top_k or provider")
-    stream: bool = Field(True, description="whether replies are streamed")
+    stream: bool | Literal["auto"] = Field(
+        "auto", description="whether replies are streamed; auto: those that somebody follows while they are written"
+    )
     connect_timeout: float = Field(10, gt=0, description="seconds until the connection stands")
     read_timeout: float = Field(120, gt=0, description="seconds of silence until a reply is given up")
     proxy: str = Field("", description="the proxy; by default that of the environment (HTTPS_PROXY)")
