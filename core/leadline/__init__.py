@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leadline.hookspecs import StageOffer as StageOffer
     from leadline.hookspecs import hookimpl as hookimpl
     from leadline.result import Result as Result
+    from leadline.task_kinds import TaskKind as TaskKind
     from leadline.tasks import Task as Task
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ _HOMES = {
     "RunHandle": "handle",
     "StageOffer": "hookspecs",
     "Task": "tasks",
+    "TaskKind": "task_kinds",
     "UsageError": "errors",
     "hookimpl": "hookspecs",
     "research": "api",

@@ -40,6 +40,7 @@ from leadline.contracts import (
     TaskProvider,
 )
 from leadline.findings import Key
+from leadline.task_kinds import TaskKind
 
 GROUP = "leadline.v1"
 """The entry-point group; its number is the version of this API."""
@@ -95,6 +96,8 @@ class Offer(Generic[S, M]):
     its own is not. For chart runners, formatters, sandboxes and embedders."""
     timeout: float | None = None
     """Seconds a call may take; None leaves it to the house: `search.timeout` for engines, 30 for the rest."""
+    tasks: tuple[TaskKind[Any, Any], ...] = ()
+    """The typed tasks it asks of models: what is not declared here, settings cannot name."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from leadline.contracts import Context, Run
 from leadline.findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, Analysis, Findings, Perspective
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import AnalyzeRequest
@@ -53,8 +53,7 @@ class Analyzing:
             return  # nobody asked for it by name, and no algorithm analyses
         best = tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE])
         request = AnalyzeRequest(question=question, digest=findings.get(DIGEST), evidence=best)
-        task = Task("analyze", request, Analysis, prompt=template("analyze"), role="thinking", shrink=fewer)
-        made = await perform_or(run, task, Analysis(), "no critical analysis was made")
+        made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")
         findings[ANALYSIS] = Analysis(perspectives=tuple(_known(made, best)))
 
 
@@ -71,6 +70,9 @@ def fewer(inputs: Any) -> AnalyzeRequest | None:
     keep = len(inputs.evidence) // 2
     smaller: AnalyzeRequest = inputs.model_copy(update={"evidence": inputs.evidence[:keep]})
     return smaller if keep else None
+
+
+ASK = TaskKind("analyze", AnalyzeRequest, Analysis, template("analyze"), role="thinking", shrink=fewer)
 
 
 def _known(made: Analysis, evidence: tuple[Evidence, ...]) -> Iterator[Perspective]:
@@ -96,4 +98,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION,),
         wants=(EVIDENCE, DIGEST),
         may_give=(ANALYSIS,),
+        tasks=(ASK,),
     )

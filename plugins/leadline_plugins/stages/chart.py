@@ -13,13 +13,16 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Figure, Source
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.charts.borne import invented
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.planning import BEST, fewer, numeric, passages, planned
 from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
+
+ASK_PLAN = TaskKind("chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=fewer)
+ASK_REPAIR = TaskKind("chart_repair", ChartRepairRequest, PlannedChart, template("chart_repair"), shrink=fewer)
 
 
 class ChartSettings(PluginSettings):
@@ -84,8 +87,7 @@ async def _plan(run: Run, material: Material, outline: tuple[str, ...]) -> tuple
         outline=outline,
         evidence=passages(material.evidence.values(), material.sources),
     )
-    task = Task("chart_plan", request, ChartPlan, prompt=template("chart_plan"), shrink=fewer)
-    plan = await perform_or(run, task, ChartPlan(), "no charts were planned")
+    plan = await perform_or(run, ASK_PLAN.of(request), ChartPlan(), "no charts were planned")
     return plan.charts[: run.settings.charts.max]
 
 
@@ -132,8 +134,7 @@ async def _repair(run: Run, material: Material, chart: PlannedChart, problem: st
         error=problem,
         evidence=passages(material.evidence.values(), material.sources),
     )
-    task = Task("chart_repair", request, PlannedChart, prompt=template("chart_repair"), shrink=fewer)
-    return await run.perform(task)
+    return await run.perform(ASK_REPAIR.of(request))
 
 
 async def _tell(run: Run, message: str) -> None:
@@ -154,4 +155,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION, SECTIONS),
         wants=(EVIDENCE, SOURCES),
         may_give=(CHARTS, FIGURES),
+        tasks=(ASK_PLAN, ASK_REPAIR),
     )

@@ -8,12 +8,14 @@ from typing import Any
 from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, TASKS, Digest, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import DigestRequest
+
+ASK = TaskKind("digest", DigestRequest, Digest, template("digest"))
 
 
 class Digesting:
@@ -30,8 +32,7 @@ class Digesting:
             fresh=tuple(item.id for item in fresh(evidence, tasks)),
             last=findings.get(DIGEST),
         )
-        task = Task("digest", request, Digest, prompt=template("digest"))
-        digest = await perform_or(run, task, request.last or Digest(), "this round was not digested")
+        digest = await perform_or(run, ASK.of(request), request.last or Digest(), "this round was not digested")
         findings[DIGEST] = completed(digest)
 
 
@@ -54,4 +55,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION, PLAN),
         wants=(EVIDENCE, TASKS, DIGEST),
         gives=(DIGEST,),
+        tasks=(ASK,),
     )

@@ -12,10 +12,12 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.findings import EVIDENCE, QUESTION, SOURCES, TASKS, UNREAD, Findings, SearchTask, Unread
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Evidence, Source
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.material import learnings
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
+
+ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"))
 
 
 class Extraction:
@@ -33,7 +35,7 @@ class Extraction:
             limit=await learnings(item, run),
         )
         try:
-            reply = await run.perform(Task("extract", request, Learnings, prompt=template("extract")))
+            reply = await run.perform(ASK.of(request))
         except CallRefused:
             raise
         except CallFailed as failed:
@@ -90,4 +92,5 @@ def leadline_stages() -> Iterator[MapOffer[Any]]:
         may_give=(UNREAD,),
         needs=(QUESTION,),
         wants=(TASKS,),
+        tasks=(ASK,),
     )

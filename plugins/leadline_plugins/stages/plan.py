@@ -12,11 +12,13 @@ from leadline.errors import CallFailed
 from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.search import request_for
 from leadline_plugins.tasks import PlanRequest
+
+ASK = TaskKind("plan", PlanRequest, Plan, template("plan"), role="thinking")
 
 
 class Outline:
@@ -33,9 +35,10 @@ class Outline:
 
     async def _plan(self, question: Question, run: Run) -> Plan:
         request = PlanRequest(question=question, length=run.settings.report.length)
-        task = Task("plan", request, Plan, prompt=template("plan"), role="thinking")
         saying = "no usable plan: one section over the whole question"
-        plan, _ = await asyncio.gather(perform_or(run, task, whole(question), saying), self._meanwhile(question, run))
+        plan, _ = await asyncio.gather(
+            perform_or(run, ASK.of(request), whole(question), saying), self._meanwhile(question, run)
+        )
         if plan.sections:
             return plan
         await run.emit("notice", {"message": f"{saying} (it came without sections)"})
@@ -75,4 +78,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         "Makes the outline: sections, each with a goal and key questions",
         needs=(QUESTION,),
         gives=(PLAN,),
+        tasks=(ASK,),
     )

@@ -22,11 +22,12 @@ from leadline.findings import (
     SearchTask,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import PastSearch, Queries, QueryRequest
 
+ASK = TaskKind("query", QueryRequest, Queries, template("query"))
 BEST_EVIDENCE = 40
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 
@@ -66,8 +67,7 @@ class NextQueries:
             gaps=review.priority_gaps if review else (),
             evidence=tuple(best),
         )
-        task = Task("query", request, Queries, prompt=template("query"))
-        reply = await perform_or(run, task, Queries(), "no queries were proposed")
+        reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed")
         if reply.queries or done:
             return reply.queries
         return (whole(question),)
@@ -129,4 +129,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION, PLAN),
         wants=(TASKS, FOUND, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS,),
+        tasks=(ASK,),
     )

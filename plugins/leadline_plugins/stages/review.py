@@ -8,12 +8,14 @@ from typing import Any
 from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, TASKS, Findings, Review
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import ReviewRequest
+
+ASK = TaskKind("review", ReviewRequest, Review, template("review"))
 
 
 class Reviewing:
@@ -31,9 +33,8 @@ class Reviewing:
         )
         review = request.digest.review
         if review is None:
-            task = Task("review", request, Review, prompt=template("review"))
             gaps = Review(priority_gaps=request.digest.knowledge_gaps)
-            review = await perform_or(run, task, gaps, "this round was not reviewed")
+            review = await perform_or(run, ASK.of(request), gaps, "this round was not reviewed")
         findings[REVIEW] = review
         if review.is_sufficient:
             findings.end_loop("the research is sufficient")
@@ -53,5 +54,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION, PLAN, DIGEST),
         wants=(EVIDENCE, TASKS),
         gives=(REVIEW,),
+        tasks=(ASK,),
         ends_loop=True,
     )

@@ -11,12 +11,14 @@ from leadline.errors import NoEvidence
 from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, TASKS, Findings, PlannedSection, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Section, SectionRequest, Source
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.duplicates import copies
 from leadline_plugins.prompts import template
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
+
+ASK = TaskKind("sort", SortRequest, Sorted, template("sort"))
 
 
 class Synthesis:
@@ -38,8 +40,9 @@ class Synthesis:
             tasks=findings[TASKS],
             material=material.words(sources, question.language) if chat else 0,
         )
-        task = Task("sort", request, Sorted, prompt=template("sort"))
-        plan = await perform_or(run, task, unsorted(request), "the evidence was not sorted: one synthesis over all")
+        plan = await perform_or(
+            run, ASK.of(request), unsorted(request), "the evidence was not sorted: one synthesis over all"
+        )
         if not plan.answers or not any(section.evidence_ids for section in plan.sections):
             raise NoEvidence(plan.reason or "what was found does not answer the question")
         if chat:
@@ -119,5 +122,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION, PLAN),
         wants=(EVIDENCE, SOURCES, TASKS),
         gives=(SECTIONS,),
+        tasks=(ASK,),
         closing=True,
     )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from leadline.contracts import Run
 from leadline.findings import Verdict
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.checks.judge import Judgement
 from leadline_plugins.checks.quotes import plain
 from leadline_plugins.prompts import template
@@ -18,6 +18,8 @@ from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, V
 
 BATCH = 20
 """Claims a model is asked about in one call."""
+
+ASK = TaskKind("verify_claim", VerifyRequest, ClaimVerdicts, template("verify_claim"))
 
 
 def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:
@@ -59,7 +61,7 @@ async def by_model(run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict
 
 
 async def _ask(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:
-    task = Task("verify_claim", VerifyRequest(claims=tuple(batch)), ClaimVerdicts, prompt=template("verify_claim"))
+    task = ASK.of(VerifyRequest(claims=tuple(batch)))
     return await perform_or(run, task, ClaimVerdicts(verdicts=()), "claims were judged by words, not by the model")
 
 

@@ -16,7 +16,7 @@ from leadline_plugins.citing import checking
 from leadline_plugins.stages.claims import Claim, Library, claims
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.repair import failed, repaired
-from leadline_plugins.stages.verdicts import by_model, by_rule
+from leadline_plugins.stages.verdicts import ASK, by_model, by_rule
 
 wanted, check = checking.wanted, checking.check
 """What `leadline verify` asks of the plugin that is named `verify`."""
@@ -95,5 +95,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(REPORT,),
         gives=(VERIFICATION,),
         may_give=(REPORT,),
+        tasks=(ASK,),
         closing=True,
     )

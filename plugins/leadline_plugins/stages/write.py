@@ -23,12 +23,14 @@ from leadline.findings import (
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report, Section
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.method import method
 from leadline_plugins.stages.placing import placed
 from leadline_plugins.tasks import Composition, WriteRequest
+
+ASK = TaskKind("write", WriteRequest, Composition, template("write"), role="thinking")
 
 
 class Writing:
@@ -48,9 +50,10 @@ class Writing:
         if await run.by_chat("write", "thinking"):
             request = texts_only(request)
         stand = Composition(title=findings[PLAN].title)
-        task = Task("write", request, Composition, prompt=template("write"), role="thinking")
         found, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
-        composed = await perform_or(run, task, stand, "summary and conclusion were not written: the sections stand")
+        composed = await perform_or(
+            run, ASK.of(request), stand, "summary and conclusion were not written: the sections stand"
+        )
         composed = known(composed, {item.id for item in evidence})
         whole = body(composed, sections, question.text, question.language, findings.get(ANALYSIS))
         whole, figures = placed(whole, findings[FIGURES])
@@ -136,5 +139,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION, PLAN, SECTIONS),
         wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES),
         gives=(REPORT,),
+        tasks=(ASK,),
         closing=True,
     )

@@ -14,7 +14,7 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Question
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Record, Section, SectionRequest
-from leadline.tasks import Task
+from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.synthesizers.extractive import quoted
 from leadline_plugins.synthesizers.parts import parts
@@ -42,9 +42,8 @@ class Part:
 async def write(question: str, request: SectionRequest, call: Call) -> Part:
     """Have a part written; `question` is its own of the section's key questions, none for the whole."""
     asked = asked_for(request, question)
-    task = Task("synthesize", asked, Written, prompt=template("synthesize"), role="thinking", shrink=fewer)
     try:
-        text = known((await call.run.perform(task)).text, asked)
+        text = known((await call.run.perform(ASK.of(asked))).text, asked)
     except CallRefused:
         raise
     except CallFailed as failed:
@@ -85,6 +84,9 @@ def fewer(inputs: Record) -> Record | None:
     return inputs.model_copy(update={"passages": inputs.passages[:keep]}) if keep else None
 
 
+ASK = TaskKind("synthesize", SynthesizeRequest, Written, template("synthesize"), role="thinking", shrink=fewer)
+
+
 def known(text: str, asked: SynthesizeRequest) -> str:
     """Return the text without citations of what is not there."""
     ids = {passage.id for passage in asked.passages}
@@ -100,4 +102,9 @@ def quotes(request: SectionRequest, asked: SynthesizeRequest, reason: str) -> Pa
 @hookimpl
 def leadline_synthesizers() -> Iterable[Offer[PluginSettings, Prose]]:
     """Offer the synthesizer."""
-    yield Offer(lambda settings, context: Prose(), PluginSettings, "Sections written by a model, every claim cited")
+    yield Offer(
+        lambda settings, context: Prose(),
+        PluginSettings,
+        "Sections written by a model, every claim cited",
+        tasks=(ASK,),
+    )

@@ -1,0 +1,32 @@
+"""Tasks as plugins declare them in their offers: so that settings can name them, and people see what models are told.
+
+The core knows no task; what a pipeline may ask is what its plugins declare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from leadline.records import Record
+from leadline.tasks import Role, Task
+
+Q = TypeVar("Q", bound=Record)
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True)
+class TaskKind(Generic[Q, R]):
+    """A task that a plugin asks, in `tasks` of its offer. The fields are those of `Task`."""
+
+    name: str
+    inputs: type[Q]
+    reply: type[R]
+    prompt: str = ""
+    role: Role = "task"
+    shrink: Callable[[Any], Record | None] | None = None
+
+    def of(self, inputs: Q, *, sample: int = 0) -> Task[R]:
+        """Return the task with these inputs."""
+        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, self.shrink)
