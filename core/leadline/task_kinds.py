@@ -27,6 +27,6 @@ class TaskKind(Generic[Q, R]):
     role: Role = "task"
     shrink: Callable[[Any], Record | None] | None = None
 
-    def of(self, inputs: Q, *, sample: int = 0) -> Task[R]:
+    def of(self, inputs: Q, *, sample: int = 0, heard: Callable[[int, str], None] | None = None) -> Task[R]:
         """Return the task with these inputs."""
-        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, self.shrink)
+        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, self.shrink, heard)

@@ -20,7 +20,6 @@ from leadline.records import Json, Message, Record, Text
 
 R = TypeVar("R", bound=Record)
 Role = Literal["thinking", "task"]
-Role = Literal["thinking", "task"]
 
 
 @dataclass(frozen=True)
