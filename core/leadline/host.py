@@ -98,8 +98,11 @@ class Host:
 
     def offering(self, kind: str) -> tuple[str, ...]:
         """Return the names of the plugins with an offer of a kind. Loads them all: for errors and listings."""
-        loaded = {name: self._quietly(name) for name in self._points}
-        return tuple(name for name, plugin in loaded.items() if plugin and kind in plugin.offers)
+        return tuple(plugin.name for plugin in self.loadable() if kind in plugin.offers)
+
+    def loadable(self) -> tuple[Plugin, ...]:
+        """Return all plugins that can be loaded, by name. Loads them all: for errors and listings."""
+        return tuple(filter(None, map(self._quietly, self._points)))
 
     def catalog(self, *, load: bool = False) -> tuple[Entry, ...]:
         """Return all entry points, by name; with `load` each with its kinds and what is wrong with it."""

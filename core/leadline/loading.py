@@ -19,6 +19,7 @@ import pluggy
 from leadline.errors import PluginError
 from leadline.hookspecs import KINDS, Hooks, MapOffer, Offer, PluginSettings, StageOffer
 from leadline.nearest import choose_from
+from leadline.task_kinds import TaskKind
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 """A plugin's name: it must fit into an environment variable, which a dash does not."""
@@ -148,6 +149,8 @@ def _checked(offer: object, hook: str, who: str) -> AnyOffer:
     if not isinstance(offer, right):
         want = " or ".join(kind.__name__ for kind in right)
         raise PluginError(f"{who} yields {type(offer).__name__} from {hook}: it must be {want}")
+    if not isinstance(offer.tasks, tuple) or not all(isinstance(task, TaskKind) for task in offer.tasks):
+        raise PluginError(f"{who} yields an offer from {hook} whose `tasks` are no tuple of TaskKind: {offer.tasks!r}")
     return offer
 
 

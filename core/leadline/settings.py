@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError, create_model
 
+from leadline.declared import templates
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
 from leadline.host import Host, Plugin
@@ -95,7 +96,10 @@ def load_settings(
     layers = with_preset(layers, host.names(), stored=stored is not None)
     core = _core(layers)
     sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
+    prompts, unread = templates(core.prompts, sources.cwd, sections.place)
+    core = core.model_copy(update={"prompts": prompts})
     chosen = Selector(host, sections).choose(core)
+    chosen.problems += unread
     if chosen.problems and complete:
         raise ConfigError("\n".join(chosen.problems))
     settings = _joined(core, chosen.settings)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
+from leadline.declared import misnamed
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
 from leadline.host import Host, Plugin, lacking
@@ -109,6 +110,8 @@ class Selector:
         for reasons, keys in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(keys)}: none of the chosen plugins can work here{listed}")
+        for problem in misnamed(core, self._host, self._chosen.plugins.values(), self._sections.place):
+            self._problem(problem)
         return self._chosen
 
     def _stages(self, core: Settings) -> tuple[str, ...]:

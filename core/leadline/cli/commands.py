@@ -28,7 +28,7 @@ def command_line() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"leadline {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="command")
-    for add in (_research, _resume, _explain, _verify, _runs, _plugins, _config, _doctor, _version):
+    for add in (_research, _resume, _explain, _verify, _runs, _plugins, _prompts, _config, _doctor, _version):
         add(commands)
     return parser
 
@@ -157,6 +157,17 @@ def _plugins(commands: Any) -> None:
     _settings(parser)
     _json(parser)
     parser = _command(group, "show", "show a plugin: its offers and its settings", "plugins", "show")
+    parser.add_argument("name", metavar="NAME")
+    _settings(parser)
+    _json(parser)
+
+
+def _prompts(commands: Any) -> None:
+    group = _group(commands, "prompts", "list and show what models are told, task by task")
+    parser = _command(group, "list", "list the tasks: who asks each, and where its template is", "prompts", "list_")
+    _settings(parser)
+    _json(parser)
+    parser = _command(group, "show", "show a task: its template, its inputs, its reply", "prompts", "show")
     parser.add_argument("name", metavar="NAME")
     _settings(parser)
     _json(parser)

@@ -54,7 +54,13 @@ def test_the_version_is_printed(cli: Cli, argv: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "argv",
-    [[], *([name] for name in ("research", "resume", "explain", "runs", "plugins", "config", "doctor", "version"))],
+    [
+        [],
+        *(
+            [name]
+            for name in ("research", "resume", "explain", "runs", "plugins", "prompts", "config", "doctor", "version")
+        ),
+    ],
 )
 def test_help_imports_nothing_heavy(argv: list[str]) -> None:
     code = (

@@ -1,0 +1,111 @@
+"""`leadline prompts`: what models are asked and told, task by task, and where each template comes from."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.api import Client
+from leadline.cli.common import client_of
+from leadline.cli.out import say, table, write, write_json
+from leadline.declared import Declared, declared
+from leadline.errors import UsageError
+from leadline.loading import named
+from leadline.nearest import choose_from
+from leadline.records import Record
+from leadline.settings import Loaded
+from leadline.tasks import schema
+
+_OURS = "leadline"
+"""The distribution whose templates are the built-in ones."""
+_HEADERS = ("TASK", "ASKED BY", "ROLE", "INPUTS", "REPLY", "TEMPLATE FROM")
+
+
+def list_(args: argparse.Namespace) -> int:
+    """Print all tasks."""
+    loaded, tasks = _all(client_of(args))
+    if args.json:
+        write_json([_data(one, loaded) for one in tasks])
+    else:
+        write(table([_row(one, loaded) for one in tasks], _HEADERS))
+    return 0
+
+
+def show(args: argparse.Namespace) -> int:
+    """Print a task: its template, its inputs, its reply. Raises `UsageError` where nobody asks it."""
+    loaded, tasks = _all(client_of(args))
+    found = [one for one in tasks if one.task.name == args.name]
+    if not found:
+        raise UsageError(f"no such task: {args.name!r}; {choose_from(args.name, {one.task.name for one in tasks})}")
+    if args.json:
+        write_json([_whole(one, loaded) for one in found])
+    else:
+        write("\n\n".join(_shown(one, loaded) for one in found))
+    return 0
+
+
+def _all(client: Client) -> tuple[Loaded, list[Declared]]:
+    """Return the settings and all tasks by name; what is wrong with the settings is told, and stops nothing."""
+    loaded = client.load(complete=False)
+    for problem in loaded.problems:
+        say(f"leadline: {problem}")
+    return loaded, sorted(declared(client.host.loadable()), key=lambda one: (one.task.name, one.plugin.name))
+
+
+def _row(one: Declared, loaded: Loaded) -> tuple[str, ...]:
+    task = one.task
+    return task.name, one.plugin.name, task.role, task.inputs.__name__, task.reply.__name__, _origin(one, loaded)
+
+
+def _origin(one: Declared, loaded: Loaded) -> str:
+    """Return where the template stands that a run would use."""
+    if one.task.name in loaded.settings.prompts:
+        return loaded.origins[f"prompts.{one.task.name}"]
+    plugin = one.plugin
+    return "built-in" if plugin.distribution == _OURS else named(plugin.name, plugin.distribution, plugin.version)
+
+
+def _template(one: Declared, loaded: Loaded) -> str:
+    return loaded.settings.prompts.get(one.task.name, one.task.prompt).strip()
+
+
+def _shown(one: Declared, loaded: Loaded) -> str:
+    task = one.task
+    head = f"{task.name}  (asked by {one.plugin.name}, role {task.role}, template from {_origin(one, loaded)})"
+    parts = [head, _template(one, loaded) or "(no template: only the inputs and the schema of the reply are sent)"]
+    for label, record in (("Inputs", task.inputs), ("Reply", task.reply)):
+        rows = table(_fields(record), ("field", "type", ""), indent="  ")
+        parts.append(f"{label}: {record.__name__}. {(record.__doc__ or '').strip().splitlines()[0]}\n{rows}")
+    parts.append(f'Replace the template: prompts.{task.name} = "FILE.md"; the model: ai.tasks.{task.name}')
+    return "\n\n".join(parts)
+
+
+def _fields(record: type[Record]) -> Iterator[tuple[str, str, str]]:
+    """Yield the fields of a record: name, type, whether it must be given."""
+    forms: Any = schema(record).get("properties", {})
+    for name, form in forms.items():
+        yield name, _type(form), "required" if record.model_fields[name].is_required() else ""
+
+
+def _type(form: Any) -> str:
+    """Return the type of a field in a word or two, from its JSON schema."""
+    if "$ref" in form:
+        return str(form["$ref"]).rpartition("/")[2]
+    if choices := form.get("enum"):
+        return " | ".join(map(str, choices))
+    if branches := form.get("anyOf"):
+        return " | ".join(map(_type, branches))
+    kind = str(form.get("type", "any"))
+    return f"list of {_type(form['items'])}" if "items" in form else kind
+
+
+def _data(one: Declared, loaded: Loaded) -> dict[str, Any]:
+    return dict(zip(("task", "asked_by", "role", "inputs", "reply", "template_from"), _row(one, loaded), strict=True))
+
+
+def _whole(one: Declared, loaded: Loaded) -> dict[str, Any]:
+    inputs: type[Record] = one.task.inputs
+    reply: type[Record] = one.task.reply
+    schemas = {"inputs_schema": schema(inputs), "reply_schema": schema(reply)}
+    return {**_data(one, loaded), "template": _template(one, loaded), **schemas}

@@ -1,0 +1,58 @@
+"""`prompts` lists what models are told, and shows where each template comes from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from leadline_plugins.prompts import names, template
+
+Cli = Callable[..., Any]
+
+
+def listed(cli: Cli, *argv: str) -> dict[str, dict[str, str]]:
+    return {row["task"]: row for row in json.loads(cli("prompts", "list", "--json", *argv).out)}
+
+
+def test_tasks_are_listed_with_who_asks_and_where_the_template_is(cli: Cli) -> None:
+    header, *rows = cli("prompts", "list").out.splitlines()
+    assert header.split() == ["TASK", "ASKED", "BY", "ROLE", "INPUTS", "REPLY", "TEMPLATE", "FROM"]
+    assert [row.split()[0] for row in rows] == names()
+    tasks = listed(cli)
+    assert tasks["synthesize"]["asked_by"] == "prose"
+    assert tasks["synthesize"]["role"] == "thinking"
+    assert {row["template_from"] for row in tasks.values()} == {"built-in"}
+
+
+def test_a_template_of_the_settings_is_told_with_its_place(cli: Cli) -> None:
+    Path("house.md").write_text("Plan it our way.")
+    Path("leadline.toml").write_text('[prompts]\nplan = "house.md"\n')
+    assert listed(cli)["plan"]["template_from"] == "leadline.toml:2"
+    done = cli("prompts", "show", "plan")
+    assert done.code == 0
+    assert "Plan it our way." in done.out
+    assert "template from leadline.toml:2" in done.out
+
+
+def test_a_task_is_shown_whole(cli: Cli) -> None:
+    out = cli("prompts", "show", "verify_claim").out
+    assert template("verify_claim").strip() in out
+    assert "claims  list of ClaimToVerify  required" in out
+    assert 'prompts.verify_claim = "FILE.md"' in out
+    (data,) = json.loads(cli("prompts", "show", "verify_claim", "--json").out)
+    assert data["template"] == template("verify_claim").strip()
+    assert data["reply_schema"]["title"] == "ClaimVerdicts"
+
+
+def test_an_unknown_task_is_told_by_its_nearest(cli: Cli) -> None:
+    done = cli("prompts", "show", "wirte")
+    assert done.code == 64
+    assert "no such task: 'wirte'; did you mean 'write'?" in done.err
+
+
+def test_settings_that_cannot_work_take_no_listing_away(cli: Cli) -> None:
+    done = cli("prompts", "list", "--set", "prompts.wirte=x")
+    assert done.code == 0
+    assert "no plugin asks a task of this name: did you mean 'write'?" in done.err
