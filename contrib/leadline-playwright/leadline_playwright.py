@@ -86,6 +86,8 @@ class BrowserFetcher:
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         """Return the page as HTML; raises `Blocked` where the guard or a limit says no."""
+        if request.accept and "text/html" not in request.accept:
+            raise Unsupported("a browser reads pages, not the files in them")
         url = str(self._guard.url(request.url))
         context = await self._browser.new_context(service_workers="block", accept_downloads=False)
         try:

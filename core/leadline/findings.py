@@ -173,6 +173,25 @@ class Analysis(Record):
     perspectives: tuple[Perspective, ...] = ()
 
 
+class Illustration(Record):
+    """A picture found on a page that fits a section: where it is from, and what came of it."""
+
+    id: str
+    url: str
+    source_id: str
+    section_id: str
+    evidence_id: str
+    """Behind the paragraph that cites this it stands."""
+    caption: Text
+    alt: Text
+    page: str
+    """Address of the page that shows it."""
+    file: str = ""
+    """In the run's folder; empty where it was left out."""
+    reason: Text = ""
+    """Why it was left out."""
+
+
 class Verdict(Record):
     """Whether a cited passage bears the claim it is cited for."""
 
@@ -238,6 +257,8 @@ ANALYSIS: Key[Analysis] = Key("analysis", Analysis, file="analysis.json")
 SECTIONS: Key[tuple[Section, ...]] = Key("sections", Section, grows=True)
 CHARTS: Key[tuple[Chart, ...]] = Key("charts", Chart, grows=True, file="charts.json")
 """As planned; what came of them stands in `figures`."""
+ILLUSTRATIONS: Key[tuple[Illustration, ...]] = Key("illustrations", Illustration, grows=True, file="images.json")
+"""The pictures found on pages that were tried; those in use stand in `figures` too."""
 FIGURES: Key[tuple[Figure, ...]] = Key("figures", Figure, grows=True)
 REPORT: Key[Report] = Key("report", Report)
 VERIFICATION: Key[Verification] = Key("verification", Verification, file="verify.json")

@@ -12,7 +12,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, model_validator
 
 from leadline.errors import Category
 
@@ -141,6 +141,10 @@ class FetchRequest(Record):
     """An address to be read."""
 
     url: str
+    accept: tuple[str, ...] = ()
+    """Media types that are wanted, as `image/png`; empty: whatever a parser reads."""
+    size: int | None = None
+    """Bytes that are wanted at most; None leaves it to the fetcher."""
 
 
 class Blob(Record):
@@ -158,6 +162,19 @@ class Files(Record):
     files: tuple[Blob, ...]
 
 
+class Image(Record):
+    """An illustration of a page, and what the page says of it."""
+
+    url: str
+    alt: Text = ""
+    caption: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _address_alone(cls, data: object) -> object:
+        return {"url": data} if isinstance(data, str) else data  # as journals had it before captions were read
+
+
 class Document(Record):
     """The text of something read. `pages` are the offsets at which each page begins, in characters."""
 
@@ -169,8 +186,8 @@ class Document(Record):
     """Several are separated by semicolons."""
     published: str | None = None
     """ISO 8601 date, as the document says itself."""
-    images: tuple[str, ...] = ()
-    """Addresses of illustrations, the best first."""
+    images: tuple[Image, ...] = ()
+    """Illustrations, the best first."""
 
 
 # --- evidence and the report -----------------------------------------------------------------------------------------
@@ -237,13 +254,18 @@ class Chart(Record):
 
 
 class Figure(Record):
-    """A drawn chart: a MIME bundle with image/png or image/svg+xml always, text/html where it is interactive."""
+    """A drawn chart or a picture found on a page.
+
+    `media` is a MIME bundle, with image/png, image/jpeg or image/svg+xml always, text/html where it is interactive.
+    """
 
     id: str
     caption: Text
     alt: Text
     evidence_ids: tuple[str, ...] = ()
     media: Mapping[str, bytes]
+    credit: str = ""
+    """Address of the page that a picture is from; empty for what was drawn here."""
 
 
 class Report(Record):

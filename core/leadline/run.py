@@ -17,7 +17,7 @@ from leadline.assemble import House, Member, together
 from leadline.budget import Budget
 from leadline.calls import Door, Kind, Maker, stage_now
 from leadline.contracts import Call
-from leadline.errors import ConfigError, NeedsClarification, PluginError, Unsupported
+from leadline.errors import CallFailed, ConfigError, NeedsClarification, PluginError, Unsupported
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
@@ -113,14 +113,25 @@ class ActiveRun:
         maker = Maker(name="read", fingerprint=together(parsers))
         return await self.door.call(kind, request, do, maker=maker, task="fetch")
 
+    async def download(self, request: FetchRequest, /) -> Blob:
+        """Fetch an address as it is."""
+        return await self._fetch(request)
+
     async def _fetch(self, request: FetchRequest) -> Blob:
+        unfit: CallFailed | None = None
         for name in self.chosen["read.fetchers"]:
             member = self.house.member("fetchers", name)
             fetcher = await member.get()
-            if fetcher.accepts(request.url):
-                kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep)
+            if not fetcher.accepts(request.url):
+                continue
+            kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep)
+            try:
                 return await self.door.call(kind, request, fetcher.fetch, maker=member.maker, task="fetch")
-        raise Unsupported(
+            except CallFailed as failed:
+                if not request.accept or failed.record.type != Unsupported.__name__:
+                    raise
+                unfit = failed  # one that reads nothing but pages: the next may bring pictures
+        raise unfit or Unsupported(
             f"no fetcher of read.fetchers ({', '.join(self.chosen['read.fetchers'])}) reads {request.url}"
         )
 

@@ -120,6 +120,7 @@ class ReportSettings(Section):
     references: bool = Field(True, description="Whether the lists of sources stand below the report.")
     resource_file: bool = Field(False, description="Whether the lists of sources are written as a file of their own.")
     citation_style: str = Field("numeric", description="numeric, the name of a CSL style, or a path to a .csl file.")
+    citation_images: bool = Field(True, description="Whether pictures of the cited pages stand in it, credited.")
     figures: Literal["file", "inline"] = Field("file", description="Pictures of a Markdown report: file, inline.")
     length: Amount = Field(0, description="Words (Chinese, Japanese: characters) at most; 0 leaves it free.")
     title: str = Field("", description="The title; by default the question's.")

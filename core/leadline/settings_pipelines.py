@@ -52,6 +52,7 @@ BUILT_IN: dict[str, PipelineSettings] = {
             "analyze",
             "synthesize",
             "chart",
+            "illustrate",
             "write",
             "verify",
             "audit",

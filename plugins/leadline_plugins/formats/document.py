@@ -14,7 +14,7 @@ from leadline.citations import number
 from leadline.records import Blob, Evidence, Report, Section, Source
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.checks import MARKS, Checks
-from leadline_plugins.formats.figures import Numbered, Placing, data_url, numbered
+from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.method import heading, sentences
 from leadline_plugins.formats.references import Lists, failures, quote
@@ -155,6 +155,7 @@ class Builder:
 
     def _figure(self, item: Numbered) -> Node:
         caption = words(f"{self._label(item)}. {item.figure.caption}") + self._cite(item.figure.evidence_ids)
+        caption = credited(caption, item.figure, self._report.language)
         if item.file is None:
             return figure(f"figure-{item.number}", [plain(words(f"[{item.figure.alt}]"))], caption)
         alt = " ".join(item.figure.alt.split()) or item.figure.caption

@@ -5,6 +5,7 @@ from __future__ import annotations
 LABELS: dict[str, dict[str, str]] = {
     "en": {
         "figure": "Figure",
+        "credit": "Picture",
         "contents": "Contents",
         "generated": "Research report",
         "table": "Table",
@@ -23,6 +24,7 @@ LABELS: dict[str, dict[str, str]] = {
     },
     "zh": {
         "figure": "图",
+        "credit": "图片来源",
         "contents": "目录",
         "generated": "研究报告",
         "table": "表",
@@ -41,6 +43,7 @@ LABELS: dict[str, dict[str, str]] = {
     },
     "ja": {
         "figure": "図",
+        "credit": "画像",
         "contents": "目次",
         "generated": "調査報告",
         "table": "表",

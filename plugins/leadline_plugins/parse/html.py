@@ -1,4 +1,4 @@
-"""The plugin `html`: the main text of web pages, and what they say about themselves (`html_meta`).
+"""The plugin `html`: the main text of web pages, and what they say about themselves (`html_meta`, `html_images`).
 
 What a page hides from its readers is removed before its text is looked at (`html_hidden`).
 """
@@ -17,6 +17,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
 from leadline_plugins.parse.clean import clean, decode, document
 from leadline_plugins.parse.html_hidden import remove_hidden
+from leadline_plugins.parse.html_images import images
 from leadline_plugins.parse.html_meta import about
 from leadline_plugins.parse.media import bare, charset
 from leadline_plugins.parse.workers import Workers
@@ -66,11 +67,12 @@ class HtmlParser:
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     tree = _tree(blob)
-    said = about(tree, blob.name)
+    said = about(tree)
     remove_hidden(tree)
+    seen = images(tree, blob.name)
     text = (_main_text(tree) if tree.xpath("count(//*)") <= _MANY else "") or _seen(tree)
     made = document(blob, text, said.title, said.language)
-    return made.model_copy(update={"published": said.published, "author": said.author, "images": said.images})
+    return made.model_copy(update={"published": said.published, "author": said.author, "images": seen})
 
 
 def _tree(blob: Blob) -> Any:

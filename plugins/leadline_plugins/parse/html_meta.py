@@ -1,4 +1,4 @@
-"""What a page says about itself: title, author, date, language, images.
+"""What a page says about itself: title, author, date, language.
 
 From JSON-LD, meta elements and a few elements of fixed meaning, in this order. Nothing is guessed from the running
 text: a date found somewhere on a page is more often another one.
@@ -12,14 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
-from urllib.parse import urljoin
 
 _JSON = 500_000
 """Characters of one block of JSON-LD."""
 _DEEP = 6
-_IMAGES = 10
-_SMALL = 200
-"""Pixels; an image declared narrower or lower is no illustration."""
 _DATE = re.compile(r"(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})")
 _WORKS = re.compile(r"Article|Posting|Report|Page|Book|Dataset|Creative|Recipe|Event|Review|Question", re.IGNORECASE)
 _SITE = re.compile(r"\s+[|\-–—·•»]\s+[^|\-–—·•»]{1,40}$")
@@ -46,28 +42,26 @@ _DATES = (
 
 @dataclass(frozen=True)
 class About:
-    """What was said; `published` is ISO 8601, `images` are absolute addresses, the page's own choice first."""
+    """What was said; `published` is ISO 8601."""
 
     title: str = ""
     author: str = ""
     published: str | None = None
     language: str = ""
-    images: tuple[str, ...] = ()
 
 
-def about(tree: Any, url: str) -> About:
+def about(tree: Any) -> About:
     """Read it off a tree that still has its scripts."""
-    metas, linked = _metas(tree), list(_works(tree))
+    metas, linked = metas_of(tree), list(_works(tree))
     return About(
         title=_title(tree, metas, linked),
         author=_first(*(_names(work.get("author")) for work in linked), *_of(metas, _AUTHORS, _people)),
         published=_day(*(str(work.get("datePublished", "")) for work in linked), *_of(metas, _DATES), *_times(tree)),
         language=_language(tree, metas),
-        images=tuple(dict.fromkeys(_images(tree, metas, url)))[:_IMAGES],
     )
 
 
-def _metas(tree: Any) -> dict[str, list[str]]:
+def metas_of(tree: Any) -> dict[str, list[str]]:
     """Return the contents of the meta elements by name, in lower case."""
     found: dict[str, list[str]] = {}
     for meta in tree.iter("meta"):
@@ -152,32 +146,6 @@ def _day(*texts: str) -> str | None:
 def _language(tree: Any, metas: dict[str, list[str]]) -> str:
     named = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
     return str(named or _first(*_of(metas, ("content-language", "og:locale")))).replace("_", "-").split("-")[0].lower()
-
-
-def _images(tree: Any, metas: dict[str, list[str]], url: str) -> Iterator[str]:
-    """Yield illustrations: the one the page names for itself, then those of its main part."""
-    base = urljoin(url, next((element.get("href", "") for element in tree.iter("base")), ""))
-    for address in [*metas.get("og:image", []), *metas.get("twitter:image", [])]:
-        yield from _absolute(base, address)
-    for image in tree.xpath("//article//img | //main//img | //figure//img"):
-        if all(_large(image.get(side)) for side in ("width", "height")):
-            yield from _absolute(base, image.get("src") or image.get("data-src") or "")
-
-
-def _large(size: str | None) -> bool:
-    digits = re.match(r"\d{1,6}", size or "")
-    return digits is None or int(digits[0]) >= _SMALL
-
-
-def _absolute(base: str, address: str) -> Iterator[str]:
-    if not address.strip():
-        return
-    try:
-        full = urljoin(base, address.strip())
-    except ValueError:
-        return
-    if full.startswith(("http://", "https://")) and len(full) <= 2000:
-        yield full
 
 
 def _first(*texts: str) -> str:

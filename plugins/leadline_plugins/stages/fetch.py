@@ -96,14 +96,7 @@ async def read(hit: Hit, task_id: str, run: Run) -> Source | Unread:
     await run.emit("source", {"url": hit.url, "title": title, "engine": hit.engine, "tier": hit.tier})
     return Source(
         id=source_id(hit.url),
-        hit=hit.model_copy(
-            update={
-                "title": title,
-                "text": None,
-                "published": hit.published or document.published,
-                "images": hit.images or document.images,
-            }
-        ),
+        hit=hit.model_copy(update={"title": title, "text": None, "published": hit.published or document.published}),
         document=document,
         engine=hit.engine,
         tier=hit.tier,

@@ -21,29 +21,33 @@ def placed(
 ) -> tuple[tuple[Section, ...], tuple[Figure, ...]]:
     """Return the sections with their figures, and the figures in the order in which they stand.
 
-    Where the text mentions figures by number, the order stays as it is: numbers are places in it.
+    Where the text mentions figures by number, the order stays as it is: numbers are places in it. A picture of a page
+    illustrates the passage it was chosen for; where the text no longer cites that, the picture goes.
     """
     if not figures or not sections:
         return sections, figures
     blocks = [_BLOCKS.split((section.text or "").strip()) for section in sections]
     inner = [at for at, section in enumerate(sections) if section.id not in _AROUND] or range(len(sections))
     places = [(at, place) for at in inner for place in range(len(blocks[at]))]
-    homes = {figure.id: _home(figure, number, places, blocks) for number, figure in enumerate(figures, start=1)}
+    found = {figure.id: _home(figure, number, places, blocks) for number, figure in enumerate(figures, start=1)}
+    homes = {name: home for name, home in found.items() if home is not None}
+    figures = tuple(figure for figure in figures if figure.id in homes)
     if not any(_MENTION.search(block) for section in blocks for block in section):
         figures = tuple(sorted(figures, key=lambda figure: homes[figure.id]))
     shown = {place: [figure for figure in figures if homes[figure.id] == place] for place in set(homes.values())}
     return tuple(_with(section, at, blocks[at], shown) for at, section in enumerate(sections)), figures
 
 
-def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]]) -> Place:
-    """Return the paragraph that a figure stands behind; the last one where none has to do with it."""
+def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]]) -> Place | None:
+    """Return the paragraph that a figure stands behind; where none has to do with it, for a chart the last one."""
     texts = {place: blocks[place[0]][place[1]] for place in places}
-    mentions = (place for place in places if str(number) in _MENTION.findall(texts[place]))
+    # The text knows of charts at most: another number in it is that of a figure in what it quotes.
+    mentions = (place for place in places if str(number) in _MENTION.findall(texts[place]) and not figure.credit)
     own = set(figure.evidence_ids)
     cites = {place: len(own.intersection(cited(texts[place]))) for place in places}
     most = max(cites.values(), default=0)
     fits = (place for place in places if most and cites[place] == most)
-    return next(mentions, None) or next(fits, None) or places[-1]
+    return next(mentions, None) or next(fits, None) or (None if figure.credit else places[-1])
 
 
 def _with(section: Section, at: int, blocks: Iterable[str], shown: dict[Place, list[Figure]]) -> Section:

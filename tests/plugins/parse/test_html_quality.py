@@ -100,13 +100,6 @@ def test_a_page_says_who_wrote_it_when(head: str, body: str, expected: tuple[str
     assert (made.title, made.author, made.published) == expected
 
 
-def test_images_are_absolute_and_worth_showing() -> None:
-    head = "<base href='https://img.example.org/x/'><meta property='og:image' content='/og.png'>"
-    pictures = "<img src=big.jpg width=600><img src=icon.png width=16><img src='data:image/png;base64,xx'><img>"
-    made = read(f"<article>{BODY}{pictures}</article><img src=elsewhere.png>", head)
-    assert made.images == ("https://img.example.org/og.png", "https://img.example.org/x/big.jpg")
-
-
 def test_the_language_is_the_pages_or_found() -> None:
     assert read(BODY, lang="pt-BR").language == "pt"
     assert read(BODY, "<meta property='og:locale' content='de_AT'>", lang="").language == "de"

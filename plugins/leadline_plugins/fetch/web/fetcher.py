@@ -6,7 +6,7 @@ Redirects are followed by hand, so that the guard judges every hop. Nothing is r
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from weakref import WeakValueDictionary
@@ -24,6 +24,7 @@ from leadline_plugins.fetch.web.cache import Cache, Kept
 from leadline_plugins.fetch.web.robots import Robots
 from leadline_plugins.fetch.web.settings import WebSettings
 from leadline_plugins.fetch.web.sniff import sniff, vague
+from leadline_plugins.parse.media import bare
 
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -71,41 +72,43 @@ class WebFetcher:
         try:
             # Waiting for one's turn at a site is no fault of the page.
             async with self._turn(url.host), asyncio.timeout(self._settings.seconds):
-                kept = await self._page(url)
+                kept = await self._page(url, request)
         except TimeoutError:
             reason = f"did not come within {self._settings.seconds:g} s (setting seconds)"
             raise Blocked("time", reason, shown(request.url)) from None
+        if request.accept:  # it may have been kept for somebody who wanted a page
+            self._wanted(request, kept.media_type, request.url)
         return Blob(name=kept.url, media_type=kept.media_type, data=kept.data)
 
-    async def _page(self, url: httpx.URL) -> Kept:
+    async def _page(self, url: httpx.URL, request: FetchRequest) -> Kept:
         """Return a page, as it was kept or anew."""
         if not self._settings.cache_size:
-            return await self._follow(url, None)
+            return await self._follow(url, None, request)
         key, in_thread = str(url), self._context.in_thread
         kept = await in_thread(self._cache.get, key)
         if kept:
             self._guard.url(kept.url)  # what was let in under other settings may be shut now
             if self._cache.fresh(kept, self._settings.fresh):
                 return kept
-        page = await self._follow(url, kept)
+        page = await self._follow(url, kept, request)
         if page is kept:
             await in_thread(self._cache.confirm, key)
         elif page.stored >= 0:
             await in_thread(self._cache.put, key, page)
         return page
 
-    async def _follow(self, url: httpx.URL, kept: Kept | None) -> Kept:
+    async def _follow(self, url: httpx.URL, kept: Kept | None, wanted: FetchRequest) -> Kept:
         """Follow redirects to the page; where it is still the one that was kept, return that."""
         cookies, first = httpx.Cookies(), url  # of this one page: nobody is followed from page to page
         for _ in range(self._settings.redirects + 1):
             if self._settings.robots:
                 await self._robots.check(url)
             known = kept if kept and kept.url == str(url) else None
-            async with self._asked(url, cookies, known) as response:
+            async with self._asked(url, cookies, known, wanted.accept) as response:
                 if response.status_code == 304 and known:
                     return known
                 if response.status_code not in _REDIRECTS or "location" not in response.headers:
-                    return await self._read(response)
+                    return await self._read(response, wanted)
                 cookies.extract_cookies(response)
                 url = self._next(url, response.headers["location"])
         raise Blocked("redirects", f"leads on more than {self._settings.redirects} times", shown(str(first)))
@@ -118,11 +121,12 @@ class WebFetcher:
 
     @asynccontextmanager
     async def _asked(
-        self, url: httpx.URL, cookies: httpx.Cookies, known: Kept | None = None
+        self, url: httpx.URL, cookies: httpx.Cookies, known: Kept | None = None, accept: Sequence[str] = ()
     ) -> AsyncIterator[httpx.Response]:
         """Send one request, and leave its connection in order."""
         timeout = httpx.Timeout(self._settings.seconds).as_dict()
-        request = httpx.Request("GET", url, headers=self._headers, extensions={"timeout": timeout})
+        headers = self._headers | ({"Accept": ",".join(accept)} if accept else {})
+        request = httpx.Request("GET", url, headers=headers, extensions={"timeout": timeout})
         cookies.set_cookie_header(request)
         for header, value in _conditions(known).items():
             request.headers[header] = value
@@ -136,13 +140,13 @@ class WebFetcher:
     def _turn(self, host: str) -> asyncio.Semaphore:
         return self._hosts.setdefault(host, asyncio.Semaphore(self._settings.per_host))
 
-    async def _read(self, response: httpx.Response) -> Kept:
+    async def _read(self, response: httpx.Response, wanted: FetchRequest) -> Kept:
         """Read a page worth reading; raises what its status says."""
         response.raise_for_status()
         header, url = response.headers.get("content-type", ""), str(response.request.url)
-        if not vague(header) and not self._context.parses(sniff(header, b"<html", "")):
-            raise Unsupported(f"{shown(url)}: no parser reads {header[:100]}")
-        data = await body.read(response, self._settings.size)
+        if not vague(header):
+            self._wanted(wanted, sniff(header, b"<html", ""), url)
+        data = await body.read(response, min(wanted.size or self._settings.size, self._settings.size))
         return Kept(
             url=url,
             media_type=sniff(header, data, url),
@@ -151,6 +155,13 @@ class WebFetcher:
             modified=response.headers.get("last-modified", ""),
             stored=-1 if "no-store" in response.headers.get("cache-control", "") else 0,
         )
+
+    def _wanted(self, request: FetchRequest, media_type: str, url: str) -> None:
+        """Raise `Unsupported` for what nobody asked for, or no parser reads."""
+        if request.accept and bare(media_type) not in request.accept:
+            raise Unsupported(f"{shown(url)}: is {media_type[:100]}, not one of {', '.join(request.accept)}")
+        if not request.accept and not self._context.parses(media_type):
+            raise Unsupported(f"{shown(url)}: no parser reads {media_type[:100]}")
 
     async def _robots_file(self, url: httpx.URL, limit: int) -> bytes:
         """Return a robots.txt; none where the site has none, `Unavailable` where it cannot say."""

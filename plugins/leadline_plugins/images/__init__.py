@@ -1,0 +1,1 @@
+"""Pictures found on pages: which of them fit the report (`choosing`), what is let in of their bytes (`checking`)."""

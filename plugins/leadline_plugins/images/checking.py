@@ -1,0 +1,75 @@
+"""A fetched picture, checked and made fit in a process of its own (`pixels`)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from importlib.util import find_spec
+from typing import Any
+
+from leadline.errors import Unsupported
+from leadline.records import Blob, Record
+from leadline_plugins.fetch.guard import shown
+
+ACCEPTED = ("image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif")
+EXTRA = "leadline[images]"
+_COMMAND = ("-P", "-m", "leadline_plugins.images.pixels")
+_SECONDS = 20
+LIMITS: dict[str, Any] = {
+    "pixels": 40_000_000,
+    "width": 200,
+    "height": 120,
+    "ratio": 5,
+    "box": (1400, 900),  # at 144 dots an inch as wide as a page, and not as high
+    "memory": 1_000_000_000,
+    "seconds": _SECONDS,
+}
+
+
+class Picture(Record):
+    """A picture fit for a report: PNG or JPEG, nothing but pixels. `mark` is alike for those that look alike."""
+
+    media_type: str
+    size: tuple[int, int]
+    mark: str
+    data: bytes
+
+    def looks_like(self, other: Picture) -> bool:
+        """Return whether both show the same, be it in other sizes."""
+        return (int(self.mark, 16) ^ int(other.mark, 16)).bit_count() <= 4
+
+
+def ready() -> bool:
+    """Return whether pictures can be read here."""
+    return find_spec("PIL") is not None
+
+
+async def picture(blob: Blob) -> Picture:
+    """Return what a report may show of a file. Raises `Unsupported`, with its address and the reason."""
+    where = shown(blob.name)
+    code, out = await _run(blob.data, where)
+    head, _, body = out.partition(b"\n")
+    if code or not head:
+        raise Unsupported(f"{where}: broke the decoder ({code})")
+    told = json.loads(head)
+    if "unfit" in told:
+        raise Unsupported(f"{where}: {told['unfit']}")
+    return Picture(**told, data=body)
+
+
+async def _run(data: bytes, where: str) -> tuple[int | None, bytes]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *_COMMAND, json.dumps(LIMITS), stdin=PIPE, stdout=PIPE, stderr=DEVNULL
+    )
+    try:
+        async with asyncio.timeout(_SECONDS):
+            out, _ = await process.communicate(data)
+    except TimeoutError:
+        raise Unsupported(f"{where}: was not decoded within {_SECONDS} s") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode, out

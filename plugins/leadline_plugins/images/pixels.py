@@ -1,0 +1,115 @@
+"""Makes of a picture from anywhere one that may stand in a report: a program of its own, bytes in, bytes out.
+
+    python -P -m leadline_plugins.images.pixels LIMITS < picture
+
+What decodes a stranger's bytes is C, so it runs where it can be killed and has little memory. Only pixels come out:
+decoded, turned as the camera said, on white, scaled, written anew without anything else that stood in the file.
+The first line of the output is JSON: what it is, or why not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from io import BytesIO
+from typing import Any
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+_EMPTY = 8
+"""Steps of brightness, of 255: a picture with less between its darkest and its lightest shows nothing."""
+_DPI = (144, 144)
+_QUALITY = 85
+
+
+class Unfit(ValueError):
+    """Not for a report; says why."""
+
+
+def made(data: bytes, limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Return what it is now, and its bytes. Raises `Unfit`."""
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    Image.MAX_IMAGE_PIXELS = None  # judged below, with a reason for people
+    try:
+        with Image.open(BytesIO(data), formats=FORMATS) as picture:
+            _judge(*picture.size, limits)
+            picture.draft("RGB", tuple(limits["box"]))
+            upright = ImageOps.exif_transpose(picture)
+    except UnidentifiedImageError:
+        raise Unfit(f"is no picture that can be read ({', '.join(FORMATS)})") from None
+    except Unfit:
+        raise
+    except Exception as error:  # broken files break decoders in every way there is
+        raise Unfit(f"is broken ({type(error).__name__})") from error
+    return _written(_on_white(upright), limits)
+
+
+def _judge(width: int, height: int, limits: dict[str, Any]) -> None:
+    """Raise `Unfit` by the size it says it has, before anything is unpacked."""
+    if width * height > limits["pixels"]:
+        raise Unfit(f"has {width:,} x {height:,} pixels, which is too large")
+    if width < limits["width"] or height < limits["height"]:
+        raise Unfit(f"has {width:,} x {height:,} pixels, which is too small")
+    if max(width, height) > limits["ratio"] * min(width, height):
+        raise Unfit(f"has {width:,} x {height:,} pixels, which is a strip")
+
+
+def _on_white(picture: Any) -> Any:
+    from PIL import Image
+
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        ground = Image.new("RGBA", picture.size, "white")
+        ground.alpha_composite(picture.convert("RGBA"))
+        picture = ground
+    if picture.mode.startswith("I"):  # 16 bits a pixel, of which a screen shows 8
+        picture = picture.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+    return picture.convert("RGB")
+
+
+def _written(picture: Any, limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Return it as PNG where that is the smaller one, as drawings are; else as JPEG."""
+    grey = picture.convert("L")
+    low, high = grey.getextrema()
+    if high - low < _EMPTY:
+        raise Unfit("is of one colour")
+    picture.thumbnail(tuple(limits["box"]))
+    forms: dict[str, bytes] = {}
+    for kind, options in (("png", {"optimize": True}), ("jpeg", {"quality": _QUALITY, "optimize": True})):
+        out = BytesIO()
+        picture.save(out, kind.upper(), dpi=_DPI, **options)
+        forms[f"image/{kind}"] = out.getvalue()
+    kind, data = min(forms.items(), key=lambda form: len(form[1]))
+    return {"media_type": kind, "size": picture.size, "mark": _mark(grey)}, data
+
+
+def _mark(grey: Any) -> str:
+    """Return 16 hexadecimal digits, nearly the same for the same picture in another size: brighter than its left?"""
+    small = list(grey.resize((9, 8)).tobytes())
+    bits = [small[row * 9 + at] < small[row * 9 + at + 1] for row in range(8) for at in range(8)]
+    return f"{sum(bit << place for place, bit in enumerate(bits)):016x}"
+
+
+def _confine(limits: dict[str, Any]) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows: time alone is limited there, by the parent
+        return
+    for kind, most in ((resource.RLIMIT_AS, limits["memory"]), (resource.RLIMIT_CPU, limits["seconds"])):
+        hard = resource.getrlimit(kind)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
+
+
+def main() -> None:
+    """Serve one picture."""
+    limits = json.loads(sys.argv[1])
+    _confine(limits)
+    try:
+        told, data = made(sys.stdin.buffer.read(), limits)
+    except Unfit as unfit:
+        told, data = {"unfit": str(unfit)}, b""
+    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + data)
+
+
+if __name__ == "__main__":
+    main()

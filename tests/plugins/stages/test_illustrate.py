@@ -1,0 +1,260 @@
+"""The stage `illustrate` in whole runs: pages and pictures over loopback, good ones, dead ones and hostile ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from base64 import b64decode
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import pytest
+from PIL import Image
+
+import leadline
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import Hit, SearchPage, SearchRequest
+from leadline.testing.plugins import plugin
+from leadline.testing.raw_server import RawServer, raw_server, reply
+from leadline_plugins.images import checking
+
+ASKED = "How is the depth of a harbour measured with a lead line and tallow?"
+SENTENCES = {
+    "lead": "A lead line measures the depth of the harbour in fathoms, and is thrown from the ship at each sounding.",
+    "tallow": "Tallow in the hollow of the lead brings up sand from the bottom of the harbour after each sounding.",
+    "marks": "Marks of leather and cloth on the line tell the depth of the harbour in the dark to every sailor.",
+}
+MORE = "The harbour master keeps a book of all soundings, in which the depth is written down each morning."
+PRIVATE = ("http://10.0.0.1/lead.png", "http://169.254.169.254/latest/lead.png", "http://localhost/lead.png")
+
+
+def png(color: str = "navy", size: tuple[int, int] = (640, 400)) -> bytes:
+    image = Image.linear_gradient("L").resize(size).convert("RGB")
+    image.paste(color, (len(color) * 20, 100, len(color) * 40, 300))
+    out = BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+class Engine:
+    """Finds the same pages for every question."""
+
+    def __init__(self, *urls: str) -> None:
+        self.urls = urls
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        return SearchPage(hits=tuple(Hit(url=url, title=f"Page of the {url.rpartition('/')[2]}") for url in self.urls))
+
+
+def figure(url: str, caption: str) -> str:
+    return f"<figure><img src='{url}' alt='Drawing'><figcaption>{caption}</figcaption></figure>"
+
+
+def serve(server: RawServer, **pictures: list[str]) -> Engine:
+    """Put up a page for each sentence, with figures that its words are the caption of."""
+    for name, sentence in SENTENCES.items():
+        figures = "".join(figure(url, sentence[:60]) for url in pictures.get(name, ()))
+        page = f"<html lang=en><title>{name}</title><article><p>{sentence}</p><p>{MORE}</p>{figures}</article></html>"
+        server.routes[f"/{name}"] = reply(page.encode())
+    return Engine(*(server.at(f"/{name}") for name in SENTENCES))
+
+
+def client(folder: Path, server: RawServer, engine: Engine, **more: Any) -> leadline.Client:
+    values = {
+        "search.engines": ["mine"],
+        "ai.providers": ["embedded"],
+        "read.fetchers": ["web"],
+        "retry.base": 0,
+        "plugins.web.allow": [f"127.0.0.1:{server.port}"],
+        "plugins.illustrate": {"max": 20, "per_task": 20},
+        "report.formats": ["markdown", "html", "json"],
+    } | {name.replace("__", "."): value for name, value in more.items()}
+    mine = plugin("mine", search_providers=Offer(lambda settings, _: engine, PluginSettings, "For a test"))
+    return leadline.Client(plugins=[mine], folder=folder / "runs", cache=folder / "cache", set=values)
+
+
+def picture(body: bytes, kind: str = "image/png", **more: Any) -> bytes:
+    return reply(body, Content_Type=kind, **more)
+
+
+def size(path: Path) -> tuple[int, int]:
+    return Image.open(BytesIO(path.read_bytes())).size
+
+
+def tried(result: leadline.Result) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((result.folder / "images.json").read_text())
+    return found
+
+
+def told(result: leadline.Result) -> str:
+    assert result.report is not None
+    method: Any = result.report.metadata["method"]
+    return "\n".join(method["notices"])
+
+
+async def test_pictures_of_the_cited_pages_stand_where_they_belong_with_their_source(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        engine = serve(server, lead=["/lead.png"], tallow=["/tallow.jpg"])
+        server.routes |= {"/lead.png": picture(png()), "/tallow.jpg": picture(png("red"))}
+        async with client(tmp_path, server, engine) as runs:
+            result = await runs.research(ASKED)
+    assert result.status == "complete"
+    assert result.report is not None
+    figures = {figure.caption: figure for figure in result.report.figures}
+    assert list(figures) == [SENTENCES["lead"][:60].strip(), SENTENCES["tallow"][:60].strip()]
+    text = "\n\n".join(section.text or "" for section in result.report.sections)
+    sources = {source.id: source for source in result.report.sources}
+    evidence = {item.id: item for item in result.report.evidence}
+    for one in figures.values():
+        (cited,) = one.evidence_ids
+        before = text.split(f"![](figure:{one.id})")[0].rstrip().split("\n\n")[-1]
+        assert f"[@{cited}]" in before
+        assert sources[evidence[cited].source_id].hit.url == one.credit
+        assert one.alt == "Drawing"
+    files = sorted(row["file"] for row in tried(result))
+    assert [size(result.folder / name) for name in files] == [(640, 400)] * 2
+    assert "pictures" not in told(result)
+
+
+async def test_every_format_shows_picture_caption_number_and_page(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        engine = serve(server, lead=["/lead.png"])
+        server.routes["/lead.png"] = picture(png())
+        async with client(tmp_path, server, engine) as runs:
+            result = await runs.research(ASKED)
+        page = server.at("/lead")
+    markdown = (result.folder / "report.md").read_text()
+    caption = re.escape(SENTENCES["lead"][:60].strip())
+    shown = re.search(rf"!\[Drawing\]\((.+)\)\n\n\*Figure 1\. {caption}\* (\[\d\]) Picture: <(.+)>\n", markdown)
+    assert shown
+    assert shown[3] == page
+    assert re.search(rf"^{re.escape(shown[2])} .*<{page}>", markdown, re.MULTILINE)
+    assert size(result.folder / shown[1]) == (640, 400)
+    html = (result.folder / "report.html").read_text()
+    data = re.search(r'<img src="data:image/png;base64,([^"]+)" alt="Drawing">', html)
+    assert data
+    assert Image.open(BytesIO(b64decode(data[1]))).size == (640, 400)
+    assert f'Picture: <a href="{page}"' in html
+    (kept,) = json.loads((result.folder / "report.json").read_text())["figures"]
+    assert kept["credit"] == page
+
+
+async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        bad = ["/gone.png", "/fake.png", "/page.png", "/bomb.png", "/huge.png", "/slow.png", "/away.png", "/tiny.png"]
+        engine = serve(server, lead=[*bad, "/round.png", *PRIVATE], tallow=["/moved.png"])
+        head = b"IHDR" + (60_000).to_bytes(4, "big") * 2 + b"\x08\0\0\0\0"
+        bomb = b"\x89PNG\r\n\x1a\n\0\0\0\r" + head + crc32(head).to_bytes(4, "big")
+        bomb += b"\0\0\0\0IDAT" + crc32(b"IDAT").to_bytes(4, "big")
+        server.routes |= {
+            "/fake.png": picture(b"<html>not a picture</html>"),
+            "/page.png": reply(b"<html>an error page</html>"),
+            "/bomb.png": picture(bomb),
+            "/huge.png": picture(b"\x89PNG\r\n\x1a\n" + bytes(9_000_000)),
+            "/tiny.png": picture(png(size=(30, 30))),
+            "/away.png": reply(status="302 Found", Location="http://10.0.0.1/lead.png"),
+            "/round.png": reply(status="302 Found", Location="/round.png"),
+            "/moved.png": reply(status="301 Moved", Location="/lead.png"),
+            "/lead.png": picture(png()),
+        }
+        server.routes["/slow.png"] = hang
+        async with client(tmp_path, server, engine, plugins__web__seconds=1.0) as runs:
+            result = await runs.research(ASKED)
+        asked = list(server.paths)
+    assert result.status == "complete"
+    assert result.report is not None
+    (good,) = [row for row in tried(result) if row["file"]]
+    assert good["url"].endswith("/moved.png")
+    assert [figure.id for figure in result.report.figures] == [good["id"]]
+    reasons = {row["url"].removeprefix(f"http://127.0.0.1:{server.port}"): row["reason"] for row in tried(result)}
+    expected = {
+        "/gone.png": "404",
+        "/fake.png": "is no picture that can be read",
+        "/page.png": "is text/html, not one of image/png",
+        "/bomb.png": "60,000 x 60,000 pixels, which is too large",
+        "/huge.png": "is larger than 8,000,000 bytes",
+        "/slow.png": "did not come within 1 s",
+        "/away.png": "10.0.0.1 is private",
+        "/round.png": "leads on more than",
+        "/tiny.png": "too small",
+        PRIVATE[0]: "10.0.0.1 is private",
+        PRIVATE[1]: "cloud metadata",
+        PRIVATE[2]: "is a name of local networks",
+    }
+    assert {url: reason in reasons[url] for url, reason in expected.items()} == dict.fromkeys(expected, True)
+    assert "12 of 13 pictures found on pages were left out" in told(result)
+    assert asked.count("/gone.png") == 1
+
+
+async def hang(asked: Any, writer: Any) -> None:
+    await asyncio.sleep(30)
+
+
+async def test_a_resumed_run_and_a_replay_fetch_no_picture_again(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        engine = serve(server, lead=["/lead.png", "/gone.png"])
+        server.routes["/lead.png"] = picture(png())
+        async with client(tmp_path, server, engine, plugins__web__cache_size=0) as runs:
+            first = await runs.research(ASKED)
+            before = len(server.asked)
+            assert {"/lead.png", "/gone.png"} <= set(server.paths)
+            resumed = await (await runs.resume(first.folder.name)).result()
+            replayed = await runs.replay(first.folder)
+        assert len(server.asked) == before
+    assert first.report == resumed.report == replayed.report
+    assert first.report is not None
+    assert first.report.figures
+
+
+async def test_others_are_tried_in_place_of_dead_ones(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        engine = serve(server, lead=["/gone1.png", "/gone2.png", "/lead.png", "/same.png"], tallow=["/red.png"])
+        server.routes |= {"/lead.png": picture(png()), "/same.png": picture(png(size=(1280, 800)))}
+        server.routes["/red.png"] = picture(png("red"))
+        limits = {"max": 2, "per_task": 2}
+        async with client(tmp_path, server, engine, plugins__illustrate=limits) as runs:
+            result = await runs.research(ASKED)
+    assert result.report is not None
+    assert len(result.report.figures) == 2
+    assert len([row for row in tried(result) if row["file"]]) == 2
+
+
+@pytest.mark.parametrize("off", [{"report__citation_images": False}, {"plugins__illustrate": {"max": 0}}])
+async def test_switched_off_nothing_is_fetched(tmp_path: Path, off: dict[str, Any]) -> None:
+    async with raw_server() as server:
+        engine = serve(server, lead=["/lead.png"])
+        async with client(tmp_path, server, engine, **off) as runs:
+            result = await runs.research(ASKED)
+        assert "/lead.png" not in server.paths
+    assert not (result.folder / "images.json").exists()
+    assert "pictures" not in told(result)
+
+
+async def test_without_the_extra_the_report_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking, "ready", lambda: False)
+    async with raw_server() as server:
+        engine = serve(server, lead=["/lead.png"])
+        async with client(tmp_path, server, engine) as runs:
+            result = await runs.research(ASKED)
+        assert "/lead.png" not in server.paths
+    assert result.status == "complete"
+    assert "no pictures were embedded: pip install 'leadline[images]'" in told(result)
+
+
+async def test_pictures_that_have_to_do_with_something_else_are_not_fetched(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        engine = serve(server)
+        page = server.routes["/lead"]
+        assert isinstance(page, bytes)
+        body = page.partition(b"\r\n\r\n")[2].replace(b"</article>", figure("/x.png", "The editor").encode())
+        server.routes["/lead"] = reply(body + b"</article></html>")
+        async with client(tmp_path, server, engine) as runs:
+            result = await runs.research(ASKED)
+        assert "/x.png" not in server.paths
+    assert "no picture of the pages that were read belongs to what the report says" in told(result)
