@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from leadline.findings import Question
 from leadline.records import Chart, Evidence, Section, Source
-from leadline_plugins.charts.tasks import ChartPlanRequest, ChartRepairRequest, PlannedChart
+from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.tasks import Passage
 
@@ -51,13 +51,6 @@ def _passage(item: Evidence, source: Source | None) -> Passage:
     title = source.hit.title if source else ""
     tier = source.tier if source else 3
     return Passage(id=item.id, quote=item.quote, source_id=item.source_id, source=title, tier=tier)
-
-
-def fewer(inputs: Any) -> ChartPlanRequest | ChartRepairRequest | None:
-    """Return the inputs with the better half of the evidence, or None where only one piece is left."""
-    keep = len(inputs.evidence) // 2
-    smaller: ChartPlanRequest | ChartRepairRequest = inputs.model_copy(update={"evidence": inputs.evidence[:keep]})
-    return smaller if keep else None
 
 
 def planned(chart: PlannedChart, place: int, material: Material) -> Chart:

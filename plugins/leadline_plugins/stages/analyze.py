@@ -15,6 +15,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import AnalyzeRequest
 
@@ -65,14 +66,7 @@ def wanted(question: str, settings: AnalyzeSettings) -> bool:
     return mixed or bool(_ASKS.search(question)) or len(question) > settings.longer_than
 
 
-def fewer(inputs: Any) -> AnalyzeRequest | None:
-    """Return the inputs with the better half of the evidence, or None where only one piece is left."""
-    keep = len(inputs.evidence) // 2
-    smaller: AnalyzeRequest = inputs.model_copy(update={"evidence": inputs.evidence[:keep]})
-    return smaller if keep else None
-
-
-ASK = TaskKind("analyze", AnalyzeRequest, Analysis, template("analyze"), role="thinking", shrink=fewer)
+ASK = TaskKind("analyze", AnalyzeRequest, Analysis, template("analyze"), role="thinking", shrink=less_evidence)
 
 
 def _known(made: Analysis, evidence: tuple[Evidence, ...]) -> Iterator[Perspective]:

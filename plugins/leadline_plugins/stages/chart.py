@@ -16,13 +16,14 @@ from leadline.records import Evidence, Figure, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins.charts.borne import invented
 from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import BEST, fewer, numeric, passages, planned
+from leadline_plugins.charts.planning import BEST, numeric, passages, planned
 from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 
-ASK_PLAN = TaskKind("chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=fewer)
-ASK_REPAIR = TaskKind("chart_repair", ChartRepairRequest, PlannedChart, template("chart_repair"), shrink=fewer)
+ASK_PLAN = TaskKind("chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=less_evidence)
+ASK_REPAIR = TaskKind("chart_repair", ChartRepairRequest, PlannedChart, template("chart_repair"), shrink=less_evidence)
 
 
 class ChartSettings(PluginSettings):

@@ -10,12 +10,13 @@ from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, TASKS, Digest, F
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import DigestRequest
 
-ASK = TaskKind("digest", DigestRequest, Digest, template("digest"))
+ASK = TaskKind("digest", DigestRequest, Digest, template("digest"), shrink=less_evidence)
 
 
 class Digesting:

@@ -24,10 +24,11 @@ from leadline.findings import (
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import PastSearch, Queries, QueryRequest
 
-ASK = TaskKind("query", QueryRequest, Queries, template("query"))
+ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_evidence)
 BEST_EVIDENCE = 40
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 

@@ -14,11 +14,12 @@ from leadline.records import Evidence, Section, SectionRequest, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins.duplicates import copies
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
 
-ASK = TaskKind("sort", SortRequest, Sorted, template("sort"))
+ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort)
 
 
 class Synthesis:

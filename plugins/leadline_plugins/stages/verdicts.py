@@ -11,6 +11,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins.checks.judge import Judgement
 from leadline_plugins.checks.quotes import plain
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.claims import Cited, Claim, Library, held
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.hedges import hedged
@@ -19,7 +20,7 @@ from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, V
 BATCH = 20
 """Claims a model is asked about in one call."""
 
-ASK = TaskKind("verify_claim", VerifyRequest, ClaimVerdicts, template("verify_claim"))
+ASK = TaskKind("verify_claim", VerifyRequest, ClaimVerdicts, template("verify_claim"), shrink=fewer_claims)
 
 
 def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:

@@ -25,12 +25,13 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report, Section
 from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import first_paragraphs
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.method import method
 from leadline_plugins.stages.placing import placed
 from leadline_plugins.tasks import Composition, WriteRequest
 
-ASK = TaskKind("write", WriteRequest, Composition, template("write"), role="thinking")
+ASK = TaskKind("write", WriteRequest, Composition, template("write"), role="thinking", shrink=first_paragraphs)
 
 
 class Writing:

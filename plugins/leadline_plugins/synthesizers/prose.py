@@ -13,9 +13,10 @@ from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Question
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Record, Section, SectionRequest
+from leadline.records import Section, SectionRequest
 from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
 from leadline_plugins.synthesizers.parts import parts
 from leadline_plugins.tasks import Passage, SynthesizeRequest, Written
@@ -77,14 +78,7 @@ def _passages(request: SectionRequest) -> Iterator[Passage]:
         )
 
 
-def fewer(inputs: Record) -> Record | None:
-    """Return the inputs with the better half of the passages, or None where only one is left."""
-    assert isinstance(inputs, SynthesizeRequest)
-    keep = len(inputs.passages) // 2
-    return inputs.model_copy(update={"passages": inputs.passages[:keep]}) if keep else None
-
-
-ASK = TaskKind("synthesize", SynthesizeRequest, Written, template("synthesize"), role="thinking", shrink=fewer)
+ASK = TaskKind("synthesize", SynthesizeRequest, Written, template("synthesize"), role="thinking", shrink=fewer_passages)
 
 
 def known(text: str, asked: SynthesizeRequest) -> str:
