@@ -1,0 +1,233 @@
+"""A real peer: a small language model behind llama.cpp's own server, which counts tokens, holds to schemas, refuses.
+
+What a model of 135 million parameters says is nonsense; that whatever it says becomes a sound report is what is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from pydoc_data.topics import topics
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from leadline.context import HouseContext
+from leadline.declared import declared
+from leadline.errors import TooLong, Unsupported
+from leadline.host import Host
+from leadline.records import ChatRequest, EmbedRequest, Message, Record
+from leadline.tasks import parse, schema
+from leadline.testing.context import FakeCall, fake_context
+from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
+from leadline_plugins.ai.openai.provider import OpenAI
+from leadline_plugins.ai.openai.settings import OpenAISettings
+from leadline_plugins.tasks import ClaimVerdicts, Learnings, Queries, Sorted, Written
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+READ = ("function", "calls", "naming", "return", "lambda", "class", "compound", "objects")
+QUESTION = "When are default parameter values of a function evaluated?"
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Any]:
+    """Import the server's script, which stands beside the benchmarks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        import small_model
+
+        if lacking := small_model.missing():
+            pytest.skip(lacking)
+        yield small_model
+
+
+@pytest.fixture(scope="module")
+def server(small: Any) -> Iterator[str]:
+    with small.small_model() as url:
+        yield url
+
+
+@pytest.fixture
+async def context(tmp_path: Path) -> AsyncIterator[HouseContext]:
+    context = fake_context(tmp_path, name="openai")
+    yield context
+    await context.close()
+
+
+def settings(server: str, **more: Any) -> OpenAISettings:
+    return OpenAISettings(base_url=server, extra_body={"temperature": 0, "seed": 1}, **more)
+
+
+def asking(text: str, **more: Any) -> ChatRequest:
+    return ChatRequest(**({"model": "", "messages": (Message(role="user", text=text),), "max_tokens": 40} | more))
+
+
+async def test_a_reply_is_streamed_and_its_tokens_are_counted(server: str, context: HouseContext, small: Any) -> None:
+    call = FakeCall()
+    reply = await OpenAI(settings(server), context).chat(asking("Name three colours."), call)
+    assert len(call.emitted) > 2
+    assert "".join(piece for _, piece in call.emitted) == reply.message.text
+    assert reply.model == small.NAME  # the server's only one: nobody named it
+    (usage,) = call.spent
+    assert usage.input_tokens > 5
+    assert 2 < usage.output_tokens <= 40
+
+
+async def test_a_reply_comes_whole_where_nobody_follows(server: str, context: HouseContext) -> None:
+    call = FakeCall()
+    call.followed = False
+    reply = await OpenAI(settings(server), context).chat(asking("Count to a hundred.", max_tokens=5), call)
+    assert reply.message.text
+    assert reply.finish_reason == "length"
+    assert call.spent[0].output_tokens == 5
+
+
+class Depth(Record):
+    """A reply whose every field the server has to hold to."""
+
+    metres: int
+    certain: Literal["yes", "no"]
+    bays: Annotated[tuple[Literal["north", "south"], ...], Field(max_length=2)] = ()
+
+
+async def test_replies_are_held_to_a_schema(server: str, context: HouseContext) -> None:
+    provider = OpenAI(settings(server), context)
+    for question in ("How deep is the bay?", "Sing!", "Reply with the word 'shoal' and nothing else."):
+        reply = await provider.chat(asking(question, json_schema=schema(Depth), max_tokens=100), FakeCall())
+        said = json.loads(reply.message.text)
+        assert set(said) == {"metres", "certain", "bays"}
+        assert isinstance(parse(reply.message.text, Depth).metres, int)
+
+
+async def test_the_schema_of_every_task_is_taken_in_its_strict_form(server: str, context: HouseContext) -> None:
+    replies: set[Any] = {one.task.reply for one in declared(Host.discover().loadable())}
+    assert {Queries, Learnings, Sorted, Written, ClaimVerdicts} <= replies
+    provider = OpenAI(settings(server), context)
+    for form in replies:
+        reply = await provider.chat(asking("Go on.", json_schema=schema(form), max_tokens=3), FakeCall())
+        assert reply.message.text.lstrip().startswith("{"), form
+    assert not (context.cache_dir / "manners.json").exists()  # nothing was refused, and said otherwise
+
+
+async def test_what_is_over_the_context_is_told_apart_and_never_retried(server: str, context: HouseContext) -> None:
+    with pytest.raises(TooLong, match=r"longer than 'smollm2-135m' takes \(HTTP 400\).*8192"):
+        await OpenAI(settings(server), context).chat(asking("word " * 9000), FakeCall())
+    assert not TooLong.retry
+
+
+async def test_the_only_model_answers_to_any_name_but_an_api_it_lacks_is_told(
+    server: str, context: HouseContext
+) -> None:
+    elsewhere = settings(server.removesuffix("/v1") + "/nowhere")
+    with pytest.raises(Unsupported, match="check base_url"):
+        await OpenAI(elsewhere.model_copy(update={"model": "m"}), context).chat(asking("Hello?"), FakeCall())
+
+
+async def test_texts_are_turned_to_vectors(server: str, context: HouseContext) -> None:
+    call = FakeCall()
+    embedder = OpenAIEmbedder(settings(server, embedding_model="smollm2-135m"), context)
+    found = await embedder.embed(EmbedRequest(model="", texts=("A bay.", "A harbour.", "A bay.")), call)
+    assert [len(vector) for vector in found.vectors] == [576] * 3
+    assert found.vectors[0] == pytest.approx(found.vectors[2], abs=0.01)
+    assert found.vectors[0] != pytest.approx(found.vectors[1], abs=0.01)
+    assert call.spent[0].input_tokens > 5
+
+
+@pytest.mark.skipif(find_spec("litellm") is None, reason="litellm is not installed (make test-all)")
+@pytest.mark.filterwarnings("ignore")  # litellm's own, at its import
+async def test_the_same_chat_goes_by_litellm(server: str, context: HouseContext, small: Any) -> None:
+    from leadline_plugins.ai.litellm.provider import Litellm
+    from leadline_plugins.ai.litellm.settings import LitellmSettings
+
+    call = FakeCall()
+    account = LitellmSettings(model=f"openai/{small.NAME}", api_base=server, api_key="none")
+    reply = await Litellm(account, context).chat(asking("Name three colours."), call)
+    assert "".join(piece for _, piece in call.emitted) == reply.message.text != ""
+    assert call.spent[0].output_tokens > 2
+
+
+# --- whole runs ------------------------------------------------------------------------------------------------------
+
+LEADLINE = """
+[ai]
+providers = ["{provider}"]
+
+[plugins.openai]
+base_url = "{server}"
+extra_body = {{ max_tokens = 256, temperature = 0, seed = 1 }}
+
+[limits]
+openai = {{ at_once = 1 }}
+
+[budget]
+seconds = 2400
+
+[search]
+engines = ["local"]
+
+[research]
+first_queries = 2
+max_queries = 2
+pages_per_query = 1
+
+[report]
+length = 150
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Make a folder with documents: pages of the language reference, which every Python has."""
+    for name in READ:
+        path = tmp_path / "documents" / f"{name}.rst"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(topics[name], encoding="utf-8")
+    return tmp_path
+
+
+def research(project: Path, provider: str, server: str) -> tuple[Any, Any, Any]:
+    """Run the command line in the folder; returns the report, the metadata, the verification."""
+    (project / "leadline.toml").write_text(LEADLINE.format(provider=provider, server=server))
+    command = [sys.executable, "-m", "leadline", "research", QUESTION, "--docs", "documents"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(project / "cache"), "XDG_CONFIG_HOME": str(project / "none")}
+    done = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, timeout=2500, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    (folder,) = (path for path in (project / "runs").iterdir() if not (path / "seen").exists())
+    (folder / "seen").touch()
+    names = ("report.json", "metadata.json", "verify.json")
+    report, metadata, verified = (json.loads((folder / name).read_text()) for name in names)
+    return report, metadata, verified
+
+
+def sound(report: Any, verified: Any) -> None:
+    """Check what must hold whatever a model says: every citation leads to words that stand in a stored source."""
+    assert verified["unknown_ids"] == []
+    assert verified["paragraphs_jsonl_cite_ids_passed"]
+    texts = {source["id"]: source["document"]["text"] for source in report["sources"]}
+    assert report["evidence"]
+    for item in report["evidence"]:
+        assert texts[item["source_id"]][slice(*item["span"])] == item["quote"]
+    assert verified["verdicts"]
+
+
+@pytest.mark.timeout(2600)
+def test_a_run_by_a_small_model_ends_with_a_sound_report_and_is_swapped_by_one_line(small: Any, project: Path) -> None:
+    with small.small_model(context=4096) as server:
+        report, metadata, verified = research(project, "openai", server)
+    assert metadata["status"] == "complete"
+    assert metadata["calls"]["chat/openai"] >= 5
+    assert metadata["usage"]["by_provider"]["openai"]["output_tokens"] > 100
+    sound(report, verified)
+    report, metadata, verified = research(project, "embedded", server)  # that is down by now, and not missed
+    assert metadata["status"] == "complete"
+    assert not metadata["calls"].get("chat/openai")
+    sound(report, verified)
