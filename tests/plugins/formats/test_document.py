@@ -8,6 +8,7 @@ import pytest
 from leadline.records import Report, Section
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.pdf.rows import whole
 from leadline_plugins.formats.tables import widths
 from leadline_plugins.formats.tree import Node, text, words
 
@@ -104,7 +105,7 @@ def test_a_table_wider_than_the_page_is_several_that_begin_with_its_first_column
     head = "|" + "|".join(f"h{n}" for n in range(25)) + "|"
     row = "|" + "|".join(f"c{n}" for n in range(25)) + "|"
     tables = list(nodes(blocks(f"{head}\n|{'-|' * 25}\n{row}\n", columns=10), "Table"))
-    assert [len(columns) for _, _, columns, _, _, _ in tables] == [10, 10, 7]
+    assert [len(columns) for _, _, columns, _, _, _ in tables] == [9, 9, 9]
     assert all("h0" in text(head) for _, _, _, (_, [[_, [(_, _, _, _, head), *_]]]), _, _ in tables)
     told = " ".join(text(table[3:5]) for table in tables)
     assert all(f"c{n}" in told for n in range(25))
@@ -117,6 +118,20 @@ def test_small_tables_keep_their_width_and_large_ones_fill_the_page() -> None:
     year, what = widths(large)
     assert year + what == pytest.approx(1, abs=0.001)
     assert 0.05 < year < what
+
+
+def test_columns_of_many_long_words_still_leave_the_longest_text_most_room() -> None:
+    head = [words(word) for word in ("Side", "Fundamentals", "Considerations", "Responsibility", "Methodological")]
+    body = [words(part) for part in ("Pro", "one thing", "evidence " * 90, "some more " * 9, "and others " * 9)]
+    side, _, evidence, *others = widths([[*head, *head[1:3]], [*body, *body[3:]]])
+    assert side == min(side, *others)
+    assert evidence > 1.8 * max(others)
+
+
+def test_short_rows_of_tables_stay_whole_and_long_ones_may_break() -> None:
+    tree = blocks(f"- In a list\n\n  | a | b |\n  |---|---|\n  | x | short |\n  | y | {'long ' * 400} |\n")
+    ((_, _, _, _, [(_, _, _, rows)], _),) = nodes(whole(tree), "Table")
+    assert [["typst:breakable", "false"] in row[1][0][0][2] for row in rows] == [True, False]
 
 
 def test_citations_are_links_to_their_source_with_evidence_and_verdict(make_report: Make) -> None:

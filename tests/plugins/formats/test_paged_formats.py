@@ -59,6 +59,23 @@ async def test_a_glyph_no_font_has_is_spelt_and_told(pdf: Any, make_call: Make, 
     assert "fonts-noto" in told
 
 
+async def test_long_words_of_a_table_break_without_a_sign_that_is_copied(
+    pdf: Any, make_call: Make, make_report: Make
+) -> None:
+    words = ["an_identifier_of_some_length", "https://example.org/averylongfoldername/page", "read_committed_only"]
+    heads = " | ".join(f"Head {n}" for n in range(7))
+    table = f"| {heads} |\n{'|---' * 7}|\n| {' | '.join(words)} | {' | '.join(['and more text ' * 9] * 4)} |"
+    text = pdf_text(await data(pdf, make_report(table), make_call()))
+    said = re.sub(r"\s", "", text)
+    assert all(word in said for word in words)
+    assert "\u200b" not in text
+
+
+async def test_a_long_title_is_cut_with_a_sign_above_the_pages(pdf: Any, make_call: Make, make_report: Make) -> None:
+    text = pdf_text(await data(pdf, make_report("word " * 3000, title="Long title " * 30), make_call()))
+    assert re.search(r"Long[ \w]*…", text)
+
+
 async def test_the_pdf_has_title_bookmarks_links_and_alt(pdf: Any, make_call: Make, make_report: Make) -> None:
     from pypdfium2 import PdfDocument
 

@@ -20,6 +20,7 @@ from leadline_plugins.formats.document import Document
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import write
 from leadline_plugins.formats.pdf.missing import lacks_glyphs, missing, private, probe, probe_source, spelt
+from leadline_plugins.formats.pdf.rows import whole
 from leadline_plugins.formats.tree import Node, para, text, words
 
 LONG = 20_000
@@ -69,9 +70,8 @@ def _lost(content: str, inputs: dict[str, str]) -> set[str]:
 
 
 async def _compiled(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
-    body = await write(
-        [part for block in document.blocks for part in _pictured(block)], {}, "typst", call, "--wrap=none"
-    )
+    blocks = [part for block in whole(document.blocks) for part in _pictured(block)]
+    body = await write(blocks, {}, "typst", call, "--wrap=none")
     return await context.in_thread(_compile, _template() + body, document.files, inputs)
 
 
