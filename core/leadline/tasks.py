@@ -15,8 +15,9 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import ValidationError
 
 from leadline.errors import BadReply
-from leadline.lenient import objects
+from leadline.lenient import candidates
 from leadline.records import Json, Message, Record, Text
+from leadline.wire import without_surrogates
 
 R = TypeVar("R", bound=Record)
 Role = Literal["thinking", "task"]
@@ -99,12 +100,36 @@ def repair(messages: tuple[Message, ...], said: str, error: BadReply) -> tuple[M
 
 
 def parse(text: str, reply: type[R]) -> R:
-    """Read a reply: the first JSON object in the text that fits, repaired where need be. Raises `BadReply`."""
+    """Read a reply: of the JSON objects in the text the one that fits best, mended where need be. Raises `BadReply`.
+
+    An object with none of the reply's fields is none, even where all of them have defaults: it may be a part of one
+    that is broken. Of several that fit, the one with most of the fields is meant, of equals the first.
+    """
+    best, most = None, -1
     problem = "there is no JSON object in it"
-    for data in objects(text):
+    for value, whole in candidates(text):
+        known = len(value.keys() & reply.model_fields.keys()) if isinstance(value, dict) else 0
+        if value and not known:
+            problem = f"it has none of the fields {', '.join(reply.model_fields)}" if best is None else problem
+            continue
+        if known <= most:
+            continue
         try:
-            return reply.model_validate(data)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            problem = f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"
-    raise BadReply(f"the reply is no {reply.__name__}: {problem}")
+            best, most = reply.model_validate(without_surrogates(value)), known
+        except (ValidationError, OverflowError, RecursionError) as error:
+            problem = _told(error)
+        else:
+            if whole:
+                break
+    if best is None:
+        raise BadReply(f"the reply is no {reply.__name__}: {problem}")
+    return best
+
+
+def _told(error: ValidationError | OverflowError | RecursionError) -> str:
+    if isinstance(error, OverflowError):
+        return "a number in it is beyond all measure"
+    if isinstance(error, RecursionError):
+        return "it nests too deep"
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,9 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leadline.errors import BadReply
-from leadline.lenient import objects
+from leadline.findings import Review
+from leadline.lenient import candidates
+from leadline.mending import Mender
 from leadline.records import Record
 from leadline.tasks import parse
+from leadline_plugins.tasks import Composition, Queries
+
+
+def python(text: str) -> str:
+    return repr(json.loads(text))
+
+
+def trailing(text: str) -> str:
+    return text[:-1] + " , }"
+
+
+def bare(text: str) -> str:
+    return "{" + ", ".join(f"{key}: {json.dumps(item)}" for key, item in json.loads(text).items()) + "}"
+
+
+def loose(text: str) -> str:
+    return "{ // as asked\n" + text[1:-1] + "/* done */"
 
 
 class Row(Record):
@@ -63,7 +83,70 @@ def test_what_is_no_number_reads_as_none() -> None:
     assert parse('{"name": "bay", "depths": [NaN, Infinity, 3]}', Row).depths == (None, None, 3)
 
 
-@pytest.mark.parametrize("text", ["", "I cannot.", "{", "{}{}", "[" * 5000, '{"a":' * 50_000, '{"a' * 50_000])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": "so-called "depth"", "b": 1}', {"a": 'so-called "depth"', "b": 1}),
+        ('{"a": "The "depth", of it", "b": "x"}', {"a": 'The "depth", of it', "b": "x"}),
+        ("{'a': 'it's deep', 'b': True, 'c': None}", {"a": "it's deep", "b": True, "c": None}),
+        ('{“a”: “deep”, "b": 1,}', {"a": "deep", "b": 1}),
+        ('{"a": ["x" "y"\n"z", 1 2, ...], "b": ...}', {"a": ["x", "y", "z", 1, 2]}),
+        ('{"a": [1, 2}, "b": 3', {"a": [1, 2]}),
+        ('{"a" 1, b": 2, "c": , "d"}', {"a": 1, "b": 2}),
+        ('{"a": Infinity, "b": 1e999, "c": -NaN, "d": 1.5e3,}', {"a": None, "b": None, "c": None, "d": 1500.0}),
+        ('{"a": ' + "9" * 5000 + ', "b": 12,}', {"a": None, "b": 12}),
+        (
+            r'{"a": "\frac{1}{2} \times \theta \(x\) \"q\"\n\u00e9",}',
+            {"a": '\\frac{1}{2} \\times \\theta \\(x\\) "q"\né'},
+        ),
+        (r'{"a": "\ud83d\ude00 \ud83d",}', {"a": "😀 \ufffd"}),
+        (
+            '{"a": "# no comment // none /* none */", # one\n b: see http://x.y // one\n}',
+            {"a": "# no comment // none /* none */", "b": "see http://x.y"},
+        ),
+        ('{"a": [{"x": 1}, {"x": 2], "b": "left', {"a": [{"x": 1}, {"x": 2}], "b": "left"}),
+    ],
+)
+def test_what_is_broken_is_mended(text: str, value: dict[str, Any]) -> None:
+    assert next(Mender(text).objects()) == value
+
+
+def test_a_part_of_a_broken_reply_is_not_taken_for_the_whole() -> None:
+    review = '{"sections": [{"id": "1", "coverage": "covered"},], "is_sufficient": true,}'
+    assert parse(review, Review).sections[0].coverage == "covered"
+    queries = '{"queries": [{"query": "harbour depth", "goal": "depth"}, {"query": "mole",}'
+    assert [query.query for query in parse(queries, Queries).queries] == ["harbour depth", "mole"]
+    composed = '{"title": "Ports", "summary": "Deep.", "sections": [{"id": "1", "title": "x"}], "conclusion": "So.",}'
+    assert parse(composed, Composition).conclusion == "So."
+
+
+def test_an_object_of_other_fields_is_no_reply_though_all_have_defaults() -> None:
+    with pytest.raises(BadReply, match="it has none of the fields sections, is_sufficient, priority_gaps"):
+        parse('{"answer": 42}', Review)
+    assert parse("{}", Review) == Review()
+
+
+def test_what_looks_like_a_thought_stands_in_a_sound_text() -> None:
+    assert parse('{"name": "<think>deep</think> bay"}', Row).name == "<think>deep</think> bay"
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    assert parse(r'{"name": "bay \ud83d"}', Row).name == "bay \ufffd"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I cannot.",
+        "{",
+        "{}{}",
+        '{"name":' + "[" * 900 + "]" * 900 + "}",
+        "[" * 5000,
+        '{"a":' * 50_000,
+        '{"a' * 50_000,
+    ],
+)
 def test_a_reply_that_is_none_is_said_to_be_none(text: str) -> None:
     with pytest.raises(BadReply, match="the reply is no Row"):
         parse(text, Row)
@@ -72,7 +155,7 @@ def test_a_reply_that_is_none_is_said_to_be_none(text: str) -> None:
 @given(st.text(max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_no_text_breaks_it(text: str) -> None:
-    assert all(isinstance(item, object) for item in objects(text + "{" + text))
+    assert all(item.value is not None for item in candidates(text + "{" + text))
 
 
 json_values = st.recursive(
@@ -82,7 +165,36 @@ json_values = st.recursive(
 )
 
 
-@given(st.dictionaries(st.text(max_size=8), json_values, max_size=4), st.sampled_from(["", "Here: ", "```json\n"]))
+objects_of_any_sort = st.dictionaries(st.text(max_size=8), json_values, max_size=4)
+
+
+@given(objects_of_any_sort, st.sampled_from(["", "Here: ", "```json\n", "<think>or not?</think>"]))
 @settings(max_examples=200, deadline=None)
 def test_sound_json_is_taken_as_it_stands(value: dict[str, Any], before: str) -> None:
-    assert next(objects(before + json.dumps(value))) == value
+    assert next(candidates(before + json.dumps(value))) == (value, True)
+
+
+plain_text = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\"'“”\\"), max_size=12)
+FAULTS: list[Callable[[str], str]] = [str, python, trailing, bare, loose]
+keys = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**12), 10**12) | plain_text,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.sampled_from(FAULTS))
+@settings(max_examples=300, deadline=None)
+def test_everyday_faults_change_nothing(value: dict[str, Any], spoil: Callable[[str], str]) -> None:
+    assert next(Mender(spoil(json.dumps(value, ensure_ascii=False))).objects()) == value
+
+
+@given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.data())
+@settings(max_examples=200, deadline=None)
+def test_what_is_cut_off_keeps_what_came_before(value: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    cut = text[: data.draw(st.integers(0, len(text)))]
+    found = next(Mender(cut).objects(), {})
+    whole = list(found)[:-1]  # the last may be cut itself
+    assert [found[name] for name in whole] == [value[name] for name in whole]

@@ -16,7 +16,7 @@ from pydantic import Field
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply
 from leadline.hookspecs import Offer, hookimpl
-from leadline.lenient import objects
+from leadline.lenient import candidates
 from leadline.records import ChatRequest, Hit, Message, SearchPage, SearchRequest, Usage
 from leadline_plugins.ai.openai import ENV
 from leadline_plugins.ai.openai.settings import OpenAISettings, ready
@@ -91,7 +91,7 @@ class Recall:
 
 
 def _statements(text: str) -> list[dict[str, Any]]:
-    for found in objects(text):
+    for found, _ in candidates(text):
         listed = found.get("statements") if isinstance(found, dict) else None
         if isinstance(listed, list):
             return [one for one in listed if isinstance(one, dict) and str(one.get("text") or "").strip()]
