@@ -76,7 +76,7 @@ def credited(caption: list[Node], figure: Figure, language: str) -> list[Node]:
     address = words(figure.credit)
     web = figure.credit.lower().startswith(("https://", "http://"))
     shown = [link(address, clean(figure.credit), attributes("", "url"))] if web else address
-    return spaced([caption, words(f"{label('credit', language)}:"), shown])
+    return spaced([caption, words(f"· {label('credit', language)}:"), shown])
 
 
 def data_url(file: Blob) -> str:

@@ -75,7 +75,7 @@ def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> 
     marks = numbers.render("".join(f"[@{name}]" for name in item.figure.evidence_ids))
     caption = f"*{label('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
     if item.figure.credit:
-        caption += f" {label('credit', report.language)}: <{item.figure.credit}>"
+        caption += f" · {label('credit', report.language)}: <{item.figure.credit}>"
     if item.file is None:
         return f"[{_plain(item.figure.alt)}]\n\n{caption}"
     return f"![{_plain(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"

@@ -83,10 +83,10 @@ def _written(picture: Any, limits: dict[str, Any]) -> tuple[dict[str, Any], byte
 
 
 def _mark(grey: Any) -> str:
-    """Return 16 hexadecimal digits, nearly the same for the same picture in another size: brighter than its left?"""
-    small = list(grey.resize((9, 8)).tobytes())
-    bits = [small[row * 9 + at] < small[row * 9 + at + 1] for row in range(8) for at in range(8)]
-    return f"{sum(bit << place for place, bit in enumerate(bits)):016x}"
+    """Return the brightness of 16 x 16 fields in hexadecimal: nearly the same for the same picture in another size."""
+    from PIL import Image
+
+    return str(grey.resize((16, 16), Image.Resampling.BOX).tobytes().hex())
 
 
 def _confine(limits: dict[str, Any]) -> None:

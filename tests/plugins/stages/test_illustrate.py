@@ -16,8 +16,9 @@ from PIL import Image
 
 import leadline
 from leadline.contracts import Call
+from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import Hit, SearchPage, SearchRequest
+from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
 from leadline.testing.raw_server import RawServer, raw_server, reply
 from leadline_plugins.images import checking
@@ -50,6 +51,20 @@ class Engine:
         return SearchPage(hits=tuple(Hit(url=url, title=f"Page of the {url.rpartition('/')[2]}") for url in self.urls))
 
 
+class PagesOnly:
+    """A fetcher that stands before `web` and reads pages, as a browser does."""
+
+    def accepts(self, url: str, /) -> bool:
+        return True
+
+    async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+        name = request.url.rpartition("/")[2]
+        if request.accept:
+            raise Unsupported("pages only")
+        page = f"<article><p>{SENTENCES[name]}</p><p>{MORE}</p>{figure('/lead.png', SENTENCES[name][:60])}</article>"
+        return Blob(name=request.url, media_type="text/html", data=page.encode())
+
+
 def figure(url: str, caption: str) -> str:
     return f"<figure><img src='{url}' alt='Drawing'><figcaption>{caption}</figcaption></figure>"
 
@@ -73,7 +88,11 @@ def client(folder: Path, server: RawServer, engine: Engine, **more: Any) -> lead
         "plugins.illustrate": {"max": 20, "per_task": 20},
         "report.formats": ["markdown", "html", "json"],
     } | {name.replace("__", "."): value for name, value in more.items()}
-    mine = plugin("mine", search_providers=Offer(lambda settings, _: engine, PluginSettings, "For a test"))
+    mine = plugin(
+        "mine",
+        search_providers=Offer(lambda settings, _: engine, PluginSettings, "For a test"),
+        fetchers=Offer(lambda settings, _: PagesOnly(), PluginSettings, "For a test"),
+    )
     return leadline.Client(plugins=[mine], folder=folder / "runs", cache=folder / "cache", set=values)
 
 
@@ -129,7 +148,7 @@ async def test_every_format_shows_picture_caption_number_and_page(tmp_path: Path
         page = server.at("/lead")
     markdown = (result.folder / "report.md").read_text()
     caption = re.escape(SENTENCES["lead"][:60].strip())
-    shown = re.search(rf"!\[Drawing\]\((.+)\)\n\n\*Figure 1\. {caption}\* (\[\d\]) Picture: <(.+)>\n", markdown)
+    shown = re.search(rf"!\[Drawing\]\((.+)\)\n\n\*Figure 1\. {caption}\* (\[\d\]) · Picture: <(.+)>\n", markdown)
     assert shown
     assert shown[3] == page
     assert re.search(rf"^{re.escape(shown[2])} .*<{page}>", markdown, re.MULTILINE)
@@ -138,7 +157,7 @@ async def test_every_format_shows_picture_caption_number_and_page(tmp_path: Path
     data = re.search(r'<img src="data:image/png;base64,([^"]+)" alt="Drawing">', html)
     assert data
     assert Image.open(BytesIO(b64decode(data[1]))).size == (640, 400)
-    assert f'Picture: <a href="{page}"' in html
+    assert f'· Picture: <a href="{page}"' in html
     (kept,) = json.loads((result.folder / "report.json").read_text())["figures"]
     assert kept["credit"] == page
 
@@ -258,3 +277,14 @@ async def test_pictures_that_have_to_do_with_something_else_are_not_fetched(tmp_
             result = await runs.research(ASKED)
         assert "/x.png" not in server.paths
     assert "no picture of the pages that were read belongs to what the report says" in told(result)
+
+
+async def test_where_the_first_fetcher_reads_pages_only_the_next_brings_the_picture(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        engine = serve(server)
+        server.routes["/lead.png"] = picture(png())
+        async with client(tmp_path, server, engine, read__fetchers=["mine", "web"]) as runs:
+            result = await runs.research(ASKED)
+        assert server.paths == ["/lead.png"]
+    assert result.report is not None
+    assert len(result.report.figures) == 1
