@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,9 +18,9 @@ from leadline.records import Blob
 from leadline_plugins.formats.document import Document
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import write
+from leadline_plugins.formats.pdf.adapted import adapted
 from leadline_plugins.formats.pdf.missing import lacks_glyphs, missing, private, probe, probe_source, spelt
-from leadline_plugins.formats.pdf.rows import whole
-from leadline_plugins.formats.tree import Node, para, text, words
+from leadline_plugins.formats.tree import para, text, words
 
 LONG = 20_000
 """Characters from which a report gets a title page and contents, where the settings leave it open."""
@@ -70,8 +69,7 @@ def _lost(content: str, inputs: dict[str, str]) -> set[str]:
 
 
 async def _compiled(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
-    blocks = [part for block in whole(document.blocks) for part in _pictured(block)]
-    body = await write(blocks, {}, "typst", call, "--wrap=none")
+    body = await write(list(adapted(document.blocks)), {}, "typst", call, "--wrap=none")
     return await context.in_thread(_compile, _template() + body, document.files, inputs)
 
 
@@ -119,26 +117,3 @@ def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict
         "paper": paper,
         "cover": "yes" if cover else "no",
     }
-
-
-def _pictured(block: Node) -> list[Node]:
-    """Return a figure with the alternative text Pandoc's Typst has no place for; any other block as it is."""
-    if block["t"] != "Figure":
-        return [block]
-    (name, _, _), (_, caption), body = block["c"]
-    picture = next((node for node in body[0]["c"] if node["t"] == "Image"), None)
-    if picture is None:
-        return [block]
-    (_, _, values), _, (address, _) = picture["c"]
-    shown = f"image({_string(address)}, alt: {_string(dict(values).get('alt', ''))})"
-    opening, closing = f"#figure({shown}, kind: image, caption: [", f"]) <{name}>"
-    return [_raw(opening), *caption, _raw(closing)]
-
-
-def _string(value: str) -> str:
-    """Return a text as a string of Typst: its escapes are those of JSON, but for those of other characters."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _raw(code: str) -> Node:
-    return {"t": "RawBlock", "c": ["typst", code]}

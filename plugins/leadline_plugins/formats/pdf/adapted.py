@@ -1,0 +1,64 @@
+"""What Pandoc's Typst has no words for, said in Typst: alternative texts, ragged lines, entries of lists of sources.
+
+Each is a function of the template around what stays content; of the text itself nothing becomes code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from leadline_plugins.formats.pdf.rows import whole
+from leadline_plugins.formats.tree import Node, text
+
+
+def adapted(blocks: list[Node]) -> Iterator[Node]:
+    """Yield the blocks of a document, ready for Pandoc's Typst."""
+    for block in whole(blocks):
+        match block:
+            case {"t": "Figure"}:
+                yield from _pictured(block)
+            case {"t": "Div", "c": [[_, classes, _], _]} if "reference" in classes:
+                yield from _within("entry", block)
+            case {"t": "Para" | "BulletList" | "OrderedList"} if _shows_address(block["c"]):
+                yield from _within("ragged", block)
+            case _:
+                yield block
+
+
+def _pictured(block: Node) -> list[Node]:
+    """Return a figure with its alternative text."""
+    (name, _, _), (_, caption), body = block["c"]
+    picture = next((node for node in body[0]["c"] if node["t"] == "Image"), None)
+    if picture is None:
+        return [block]
+    (_, _, values), _, (address, _) = picture["c"]
+    shown = f"image({_string(address)}, alt: {_string(dict(values).get('alt', ''))})"
+    opening, closing = f"#figure({shown}, kind: image, caption: [", f"]) <{name}>"
+    return [_raw(opening), *caption, _raw(closing)]
+
+
+def _within(function: str, block: Node) -> list[Node]:
+    return [_raw(f"#{function}["), block, _raw("]")]
+
+
+def _shows_address(node: Any) -> bool:
+    """Return whether an address stands in a text: too long a word for lines that are all filled."""
+    match node:
+        case list():
+            return any(map(_shows_address, node))
+        case {"t": "Link", "c": [_, inside, _]}:
+            return text(inside).startswith(("http://", "https://"))
+        case {"c": content}:
+            return _shows_address(content)
+    return False
+
+
+def _string(value: str) -> str:
+    """Return a text as a string of Typst: its escapes are those of JSON, but for those of other characters."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _raw(code: str) -> Node:
+    return {"t": "RawBlock", "c": ["typst", code]}
