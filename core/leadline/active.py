@@ -82,7 +82,7 @@ class ActiveCall:
             return
         self.streamed = True
         if self.heard and kind == "text":
-            self.heard(self.attempt, delta)
+            self.bus.soon(self.heard, self.attempt, delta)
         if kind != self._held_kind:
             self._tell()
         self._held_kind = kind

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -52,6 +53,18 @@ class _Value(Record):
 
 _FACT = Kind("fact", _Value, composite=True, quiet=True)
 _HOUSE = Maker("leadline")
+
+
+def within_context(heard: Callable[[int, str], None] | None) -> Callable[[int, str], None] | None:
+    """Return a listener that runs in the context that is now: what it begins is its own, and not the call's."""
+    if heard is None:
+        return None
+    here = copy_context()
+
+    def run(attempt: int, piece: str) -> None:
+        here.run(heard, attempt, piece)
+
+    return run
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,8 @@ class Door:
     ) -> R:
         """Return the reply to a request, from the journal or from `do`.
 
-        `heard` takes the pieces of a reply that is streamed now, each with the number of its attempt.
+        `heard` takes the pieces of a reply that is streamed now, each with the number of its attempt; it runs in the
+        context of the caller, not in that of the call.
         Raises CallFailed or CallRefused, live and replayed alike; JournalError where nothing can be kept;
         JournalMissing offline; TypeError for a request that can have no key.
         """
@@ -119,7 +133,7 @@ class Door:
             raise PluginError(f"a provider makes no calls of its own: {kind.name} was asked by one that answers a call")
         tree = plain(request)
         key = call_key(kind.name, maker.name, maker.fingerprint, tree, sample)
-        job = Job(kind, maker, request, do, tree, key, sample, task, caller, heard)
+        job = Job(kind, maker, request, do, tree, key, sample, task, caller, within_context(heard))
         start, waiting = partial(self._fly, job), caller.key if caller else ""
         landed, shared = await self._flights.board(key, job.what, start, waiting)
         if shared:

@@ -9,7 +9,7 @@ entered lazily and left at the end, by one task of its own.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from logging import Logger
 from pathlib import Path
@@ -154,6 +154,18 @@ class Run(Protocol):
 
         The first real error is raised bare, the others as its notes; nothing is left running.
         """
+        ...
+
+    def ahead(self, work: Coroutine[Any, Any, object], /) -> None:
+        """Begin work of which a later stage will ask the same calls: it finds them made, or under way.
+
+        Nobody waits for it, and what fails in it is told where it is asked for again. It ends with the run.
+        """
+        ...
+
+    @property
+    def rounds_left(self) -> int:
+        """How many rounds can follow this one at most; 0 outside of a loop."""
         ...
 
     async def save(self, file: Blob, /) -> Path:
@@ -314,7 +326,8 @@ class MapStage(Protocol[Q_in, R_out]):
     """A step that works item by item, each as soon as it is there; results stand in the order of the items.
 
     `findings` are as they were when the group of map stages began. A map stage may have a second verb, `rest(items,
-    findings, run)`, called once when all items of the round are through: a choice that must see them all.
+    findings, run)`, called once when all items of the round are known, beside the last of them: a choice that must see
+    them all.
     """
 
     async def map(self, item: Q_in, findings: Findings, run: Run, /) -> Sequence[R_out]: ...

@@ -1,8 +1,9 @@
 """The engine: takes a run through its pipeline, stage by stage, item by item where the stages allow it.
 
-Map stages standing side by side, where one gives what the next goes over, are fused: every item goes down the whole
-group as soon as it can. Whatever the order of arrival, results are merged in the order of the items, so that a second
-run of the same question is the same run.
+A stage begins when those before it are through that write what it reads, or read what it writes; stages that have
+nothing to do with each other run side by side. Map stages standing next to each other, where one gives what the next
+goes over, are fused: every item goes down the whole group as soon as it can. Whatever the order of arrival, results
+are merged in the order of the items, so that a second run of the same question is the same run.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ class Host(Protocol):
     def stopping(self) -> str | None:
         """Why the run is winding down, or None."""
         ...
+
+    rounds_left: int
+    """How many rounds of the loop can follow the one that is gone through."""
 
     async def made(self, step: Step) -> Any:
         """Return the stage itself."""
@@ -71,22 +75,33 @@ class Engine:
     async def _loop(self, loop: Loop) -> None:
         for number in range(1, loop.at_most + 1):
             if self.host.stopping:
-                return
-            self.rounds = number
+                break
+            self.rounds, self.host.rounds_left = number, loop.at_most - number
             lost = len(self.lost)
             if await self._stretch(loop.steps) or len(self.lost) > lost:
-                return
+                break
+        self.host.rounds_left = 0
 
     async def _stretch(self, steps: Sequence[Step]) -> bool:
-        """Run steps in order, fusing map stages; return whether one of them ended the loop."""
-        ended = False
-        for group in _groups(steps):
-            missing = next((key for step in group[:1] for key in step.needs if not self.board.has(key)), None)
-            if missing is not None:
-                await self._lose(group, f"'{missing.name}' is missing")
-                continue
-            ended = await self._run_group(group) or ended
-        return ended
+        """Run steps, each group as soon as those before it are through whose findings it reads or changes.
+
+        Returns whether one of them ended the loop.
+        """
+        turns: list[tuple[list[Step], asyncio.Task[bool]]] = []
+        async with bare_task_group() as tasks:
+            for group in _groups(steps):
+                before = [task for earlier, task in turns if _hangs_on(group, earlier)]
+                turns.append((group, tasks.create_task(self._in_turn(group, before))))
+        return any(task.result() for _, task in turns)
+
+    async def _in_turn(self, group: list[Step], before: Sequence[asyncio.Task[bool]]) -> bool:
+        if before:
+            await asyncio.wait(before)
+        missing = next((key for step in group[:1] for key in step.needs if not self.board.has(key)), None)
+        if missing is not None:
+            await self._lose(group, f"'{missing.name}' is missing")
+            return False
+        return await self._run_group(group)
 
     async def _lose(self, group: Sequence[Step], reason: str) -> None:
         for step in group:
@@ -157,6 +172,21 @@ def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
         yield group
 
 
+def _hangs_on(group: Sequence[Step], earlier: Sequence[Step]) -> bool:
+    """Return whether a group must wait for an earlier one: neither may read what the other writes, or write the same.
+
+    A stage without findings to give has its effect elsewhere; its place in the order is all that is known of it.
+    """
+    reads, writes = _touched(group)
+    read, written = _touched(earlier)
+    return not writes or not written or bool(writes & (read | written) or reads & written)
+
+
+def _touched(group: Sequence[Step]) -> tuple[set[str], set[str]]:
+    """Return the names of the keys that a group reads and writes."""
+    return ({key.name for step in group for key in step.reads}, {key.name for step in group for key in step.writes})
+
+
 def _fuses(group: list[Step], step: Step) -> bool:
     last = group[-1].offer
     if not isinstance(step.offer, MapOffer) or not isinstance(last, MapOffer):
@@ -197,9 +227,8 @@ class _Flow:
             self._start(group, 0, {(index,): item for index, item in enumerate(items)})
             for depth, level in enumerate(self.levels):
                 # A mapping starts the next level's before it ends: so once a level is done, the next is complete.
-                if level.tasks:
-                    await asyncio.wait(level.tasks)
-                await self._rest(group, depth)
+                rest = group.create_task(self._rest(group, depth))
+                await asyncio.wait({*level.tasks, rest})
 
     def _start(self, group: asyncio.TaskGroup, depth: int, items: dict[tuple[int, ...], Any]) -> None:
         if depth == len(self.levels):

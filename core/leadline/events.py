@@ -31,7 +31,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVarTuple
 
 from leadline.contracts import Observer
 from leadline.records import Event
@@ -39,6 +39,7 @@ from leadline.secrets import Secrets
 
 FAILURES = 3
 """After so many an observer is dropped."""
+Ts = TypeVarTuple("Ts")
 log = logging.getLogger(__name__)
 
 
@@ -168,12 +169,16 @@ class Bus:
 
     def emit_soon(self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None) -> None:
         """Send an event, from any thread."""
+        self.soon(self._emit, kind, data, span_id, parent_id)
+
+    def soon(self, do: Callable[[*Ts], object], *arguments: *Ts) -> None:
+        """Do something on the loop, from any thread."""
         if threading.get_ident() == self._thread:
-            self._emit(kind, data, span_id, parent_id)
+            do(*arguments)
             return
         # A thread may outlive the run, and its loop: what it still has to say, nobody waits for.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._emit, kind, data, span_id, parent_id)
+            self._loop.call_soon_threadsafe(do, *arguments)
 
     def subscribe(self) -> Subscription:
         """Return a stream of the events from now on."""

@@ -89,13 +89,21 @@ class PlannedSection(Record):
     domain: str = ""
 
 
+class NextSearch(Record):
+    """A search proposed in the same reply as a plan or a digest, as short as it can be said; the first come first."""
+
+    query: Text
+    section: str = ""
+    """The id of the planned section it serves."""
+
+
 class Plan(Record):
     """The outline of a report; sections in the order of the report."""
 
     title: Text
     sections: tuple[PlannedSection, ...]
     domains: tuple[str, ...] = ()
-    queries: tuple[Query, ...] = ()
+    queries: tuple[NextSearch, ...] = ()
     """The first searches, where the planner proposes them in one reply."""
 
 
@@ -149,15 +157,16 @@ class Review(Record):
 class Digest(Record):
     """Progressive synthesis over all rounds so far; coverage by section id.
 
-    A model may give the review and the next searches in the same reply.
+    A model may give the review and the next searches in the same reply: they stand first in it, for while the rest is
+    still being written the searches can begin.
     """
 
+    review: Review | None = None
+    queries: tuple[NextSearch, ...] = ()
     synthesis: Text = ""
     section_coverage: dict[str, Coverage] = {}
     knowledge_gaps: tuple[Text, ...] = ()
     cross_links: tuple[Text, ...] = ()
-    review: Review | None = None
-    queries: tuple[Query, ...] = ()
 
 
 class Perspective(Record):

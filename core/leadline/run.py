@@ -6,8 +6,8 @@ Every verb goes through the run's one door; who answers is what the settings cho
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -84,6 +84,8 @@ class ActiveRun:
     asker: Asker | None = None
     readonly: bool = False
     """A replay: nothing is written."""
+    rounds_left: int = 0
+    _ahead: set[asyncio.Task[None]] = field(default_factory=set)
 
     def open(self, door: Door) -> None:
         """Take the door; made after the run, since the door hands the run to its calls."""
@@ -228,6 +230,18 @@ class ActiveRun:
         """Do it for all items at once, replies in their order."""
         return await each(items, do)
 
+    def ahead(self, work: Coroutine[Any, Any, object], /) -> None:
+        """Begin work of which a later stage will ask the same calls."""
+        task = asyncio.create_task(_quietly(work), name="ahead")
+        self._ahead.add(task)
+        task.add_done_callback(self._ahead.discard)
+
+    async def leave_ahead(self) -> None:
+        """Stop what was begun ahead and nobody has asked for."""
+        for task in (tasks := set(self._ahead)):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def save(self, file: Blob, /) -> Path:
         """Write a file into the run's folder, whole or not at all."""
         path = inside(self.folder, file.name)
@@ -309,6 +323,11 @@ class ActiveRun:
         form = Kind(name=kind, reply=reply, keep=keep and member.offer.keep, composite=calls)
         maker = replace(member.maker, limiter=None) if calls else member.maker
         return await self.door.call(form, request, do, maker=maker, task=kind)
+
+
+async def _quietly(work: Coroutine[Any, Any, object]) -> None:
+    with suppress(CallFailed):
+        await work
 
 
 def as_json(value: Any) -> bytes:

@@ -226,6 +226,7 @@ class Session:
 
     async def _finish(self) -> Result:
         """Close everything; the last words are the metadata."""
+        await self.run.leave_ahead()
         await self.door.close()
         metadata = await self._last_metadata()
         await self.bus.emit("run.finished", {"status": self.state.status, "reason": self.state.reason})

@@ -51,6 +51,7 @@ BUILT_IN: dict[str, PipelineSettings] = {
             Loop(loop=("query", "search", "fetch", "extract", "digest", "review"), at_most=3),
             "analyze",
             "synthesize",
+            "compose",
             "chart",
             "illustrate",
             "write",

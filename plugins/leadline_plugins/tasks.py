@@ -96,6 +96,8 @@ class DigestRequest(Record):
     fresh: tuple[str, ...] = ()
     """Ids of this round's."""
     last: Digest | None = None
+    more: bool = True
+    """Whether another round of searches can follow."""
 
 
 class ReviewRequest(Record):
@@ -219,7 +221,7 @@ class VerifyRequest(Record):
 
 
 class ClaimVerdict(Record):
-    """What a model says of one claim, by its id."""
+    """What a model says of one claim that is not supported in all its parts, by its id."""
 
     id: str
     verdict: VerdictKind
@@ -228,6 +230,8 @@ class ClaimVerdict(Record):
 
 
 class ClaimVerdicts(Record):
-    """The verdicts, one a claim."""
+    """The verdicts: most claims are supported, and those are a list of ids, with how sure the model is of them."""
 
-    verdicts: tuple[ClaimVerdict, ...]
+    supported: tuple[str, ...] = ()
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    others: tuple[ClaimVerdict, ...] = ()

@@ -40,6 +40,7 @@ class Stub:
     def __init__(self, **stages: Any) -> None:
         self.stages = stages
         self.stopping: str | None = None
+        self.rounds_left = 0
         self.told: list[tuple[str, str]] = []
 
     async def made(self, step: Step) -> Any:
@@ -147,17 +148,15 @@ async def test_a_loop_ends_at_its_limit() -> None:
     assert (engine.rounds, ids(engine, LETTERS)) == (2, "abcde")
 
 
-async def test_rest_is_asked_once_behind_all_items_and_its_results_flow_on() -> None:
+async def test_rest_is_asked_once_all_items_are_known_and_its_results_flow_on() -> None:
     class Rest(Spell):
         async def rest(self, items: Sequence[Word], findings: Findings, run: Any, /) -> Sequence[Letter]:
-            assert sorted(self.seen) == ["abc", "de"]
             return [Letter(id=str(len(items)))]
 
     sing = Sing()
     engine = await gone(Stub(spell=Rest(), sing=sing), SPELL, SING, words=("abc", "de"))
     assert ids(engine, LETTERS) == "abcde2"
     assert ids(engine, SOUNDS) == "ABCDE2"
-    assert sing.seen[-1] == "2"
 
 
 async def test_a_refused_item_is_lost_and_its_siblings_are_not() -> None:
@@ -189,6 +188,37 @@ async def test_a_refused_stage_is_lost_its_loop_left_and_what_needs_it_skipped()
     assert engine.lost == {"speak": "the budget is spent", "spell": "'words' is missing"}
     assert ids(engine, WORDS) == "end"
     assert ("spell", "failed") in stub.told
+
+
+async def test_stages_run_side_by_side_where_neither_touches_what_the_other_gives() -> None:
+    order: list[str] = []
+    both = asyncio.Barrier(2)
+
+    class Noted:
+        def __init__(self, name: str, *, met: bool = False) -> None:
+            self.name, self.met = name, met
+
+        async def run(self, findings: Findings, run: Any, /) -> None:
+            if self.met:
+                await asyncio.wait_for(both.wait(), 5)
+            order.append(self.name)
+
+    first = stage("first", gives=(WORDS,))
+    left = stage("left", wants=(WORDS,), may_give=(LETTERS,))
+    right = stage("right", wants=(WORDS,), may_give=(SOUNDS,))
+    after = stage("after", wants=(LETTERS, SOUNDS), may_give=(SOUNDS,))
+    outward = stage("outward", wants=(WORDS,))
+    stub = Stub(
+        first=Noted("first"),
+        left=Noted("left", met=True),
+        right=Noted("right", met=True),
+        after=Noted("after"),
+        outward=Noted("outward"),
+    )
+    await gone(stub, first, left, right, after, outward)
+    assert order[0] == "first"
+    assert set(order[1:3]) == {"left", "right"}
+    assert order[3:] == ["after", "outward"]
 
 
 async def test_the_first_real_error_comes_out_bare_and_nothing_runs_on() -> None:

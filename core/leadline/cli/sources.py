@@ -36,6 +36,7 @@ class Alone:
     task = "verify"
     key = "verify"
     traceparent = ""
+    followed = False
 
     def remaining(self) -> float:
         """Return the seconds it may take."""

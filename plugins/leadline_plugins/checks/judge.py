@@ -13,7 +13,8 @@ from leadline.findings import VerdictKind
 from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.measure import Overlap, overlap
 from leadline_plugins.checks.passages import Passage, Span, passage
-from leadline_plugins.checks.quotes import plain, squeezed
+from leadline_plugins.checks.quotes import plain
+from leadline_plugins.checks.verbatim import stands
 
 SUPPORTED = 0.5
 """The probability from which a claim counts as supported."""
@@ -45,7 +46,7 @@ def judge(claim: str, text: str, *, spans: Sequence[Span] | None = None, around:
     `around` may lend names and figures that the text leaves out: its title, the sentences before it.
     """
     held = passage(claim, text, spans)
-    if squeezed(claim).rstrip(".。") in squeezed(text):
+    if stands(claim, text):
         return Judgement("supported", "the claim stands in the passage, word for word", 1.0, 1.0, held, exact=True)
     claim = plain(claim)
     found = list(conflicts(claim, held, f"{around}\n{text}"))

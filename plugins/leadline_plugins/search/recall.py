@@ -57,6 +57,8 @@ class RecallSettings(OpenAISettings):
 class _Quiet:
     """A call whose reply is not shown as it comes: it is no text of the report."""
 
+    followed = False
+
     def __init__(self, call: Call) -> None:
         self._call = call
         self.run, self.task, self.key, self.traceparent = call.run, call.task, call.key, call.traceparent

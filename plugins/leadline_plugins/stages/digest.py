@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, TASKS, Digest, Findings
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
+from leadline_plugins.stages.ahead import Ahead
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
+from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import DigestRequest
 
@@ -24,26 +26,32 @@ class Digesting:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the digest."""
-        evidence, tasks = findings[EVIDENCE], findings[TASKS]
+        question, evidence, tasks = findings[QUESTION], findings[EVIDENCE], findings[TASKS]
+        more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
         request = DigestRequest(
-            question=findings[QUESTION],
+            question=question,
             plan=findings[PLAN],
             round=tasks[-1].round if tasks else 1,
             evidence=await shown(evidence, tasks, "digest", run),
             fresh=tuple(item.id for item in fresh(evidence, tasks)),
             last=findings.get(DIGEST),
+            more=more,
         )
-        digest = await perform_or(run, ASK.of(request), request.last or Digest(), "this round was not digested")
-        findings[DIGEST] = completed(digest)
+        sources, last = findings[SOURCES], request.last or Digest()
+        ahead = Ahead(question, run, tasks, sources) if more and await run.by_chat("digest") else None
+        task = ASK.of(request, heard=ahead.heard if ahead else None)
+        digest = await perform_or(run, task, last, "this round was not digested")
+        findings[DIGEST] = completed(digest, last)
 
 
-def completed(digest: Digest) -> Digest:
-    """Return the digest with the coverage and gaps that its review told: nobody need say them twice."""
+def completed(digest: Digest, last: Digest) -> Digest:
+    """Return the digest with the coverage and gaps that its review told, and the last synthesis where none is new."""
     if digest.review is None:
         return digest
     coverage = {section.id: section.coverage for section in digest.review.sections}
     gaps = digest.knowledge_gaps or digest.review.priority_gaps
-    return digest.model_copy(update={"section_coverage": coverage | digest.section_coverage, "knowledge_gaps": gaps})
+    told = {"section_coverage": coverage | digest.section_coverage, "knowledge_gaps": gaps}
+    return digest.model_copy(update=told | {"synthesis": digest.synthesis or last.synthesis})
 
 
 @hookimpl
@@ -54,7 +62,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Merges the round's evidence into the synthesis so far: coverage, gaps",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, TASKS, DIGEST),
+        wants=(EVIDENCE, TASKS, SOURCES, DIGEST),
         gives=(DIGEST,),
         tasks=(ASK,),
     )

@@ -85,7 +85,7 @@ def by_rank(items: Sequence[Found]) -> Iterator[tuple[Hit, str]]:
 async def read(hit: Hit, task_id: str, run: Run) -> Source | Unread:
     """Read one page; a page that fails is recorded and skipped."""
     try:
-        document = await _document(hit, run)
+        document = await document_of(hit, run)
     except CallRefused:
         raise
     except CallFailed as failed:
@@ -105,7 +105,8 @@ async def read(hit: Hit, task_id: str, run: Run) -> Source | Unread:
     )
 
 
-async def _document(hit: Hit, run: Run) -> Document:
+async def document_of(hit: Hit, run: Run) -> Document:
+    """Return what a hit leads to; an engine may have brought it along."""
     if hit.text is not None:
         return Document(text=hit.text, title=hit.title)
     return await run.fetch(FetchRequest(url=hit.content_url or hit.url))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.errors import CallFailed
 from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
 from leadline.task_kinds import TaskKind
 from leadline_plugins.prompts import template
+from leadline_plugins.stages.ahead import Ahead
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.search import request_for
 from leadline_plugins.tasks import PlanRequest
 
 ASK = TaskKind("plan", PlanRequest, Plan, template("plan"), role="thinking")
@@ -36,20 +33,12 @@ class Outline:
     async def _plan(self, question: Question, run: Run) -> Plan:
         request = PlanRequest(question=question, length=run.settings.report.length)
         saying = "no usable plan: one section over the whole question"
-        plan, _ = await asyncio.gather(
-            perform_or(run, ASK.of(request), whole(question), saying), self._meanwhile(question, run)
-        )
+        ahead = Ahead(question, run) if await run.by_chat("plan", "thinking") else None
+        plan = await perform_or(run, ASK.of(request, heard=ahead.heard if ahead else None), whole(question), saying)
         if plan.sections:
             return plan
         await run.emit("notice", {"message": f"{saying} (it came without sections)"})
         return whole(question)
-
-    async def _meanwhile(self, question: Question, run: Run) -> None:
-        """While a model writes the plan, search for the question itself: `query` asks that first of all."""
-        if await run.by_chat("plan", "thinking"):
-            # What fails here is told where it is asked for again, from the journal.
-            with suppress(CallFailed):
-                await run.search(request_for(question.text, question.language, run))
 
 
 def whole(question: Question) -> Plan:

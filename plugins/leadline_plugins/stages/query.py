@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from leadline.contracts import Run
@@ -16,6 +16,7 @@ from leadline.findings import (
     TASKS,
     Findings,
     Found,
+    NextSearch,
     Priority,
     Query,
     Question,
@@ -39,23 +40,18 @@ class NextQueries:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Add search tasks, high priority first."""
         done = findings[TASKS]
-        limit = self._limit(len(done), run)
+        limit = allowed(len(done), run)
         if limit <= 0:
             return
         proposed = await self._proposed(findings, run, limit)
         findings[TASKS] = fresh(proposed, done, limit)
 
-    def _limit(self, done: int, run: Run) -> int:
-        research = run.settings.research
-        wanted = research.followup_queries if done else research.first_queries
-        return min(wanted, research.max_queries - done)
-
     async def _proposed(self, findings: Findings, run: Run, limit: int) -> tuple[Query, ...]:
         question, plan, done = findings[QUESTION], findings[PLAN], findings[TASKS]
         digest = findings.get(DIGEST)
         if ready := (digest.queries if digest else ()) if done else plan.queries:
-            # Proposed with the plan or the digest, in one reply; the question itself was searched meanwhile.
-            return ready if done else (whole(question), *ready)
+            # Proposed with the plan or the digest, in one reply, and begun while that was still being written.
+            return next_queries(question, ready, done, {section.id: section.goal for section in plan.sections})
         review = findings.get(REVIEW)
         evidence = findings[EVIDENCE]
         best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]
@@ -74,9 +70,24 @@ class NextQueries:
         return (whole(question),)
 
 
+def allowed(done: int, run: Run) -> int:
+    """Return how many queries the next round may have."""
+    research = run.settings.research
+    wanted = research.followup_queries if done else research.first_queries
+    return min(wanted, research.max_queries - done)
+
+
 def whole(question: Question) -> Query:
     """Return the question itself as a query."""
     return Query(query=question.text, goal=question.text, priority="high")
+
+
+def next_queries(
+    question: Question, ready: Iterable[NextSearch], done: Sequence[SearchTask], goals: Mapping[str, str]
+) -> tuple[Query, ...]:
+    """Return proposed searches as queries, their goals those of their sections; the question itself comes first."""
+    proposed = (Query(query=one.query, goal=goals.get(one.section, ""), section=one.section) for one in ready)
+    return tuple(proposed) if done else (whole(question), *proposed)
 
 
 def past(found: Found) -> PastSearch:
@@ -84,7 +95,7 @@ def past(found: Found) -> PastSearch:
     return PastSearch(task=found.task, hits=len(found.hits), failure=found.failure)
 
 
-def fresh(proposed: tuple[Query, ...], done: tuple[SearchTask, ...], limit: int) -> tuple[SearchTask, ...]:
+def fresh(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:
     """Return at most `limit` tasks for queries that were not searched before, high priority first."""
     seen = {_folded(task.query) for task in done}
     number = done[-1].round + 1 if done else 1

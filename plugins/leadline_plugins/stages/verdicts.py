@@ -17,7 +17,7 @@ from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.hedges import hedged
 from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
-BATCH = 20
+BATCH = 50
 """Claims a model is asked about in one call."""
 
 ASK = TaskKind("verify_claim", VerifyRequest, ClaimVerdicts, template("verify_claim"), shrink=fewer_claims)
@@ -55,15 +55,31 @@ async def by_model(run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict
     known = {claim.id: claim for claim in claims}
     open_ids = list(dict.fromkeys(verdict.claim_id for verdict in verdicts if verdict.by == "words"))
     asked = [_asked(known[name], library) for name in open_ids]
-    batches = [asked[at : at + BATCH] for at in range(0, len(asked), BATCH)]
-    replies = await run.each(batches, lambda batch: _ask(run, batch))
-    said = {one.id: one for reply in replies for one in reply.verdicts}
+    replies = await run.each(list(_batches(asked)), lambda batch: _ask(run, batch))
+    said = {name: one for reply in replies for name, one in reply.items()}
     return [_merged(verdict, said.get(verdict.claim_id)) for verdict in verdicts]
 
 
-async def _ask(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:
+def _batches(asked: Sequence[ClaimToVerify]) -> Iterator[Sequence[ClaimToVerify]]:
+    """Yield as few batches as will do, all of one size: they are asked side by side, and the longest is waited for."""
+    count = -(-len(asked) // BATCH)
+    size = -(-len(asked) // count) if count else 1
+    return (asked[at : at + size] for at in range(0, len(asked), size))
+
+
+async def _ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdict]:
+    """Return what the model says, by the id of the claim; in the call claims are numbered, which costs a token each."""
+    numbered = {str(number): claim for number, claim in enumerate(claims, start=1)}
+    batch = [claim.model_copy(update={"id": number}) for number, claim in numbered.items()]
+    reply = await _reply(run, batch)
+    sure = [ClaimVerdict(id=name, verdict="supported", confidence=reply.confidence) for name in reply.supported]
+    # What is said to be both is not supported.
+    return {numbered[one.id].id: one for one in (*sure, *reply.others) if one.id in numbered}
+
+
+async def _reply(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:
     task = ASK.of(VerifyRequest(claims=tuple(batch)))
-    return await perform_or(run, task, ClaimVerdicts(verdicts=()), "claims were judged by words, not by the model")
+    return await perform_or(run, task, ClaimVerdicts(), "claims were judged by words, not by the model")
 
 
 def _asked(claim: Claim, library: Library) -> ClaimToVerify:

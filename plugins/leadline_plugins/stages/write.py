@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from leadline.citations import CITATION, cited
 from leadline.contracts import Run
 from leadline.findings import (
     ANALYSIS,
@@ -23,39 +22,21 @@ from leadline.findings import (
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report, Section
-from leadline.task_kinds import TaskKind
-from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import first_paragraphs
-from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.compose import COMPOSITION
 from leadline_plugins.stages.method import method
 from leadline_plugins.stages.placing import placed
-from leadline_plugins.tasks import Composition, WriteRequest
-
-ASK = TaskKind("write", WriteRequest, Composition, template("write"), role="thinking", shrink=first_paragraphs)
+from leadline_plugins.tasks import Composition
 
 
 class Writing:
-    """Composes the report: the sections stand, what belongs around them is added."""
+    """Puts the report together: the sections, what was written around them, figures, and how it was made."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the report."""
         question, sections = findings[QUESTION], findings[SECTIONS]
-        evidence = findings[EVIDENCE]
-        request = WriteRequest(
-            question=question,
-            plan=findings[PLAN],
-            sections=sections,
-            evidence=tuple(item for item in evidence if item.id in used(sections)),
-            length=run.settings.report.length,
-        )
-        if await run.by_chat("write", "thinking"):
-            request = texts_only(request)
-        stand = Composition(title=findings[PLAN].title)
-        found, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
-        composed = await perform_or(
-            run, ASK.of(request), stand, "summary and conclusion were not written: the sections stand"
-        )
-        composed = known(composed, {item.id for item in evidence})
+        evidence, sources = findings[EVIDENCE], findings[SOURCES]
+        found, unread = findings[FOUND], findings[UNREAD]
+        composed = findings.get(COMPOSITION) or Composition(title=findings[PLAN].title)
         whole = body(composed, sections, question.text, question.language, findings.get(ANALYSIS))
         whole, figures = placed(whole, findings[FIGURES])
         report = Report(
@@ -74,28 +55,6 @@ class Writing:
         findings[REPORT] = report
         text = "\n\n".join(section.text or "" for section in report.sections)
         await run.emit("message", {"kind": "report", "text": text})
-
-
-def used(sections: Iterable[Section]) -> set[str]:
-    """Return the ids of the evidence that sections cite."""
-    return {name for section in sections for name in cited(section.text or "")}
-
-
-def texts_only(request: WriteRequest) -> WriteRequest:
-    """Return the request as a chat needs it: the texts hold every statement with its citation."""
-    sections = tuple(section.model_copy(update={"evidence_ids": (), "notes": ""}) for section in request.sections)
-    return request.model_copy(update={"sections": sections, "evidence": ()})
-
-
-def known(composed: Composition, ids: set[str]) -> Composition:
-    """Return a composition without citations of what is not there."""
-
-    def clean(text: str) -> str:
-        return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
-
-    sections = tuple(section.model_copy(update={"text": clean(section.text or "")}) for section in composed.sections)
-    changes = {"summary": clean(composed.summary), "conclusion": clean(composed.conclusion), "sections": sections}
-    return composed.model_copy(update=changes)
 
 
 ANSWER = {"zh": "回答", "ja": "回答", "ko": "답변"}
@@ -136,10 +95,9 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         lambda settings, context: Writing(),
         PluginSettings,
-        "Composes the report from its sections",
+        "Puts the report together from its sections",
         needs=(QUESTION, PLAN, SECTIONS),
-        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES),
+        wants=(COMPOSITION, EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES),
         gives=(REPORT,),
-        tasks=(ASK,),
         closing=True,
     )

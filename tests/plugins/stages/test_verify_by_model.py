@@ -32,7 +32,7 @@ class Judge:
             failure = Failure(kind="chat", provider="x", category="LLM", type="BadReply", message="no")
             raise CallFailed(failure)
         said = [ClaimVerdict(id=one.id, verdict="contradicted", reason="it says so") for one in task.inputs.claims]
-        return ClaimVerdicts(verdicts=tuple(said[:1]) if len(said) > 1 else tuple(said))
+        return ClaimVerdicts(others=tuple(said[:1]) if len(said) > 1 else tuple(said))
 
     async def each(self, items: Sequence[Any], do: Callable[[Any], Awaitable[Any]]) -> list[Any]:
         return [await do(item) for item in items]
@@ -83,4 +83,15 @@ async def test_a_model_that_fails_is_announced_and_words_stand() -> None:
 async def test_many_claims_are_asked_in_batches() -> None:
     judge = Judge()
     await judged(judge, *(f"The bay has a depth of 40 fathoms, says {'x' * place}." for place in range(BATCH + 1)))
-    assert [len(request.claims) for request in judge.asked] == [BATCH, 1]
+    assert [len(request.claims) for request in judge.asked] == [BATCH // 2 + 1, BATCH // 2]
+    assert [claim.id for claim in judge.asked[1].claims][:2] == ["1", "2"]
+
+
+async def test_supported_claims_are_a_list_and_what_is_said_to_be_both_is_not() -> None:
+    class Sure(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            other = ClaimVerdict(id="2", verdict="partial", reason="no fathoms")
+            return ClaimVerdicts(supported=("1", "2", "7"), confidence=0.8, others=(other,))
+
+    found = await judged(Sure(), "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms.")
+    assert found == [("supported", "model"), ("partial", "model")]

@@ -1,0 +1,78 @@
+"""Stage `compose`: what stands around the sections, asked for as soon as they do and while charts are being drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from leadline.citations import CITATION, cited
+from leadline.contracts import Run
+from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, Findings, Key
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Section
+from leadline.task_kinds import TaskKind
+from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import first_paragraphs
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.tasks import Composition, WriteRequest
+
+ASK = TaskKind("write", WriteRequest, Composition, template("write"), role="thinking", shrink=first_paragraphs)
+COMPOSITION: Key[Composition] = Key("composition", Composition)
+
+
+class Composing:
+    """Has title, summary and conclusion written; where that fails, the sections stand as they are."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the composition, its citations of what is not there taken out."""
+        sections, evidence = findings[SECTIONS], findings[EVIDENCE]
+        request = WriteRequest(
+            question=findings[QUESTION],
+            plan=findings[PLAN],
+            sections=sections,
+            evidence=tuple(item for item in evidence if item.id in used(sections)),
+            length=run.settings.report.length,
+        )
+        if await run.by_chat("write", "thinking"):
+            request = texts_only(request)
+        stand = Composition(title=findings[PLAN].title)
+        saying = "summary and conclusion were not written: the sections stand"
+        composed = await perform_or(run, ASK.of(request), stand, saying)
+        findings[COMPOSITION] = known(composed, {item.id for item in evidence})
+
+
+def used(sections: Iterable[Section]) -> set[str]:
+    """Return the ids of the evidence that sections cite."""
+    return {name for section in sections for name in cited(section.text or "")}
+
+
+def texts_only(request: WriteRequest) -> WriteRequest:
+    """Return the request as a chat needs it: the texts hold every statement with its citation."""
+    sections = tuple(section.model_copy(update={"evidence_ids": (), "notes": ""}) for section in request.sections)
+    return request.model_copy(update={"sections": sections, "evidence": ()})
+
+
+def known(composed: Composition, ids: set[str]) -> Composition:
+    """Return a composition without citations of what is not there."""
+
+    def clean(text: str) -> str:
+        return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
+
+    sections = tuple(section.model_copy(update={"text": clean(section.text or "")}) for section in composed.sections)
+    changes = {"summary": clean(composed.summary), "conclusion": clean(composed.conclusion), "sections": sections}
+    return composed.model_copy(update=changes)
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: Composing(),
+        PluginSettings,
+        "Has title, summary and conclusion written around the sections",
+        needs=(QUESTION, PLAN, SECTIONS),
+        wants=(EVIDENCE,),
+        gives=(COMPOSITION,),
+        closing=True,
+        tasks=(ASK,),
+    )

@@ -1,0 +1,38 @@
+"""Which claims are their passage word for word."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline_plugins.checks.verbatim import stands
+
+TEXT = "In 1831 the crew sounded the bay at 40 fathoms. 该湾深四十英寻。"
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "In 1831 the crew sounded the bay at 40 fathoms.",
+        "In addition, in 1831 the crew sounded the bay at 40 fathoms.",
+        "By contrast, the crew sounded the bay at 40 fathoms.",
+        "Taken together with the above, in 1831 the crew sounded the bay.",
+        "此外，该湾深四十英寻。",
+    ],
+)
+def test_words_that_only_join_do_not_count(claim: str) -> None:
+    assert stands(claim, TEXT)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "It is false that in 1831 the crew sounded the bay at 40 fathoms.",
+        "Contrary to legend, in 1831 the crew sounded the bay at 40 fathoms.",
+        "Allegedly, in 1831 the crew sounded the bay at 40 fathoms.",
+        "Unlike others, the crew sounded the bay at 40 fathoms.",
+        "In addition, in 1832 the crew sounded the bay at 40 fathoms.",
+        "In addition, the bay was never sounded.",
+    ],
+)
+def test_words_that_state_something_do(claim: str) -> None:
+    assert not stands(claim, TEXT)
