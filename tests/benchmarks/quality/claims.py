@@ -1,6 +1,6 @@
 """How well claims are judged without a model: judged claims of six collections, and swaps made from supported ones.
 
-    python tests/benchmarks/quality/claims.py [--out predictions.jsonl]
+    python tests/benchmarks/quality/claims.py [--out predictions.jsonl] [--url http://127.0.0.1:8080/v1]
 
 The data lies in $LEADLINE_DATA, the scorers in $LEADLINE_SCORE. Swaps are made from the supported pairs that the
 measure of words supports too: a number, a year or month, a name that stands in the evidence is replaced, a verb is
@@ -11,6 +11,7 @@ that the exact rules take away. The measure has three weights, fitted on these c
 from __future__ import annotations
 
 import argparse
+import asyncio
 import importlib
 import itertools
 import json
@@ -19,14 +20,17 @@ import random
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+import claims_by_model
 
 from leadline_plugins.checks.conflicts import conflicts, proper_names
 from leadline_plugins.checks.judge import ENOUGH, SUPPORTED, judge
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.passages import passage
+from leadline_plugins.stages.verdicts import BATCH
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("LEADLINE_DATA", ROOT.parent / "shared" / "data"))
@@ -165,20 +169,54 @@ def swapped(found: list[Row]) -> None:
     print(f"lost   {'untouched':14} {lost:4} of {kept:4}  {lost / kept:.3f}")
 
 
+def by_measure(found: Sequence[Row]) -> list[Row]:
+    """Return the model-free predictions."""
+    judged = [judge(row["claim"], row["text"], spans=row["spans"]) for row in found]
+    return [{"id": row["id"], "label": one.verdict, "score": one.score} for row, one in zip(found, judged, strict=True)]
+
+
+def report(scorer: Any, found: Sequence[Row], said: Sequence[Row]) -> None:
+    """Print the scores by collection."""
+    for name, scores in scorer.score(found, said).items():
+        auc = f"{scores['auc']:.3f}" if "auc" in scores else "-"
+        print(f"{name:14} {scores['n']:5}  balanced {scores['balanced_acc']:.3f}  auc {auc}")
+
+
+def beside_a_model(scorer: Any, found: Sequence[Row], args: argparse.Namespace) -> None:
+    """Print how a model judges a sample, and how the measure judges the claims that it answered."""
+    stage, metadata = asyncio.run(claims_by_model.judged(found, args.url, args.model, args.batch))
+    said = claims_by_model.predictions(stage, found)
+    answered = {row["id"] for row in said}
+    kept = [row for row in found if row["id"] in answered]
+    print(f"answered {len(kept)} of {len(found)} in {metadata.seconds:.0f} s; {len(stage.failures)} calls failed")
+    print(f"tokens {metadata.usage['tokens']}; verdicts {dict(Counter(row['label'] for row in said))}")
+    print("by the model:")
+    report(scorer, kept, said)
+    print("by the measure, the same claims:")
+    report(scorer, kept, by_measure(kept))
+    if args.out:
+        args.out.write_text("".join(json.dumps(row) + "\n" for row in said))
+
+
 def main() -> None:
     """Judge, score, swap."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="where the predictions go, one a line")
+    parser.add_argument("--url", help="a model's base URL: a sample is judged by it and by the measure, no swaps")
+    parser.add_argument("--model", default="", help="its name, where the server has several")
+    parser.add_argument("--sample", type=int, default=190, help="claims for it, as many of each collection and label")
+    parser.add_argument("--batch", type=int, default=BATCH, help="claims in one call")
     args = parser.parse_args()
     sys.path.insert(0, str(SCORE))
     scorer = importlib.import_module("claims")
     found = rows()
-    judged = [judge(row["claim"], row["text"], spans=row["spans"]) for row in found]
-    said = [{"id": row["id"], "label": one.verdict, "score": one.score} for row, one in zip(found, judged, strict=True)]
+    if args.url:
+        beside_a_model(scorer, claims_by_model.sample(found, args.sample), args)
+        return
+    said = by_measure(found)
     if args.out:
         args.out.write_text("".join(json.dumps(row) + "\n" for row in said))
-    for name, scores in scorer.score(found, said).items():
-        print(f"{name:14} {scores['n']:5}  balanced {scores['balanced_acc']:.3f}  auc {scores['auc']:.3f}")
+    report(scorer, found, said)
     swapped(found)
 
 
