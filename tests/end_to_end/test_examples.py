@@ -178,8 +178,13 @@ def test_embedder(ask: Ask) -> None:
     assert like > unlike
 
 
-def test_report_formatter(ask: Ask) -> None:
-    result = ask("", formats=["markdown", "quotes_csv"])
+FORMATS = ["markdown", "quotes_csv"]
+
+
+@pytest.mark.parametrize("asked", [(f"[report]\nformats = {json.dumps(FORMATS)}\n", {}), ("", {"formats": FORMATS})])
+def test_report_formatter(ask: Ask, asked: tuple[str, dict[str, Any]]) -> None:
+    result = ask(asked[0], **asked[1])
+    assert {"report.md", "quotes.csv"} <= set(result.metadata.files)
     with (result.folder / "quotes.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert any(ANSWER in " ".join(row["quote"].split()) for row in rows)

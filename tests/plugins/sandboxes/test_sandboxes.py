@@ -25,12 +25,13 @@ from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.sandboxes import bubblewrap, docker
 
 pytestmark = pytest.mark.slow
+Preload = tuple[str, ...]
 LIMITS: dict[str, Any] = {"timeout": 4, "memory": 256, "output": 10_000, "files": 4, "files_size": 1, "processes": 32}
 PNG = "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.savefig('a.png')\n"
 
 
-async def docker_here(context: HouseContext) -> docker.Docker:
-    settings = docker.DockerSettings(**LIMITS)
+async def docker_here(context: HouseContext, preload: Preload = ()) -> docker.Docker:
+    settings = docker.DockerSettings(preload=preload, **LIMITS)
     if reason := docker.ready(settings):
         pytest.skip(f"docker: {reason}")
     sandbox = docker.Docker(settings, context)
@@ -41,8 +42,10 @@ async def docker_here(context: HouseContext) -> docker.Docker:
     return sandbox
 
 
-async def bubblewrap_here() -> bubblewrap.Bubblewrap:
-    settings = bubblewrap.BubblewrapSettings(**LIMITS)
+async def bubblewrap_here(preload: Preload = ()) -> bubblewrap.Bubblewrap:
+    # Root is refused, for the kernel's files are its own: the tests become nobody then.
+    program = str(Path(__file__).with_name("as_nobody.py")) if os.geteuid() == 0 else "bwrap"
+    settings = bubblewrap.BubblewrapSettings(program=program, preload=preload, **LIMITS)
     if not shutil.which("bwrap"):
         pytest.skip("there is no bwrap: install bubblewrap")
     sandbox = bubblewrap.Bubblewrap(settings)
@@ -53,11 +56,17 @@ async def bubblewrap_here() -> bubblewrap.Bubblewrap:
     return sandbox
 
 
+@pytest.fixture
+def preload() -> Preload:
+    """Import nothing at the start: for most tests it is seconds of waiting."""
+    return ()
+
+
 @pytest.fixture(params=["docker", "bubblewrap"])
-async def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Any]:
+async def sandbox(request: pytest.FixtureRequest, tmp_path: Path, preload: Preload) -> AsyncIterator[Any]:
     context = fake_context(tmp_path)
     try:
-        made: Any = await (docker_here(context) if request.param == "docker" else bubblewrap_here())
+        made: Any = await (docker_here(context, preload) if request.param == "docker" else bubblewrap_here(preload))
         async with made as entered:
             yield entered
     finally:
@@ -67,6 +76,15 @@ async def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
 async def ran(sandbox: Any, text: str, *files: Blob) -> Execution:
     result: Execution = await sandbox.execute(Code(language="python", text=text, files=files), FakeCall())
     return result
+
+
+async def test_bubblewrap_never_runs_code_as_root() -> None:
+    async with await bubblewrap_here() as sandbox:
+        await ran(sandbox, "1")
+        process: Any = sandbox._warm._kept[""].interpreter
+        status = Path(f"/proc/{process._process.pid}/status").read_text()
+    users = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
+    assert "0" not in users
 
 
 async def test_an_execution_has_all_that_came_of_it(sandbox: Any) -> None:
@@ -180,6 +198,7 @@ async def test_a_cancelled_execution_leaves_nothing_running(sandbox: Any) -> Non
     assert (await ran(sandbox, "6 * 7")).value == 42
 
 
+@pytest.mark.parametrize("preload", [("matplotlib.pyplot",)])
 async def test_a_run_keeps_its_interpreter(sandbox: Any) -> None:
     await ran(sandbox, PNG)
     again = await ran(sandbox, PNG)
