@@ -17,7 +17,7 @@ from leadline.keys import fingerprint, plain
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
-from leadline.tasks import Performed, Task, TaskRequest, parse, render, repair, schema
+from leadline.tasks import Performed, Task, TaskRequest, checked, parse, render, repair, schema
 
 R = TypeVar("R", bound=Record)
 CHARS_PER_TOKEN = 3
@@ -161,12 +161,12 @@ class Models:
         messages = render(self._prompt(task), _request(task), task.reply)
         said = await self._say(choice, provider, task, messages)
         try:
-            return read(said, task.reply)
+            return checked(read(said, task.reply), task)
         except BadReply as error:
             messages = repair(messages, said.message.text, error)
         said = await self._say(choice, provider, replace(task, heard=None), messages)
         try:
-            return parse(said.message.text, task.reply)
+            return checked(parse(said.message.text, task.reply), task)
         except BadReply as error:
             name = choice.member.name
             record = Failure(kind="chat", provider=name, category="LLM", type="BadReply", message=str(error))

@@ -26,7 +26,8 @@ class TaskKind(Generic[Q, R]):
     prompt: str = ""
     role: Role = "task"
     shrink: Callable[[Any], Record | None] | None = None
+    check: Callable[[Any, Any], str] | None = None
 
     def of(self, inputs: Q, *, sample: int = 0, heard: Callable[[int, str], None] | None = None) -> Task[R]:
         """Return the task with these inputs."""
-        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, self.shrink, heard)
+        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, self.shrink, heard, self.check)

@@ -31,7 +31,8 @@ class Task(Generic[R]):
     instructed with; `sample` tells wanted repetitions apart. `shrink` returns the inputs with less in them, least
     relevant first, or None where nothing can be left out: asked when the inputs are over a model's context. `heard`
     takes the reply piece by piece while a chat streams it, each with the number of its attempt, so that work can begin
-    on its first part; a reply from the journal does not pass there, and neither does a corrected one.
+    on its first part; a reply from the journal does not pass there, and neither does a corrected one. `check` is given
+    inputs and reply of a chat, and says what makes the reply unusable though it fits: the wrong language; else nothing.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Task(Generic[R]):
     sample: int = 0
     shrink: Callable[[Any], Record | None] | None = None
     heard: Callable[[int, str], None] | None = None
+    check: Callable[[Any, Any], str] | None = None
 
 
 class TaskRequest(Record):
@@ -124,6 +126,14 @@ def parse(text: str, reply: type[R]) -> R:
     if best is None:
         raise BadReply(f"the reply is no {reply.__name__}: {problem}")
     return best
+
+
+def checked(reply: R, task: Task[R]) -> R:
+    """Return the reply of a chat that fits the task's own check. Raises `BadReply`."""
+    problem = task.check(task.inputs, reply) if task.check else ""
+    if problem:
+        raise BadReply(f"the reply is unusable: {problem}")
+    return reply
 
 
 def _told(error: ValidationError | OverflowError | RecursionError) -> str:

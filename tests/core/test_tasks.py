@@ -122,6 +122,20 @@ async def test_an_unusable_reply_is_repaired_once_with_the_error_in_hand(tmp_pat
     assert "there is no JSON object in it" in asked[1].messages[3].text
 
 
+async def test_a_text_in_another_language_is_asked_for_once_more_and_then_the_task_degrades(tmp_path: Path) -> None:
+    german = (
+        "Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe von neun Faden an der Mole. Sie war die erste "
+        "ihrer Art an dieser Küste, und so wurden die Zahlen der Behörde von denen bezweifelt, die dafür gezahlt hatten."
+    )
+    said = json.dumps({"title": "Der Hafen", "summary": german, "conclusion": german})
+    result, asked = await researched(tmp_path, {"chat": [said, said]}, ai__tasks={"write": "chat"})
+    assert result.status == "complete"
+    assert len(asked) == 2
+    assert "it is in German and must be in English" in asked[1].messages[3].text
+    assert any(text.startswith("write was done by embedded: chat by chat: ") for text in result.metadata.notices)
+    assert "Vermessung" not in result.text
+
+
 async def test_what_a_model_cannot_do_the_next_of_the_chain_does(tmp_path: Path) -> None:
     result, asked = await researched(tmp_path, {"chat": ["No.", "No.", "No.", "No.", "No.", "No."]})
     assert result.status == "complete"

@@ -18,6 +18,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import AnalyzeRequest
+from leadline_plugins.text.foreign import answered_in_language
 
 _ASKS = re.compile(
     r"分析|評估|评估|批判|比較|比较|對比|对比|為什麼|为什么|評価|なぜ|どうして|検討"
@@ -66,7 +67,10 @@ def wanted(question: str, settings: AnalyzeSettings) -> bool:
     return mixed or bool(_ASKS.search(question)) or len(question) > settings.longer_than
 
 
-ASK = TaskKind("analyze", AnalyzeRequest, Analysis, template("analyze"), role="thinking", shrink=less_evidence)
+IN_LANGUAGE = answered_in_language(lambda made: (one.text for one in made.perspectives))
+ASK = TaskKind(
+    "analyze", AnalyzeRequest, Analysis, template("analyze"), role="thinking", shrink=less_evidence, check=IN_LANGUAGE
+)
 
 
 def _known(made: Analysis, evidence: tuple[Evidence, ...]) -> Iterator[Perspective]:

@@ -14,8 +14,16 @@ from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import PlanRequest
+from leadline_plugins.text.foreign import answered_in_language
 
-ASK = TaskKind("plan", PlanRequest, Plan, template("plan"), role="thinking")
+
+def _said(plan: Plan) -> Iterator[str]:
+    yield plan.title
+    for section in plan.sections:
+        yield from (section.title, section.goal, *section.questions)
+
+
+ASK = TaskKind("plan", PlanRequest, Plan, template("plan"), role="thinking", check=answered_in_language(_said))
 
 
 class Outline:

@@ -20,6 +20,7 @@ from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
 from leadline_plugins.synthesizers.parts import parts
 from leadline_plugins.tasks import Passage, SynthesizeRequest, Written
+from leadline_plugins.text.foreign import answered_in_language
 
 
 class Prose:
@@ -78,7 +79,16 @@ def _passages(request: SectionRequest) -> Iterator[Passage]:
         )
 
 
-ASK = TaskKind("synthesize", SynthesizeRequest, Written, template("synthesize"), role="thinking", shrink=fewer_passages)
+IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
+ASK = TaskKind(
+    "synthesize",
+    SynthesizeRequest,
+    Written,
+    template("synthesize"),
+    role="thinking",
+    shrink=fewer_passages,
+    check=IN_LANGUAGE,
+)
 
 
 def known(text: str, asked: SynthesizeRequest) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 
 from leadline_plugins.text.stopwords import STOPWORDS
 
-_SCRIPTS = {
+SCRIPTS = {
     "ja": re.compile("[\u3040-\u30ff]"),
     "ko": re.compile("[\uac00-\ud7af\u1100-\u11ff]"),
     "zh": re.compile("[\u3400-\u4dbf\u4e00-\u9fff]"),
@@ -19,6 +19,7 @@ _SCRIPTS = {
     "th": re.compile("[\u0e00-\u0e7f]"),
     "en": re.compile("[A-Za-z\u00c0-\u024f]"),
 }
+"""Letters by script, each under the code of its first language here; Japanese by its kana alone."""
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 4000
 """Characters that are looked at; a language shows in far fewer."""
@@ -31,7 +32,7 @@ def language(text: str) -> str:
     sample = text[:_SAMPLE]
     if sample.isascii():  # by far the commonest, and the other scripts need not be looked for
         return _latin(sample) if _WORD.search(sample) else "und"
-    counts = {code: len(pattern.findall(sample)) for code, pattern in _SCRIPTS.items()}
+    counts = {code: len(pattern.findall(sample)) for code, pattern in SCRIPTS.items()}
     if not any(counts.values()):
         return "und"
     if counts["ja"] > _KANA_SHARE * (counts["ja"] + counts["zh"]):

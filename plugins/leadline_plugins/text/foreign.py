@@ -1,0 +1,91 @@
+"""Whether a model answered in another language than it was asked to: by scripts, and by stop words among Latin ones.
+
+Said only where it is evident: a false alarm costs a call, and then the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from leadline_plugins.text.language import SCRIPTS, language
+from leadline_plugins.text.stopwords import STOPWORDS
+
+_ASIDE = re.compile(r"\[@[^\]]*\]|\[[\d, ]+\]|https?://\S+|`[^`]*`|“[^”]{0,400}”|「[^」]{0,200}」|《[^》]{0,80}》")
+"""What is no prose of the writer's: citations, addresses, code, quotations, titles."""
+_WORD = re.compile(r"[^\W\d_]+")
+_LATIN = "en"
+"""The script of all languages that are told by their stop words."""
+_FEWEST = {_LATIN: 120}
+_FEWEST_OTHER = 40
+"""Letters, Latin and other, below which nothing is said."""
+_REST = 0.1
+"""The share of letters in the wanted script below which a text is in another: names stay as they are."""
+_FOREIGN, _OWN = 0.22, 0.06
+"""Shares of stop words: at least so many of the other language, at most so many of the wanted one."""
+_PLAIN = 2
+"""Stop words of its language in a question of which that is plain."""
+_KANA = 0.02, 0.25
+"""Of Japanese among kana and Han: Japanese has more than the first, Chinese less than the second."""
+_NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese"}
+_NAMES |= {"nl": "Dutch", "sv": "Swedish", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian"}
+
+
+def foreign(text: str, wanted: str) -> str:
+    """Return the language (`fr`) that a text is evidently in instead of the wanted one; empty where it is or may be."""
+    code = wanted.split("-")[0].lower()
+    prose = _ASIDE.sub(" ", text)
+    found = language(prose)
+    script, other = _script(code), _script(found)
+    if found in ("und", code) or not script:
+        return ""
+    letters = {name: len(pattern.findall(prose)) for name, pattern in SCRIPTS.items()}
+    if letters[other] < _FEWEST.get(other, _FEWEST_OTHER):
+        return ""
+    if {script, other} <= {"zh", "ja"}:
+        kana = letters["ja"] / (letters["ja"] + letters["zh"])
+        return found if (kana < _KANA[0] if code == "ja" else kana > _KANA[1]) else ""
+    if script != other:
+        own = letters[script] + (letters["zh"] if code in ("ja", "ko") else 0)
+        return found if own < _REST * sum(letters.values()) else ""
+    return found if code in STOPWORDS and _by_words(prose, found, code) else ""
+
+
+def _script(code: str) -> str:
+    """Return the key of a language's script; empty for a language of which nothing is known."""
+    return _LATIN if code in STOPWORDS else code if code in SCRIPTS else ""
+
+
+def _by_words(prose: str, found: str, wanted: str) -> bool:
+    words = _WORD.findall(prose.lower())
+    shares = {code: sum(word in STOPWORDS[code] for word in words) / len(words) for code in (found, wanted)}
+    # Words that both have (`in`, `die`, `de`) tell nothing against the other.
+    return shares[found] >= _FOREIGN and shares[wanted] <= _OWN + shares[found] / 3
+
+
+def answered_in_language(texts: Callable[[Any], Iterable[str]]) -> Callable[[Any, Any], str]:
+    """Return the check of a task: its reply's texts are in the language of its question."""
+
+    def check(inputs: Any, reply: Any) -> str:
+        wanted = inputs.question.language
+        found = foreign("\n".join(texts(reply)), wanted) if _meant(inputs.question.text, wanted) else ""
+        return f"it is in {_named(found)} and must be in {_named(wanted)}" if found else ""
+
+    return check
+
+
+def _meant(question: str, wanted: str) -> bool:
+    """Return whether the language is sure: set by somebody, or plain from the question; of a few names it is not."""
+    code = wanted.split("-")[0].lower()
+    if language(question) != code or code not in STOPWORDS:
+        return True
+    words = _WORD.findall(question.lower())
+    own = {word for word in words if word in STOPWORDS[code]}
+    return len(own) >= _PLAIN and len(own) > max(
+        len({word for word in words if word in stop} - own) for stop in STOPWORDS.values()
+    )
+
+
+def _named(code: str) -> str:
+    return _NAMES.get(code.split("-")[0], code)

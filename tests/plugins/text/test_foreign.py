@@ -1,0 +1,79 @@
+"""A reply in another language than was asked for is found out, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.findings import Question
+from leadline_plugins.synthesizers.prose import ASK
+from leadline_plugins.tasks import SynthesizeRequest, Written
+from leadline_plugins.text import language
+from leadline_plugins.text.foreign import foreign
+
+ENGLISH = (
+    "The harbour was sounded in 1871, and the survey found a depth of nine fathoms at the mole [@e12]. It was the "
+    "first of its kind on this coast, which is why the figures of the board were questioned by those who paid for it."
+)
+GERMAN = (
+    "Der Hafen wurde 1871 gelotet, und die Vermessung fand eine Tiefe von neun Faden an der Mole [@e12]. Sie war "
+    "die erste ihrer Art an dieser Küste, und so wurden die Zahlen der Behörde von denen bezweifelt, die zahlten."
+)
+FRENCH = (
+    "Le port a été sondé en 1871, et le levé a trouvé une profondeur de neuf brasses au môle [@e12]. C'était le "
+    "premier de ce genre sur la côte, et les chiffres du bureau ont été mis en doute par ceux qui les avaient payés."
+)
+CHINESE = (
+    "该港口于一八七一年进行了测深，测量结果显示防波堤处水深为九英寻[@e12]。这是该海岸的首次此类测量，"
+    "因此多年来出资者一直质疑港务局的数据，直到后来的复测证实了这些结果。"
+)
+JAPANESE = (
+    "この港は一八七一年に測深され、防波堤のところで九尋の深さがあることがわかった[@e12]。この海岸では初めての調査であり、"
+    "費用を出した人々は長いあいだ港湾局の数字を疑っていたが、後の再測定によって確かめられた。"
+)
+TEXTS = {"en": ENGLISH, "de": GERMAN, "fr": FRENCH, "zh": CHINESE, "ja": JAPANESE}
+
+
+@pytest.mark.parametrize("wanted", TEXTS)
+@pytest.mark.parametrize("found", TEXTS)
+def test_each_language_is_told_from_each_other(wanted: str, found: str) -> None:
+    assert foreign(TEXTS[found], wanted) == ("" if found == wanted else found)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", "en"),
+        ("9 fathoms, 1871.", "de"),
+        ("Nine fathoms.", "zh"),
+        (f"{ENGLISH} “{GERMAN}”", "en"),
+        (f"{ENGLISH} The plaque says: Der Hafen wurde gelotet, und es war die erste Vermessung.", "en"),
+        (CHINESE + " Port Ellery Harbour Board, Lloyd's Register of Shipping, London Gazette", "zh-TW"),
+        (CHINESE + "「この港は一八七一年に測深された」", "zh"),
+        (JAPANESE, "ja-JP"),
+        (ENGLISH, "und"),
+        (ENGLISH, ""),
+        ("Satama luodattiin vuonna 1871, ja mittaus löysi yhdeksän sylen syvyyden laiturin luona rannalla. " * 3, "fi"),
+        ("| Port | Depth | Year |\n|---|---|---|\n| Ellery | 9 | 1871 |\n| Antwerp | 12 | 1902 |\n" * 4, "de"),
+    ],
+)
+def test_what_may_be_right_is_let_pass(text: str, wanted: str) -> None:
+    assert foreign(text, wanted) == ""
+
+
+def said(question: Question, text: str) -> str:
+    assert ASK.check
+    return ASK.check(SynthesizeRequest(question=question, title="x"), Written(text=text))
+
+
+def test_a_task_says_which_language_it_wants() -> None:
+    question = Question(text="Wie tief war der Hafen, und wer hat das gemessen?", language="de")
+    assert said(question, ENGLISH) == "it is in English and must be in German"
+    assert said(question, GERMAN) == ""
+
+
+def test_a_language_somebody_set_is_held_to_and_a_guess_is_not() -> None:
+    text = "CO2 Scania Volvo 2024 sul km"
+    guessed = Question(text=text, language=language(text))
+    assert guessed.language == "it"
+    assert said(guessed, ENGLISH) == ""
+    assert said(Question(text="How deep was the harbour?", language="fr"), ENGLISH).endswith("must be in French")
