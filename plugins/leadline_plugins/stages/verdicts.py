@@ -55,7 +55,7 @@ async def by_model(run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict
     known = {claim.id: claim for claim in claims}
     open_ids = list(dict.fromkeys(verdict.claim_id for verdict in verdicts if verdict.by == "words"))
     asked = [_asked(known[name], library) for name in open_ids]
-    replies = await run.each(list(_batches(asked)), lambda batch: _ask(run, batch))
+    replies = await run.each(list(_batches(asked)), lambda batch: ask(run, batch))
     said = {name: one for reply in replies for name, one in reply.items()}
     return [_merged(verdict, said.get(verdict.claim_id)) for verdict in verdicts]
 
@@ -67,7 +67,7 @@ def _batches(asked: Sequence[ClaimToVerify]) -> Iterator[Sequence[ClaimToVerify]
     return (asked[at : at + size] for at in range(0, len(asked), size))
 
 
-async def _ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdict]:
+async def ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdict]:
     """Return what the model says, by the id of the claim; in the call claims are numbered, which costs a token each."""
     numbered = {str(number): claim for number, claim in enumerate(claims, start=1)}
     batch = [claim.model_copy(update={"id": number}) for number, claim in numbered.items()]

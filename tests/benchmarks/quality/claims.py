@@ -188,7 +188,8 @@ def beside_a_model(scorer: Any, found: Sequence[Row], args: argparse.Namespace) 
     said = claims_by_model.predictions(stage, found)
     answered = {row["id"] for row in said}
     kept = [row for row in found if row["id"] in answered]
-    print(f"answered {len(kept)} of {len(found)} in {metadata.seconds:.0f} s; {len(stage.failures)} calls failed")
+    print(f"answered {len(kept)} of {len(found)} in {metadata.seconds:.0f} s, {metadata.calls['chat/openai']} calls")
+    print("\n".join(metadata.notices))
     print(f"tokens {metadata.usage['tokens']}; verdicts {dict(Counter(row['label'] for row in said))}")
     print("by the model:")
     report(scorer, kept, said)

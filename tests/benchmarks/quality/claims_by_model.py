@@ -14,14 +14,13 @@ from typing import Any
 
 import leadline
 from leadline.contracts import Run
-from leadline.errors import CallFailed
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer
 from leadline.state import Metadata
 from leadline.testing.plugins import plugin
 from leadline_plugins.checks.passages import passage
-from leadline_plugins.stages.verdicts import ASK
-from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, VerifyRequest
+from leadline_plugins.stages.verdicts import ASK, ask
+from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict
 
 Row = dict[str, Any]
 _TOKENS_A_CLAIM = 120
@@ -44,20 +43,11 @@ class Judging:
         asked = [_asked(row) for row in rows]
         self._batches = [asked[start : start + batch] for start in range(0, len(asked), batch)]
         self.said: dict[str, ClaimVerdict] = {}
-        self.failures: list[str] = []
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Ask, batch by batch."""
-        await run.each(self._batches, lambda batch: self._ask(run, batch))
-
-    async def _ask(self, run: Run, batch: Sequence[ClaimToVerify]) -> None:
-        try:
-            reply = await run.perform(ASK.of(VerifyRequest(claims=tuple(batch))))
-        except CallFailed as failed:
-            self.failures.append(failed.record.text)
-        else:
-            known = {claim.id for claim in batch}
-            self.said |= {one.id: one for one in reply.verdicts if one.id in known}
+        for replies in await run.each(self._batches, lambda batch: ask(run, batch)):
+            self.said |= replies
 
 
 def _asked(row: Row) -> ClaimToVerify:
