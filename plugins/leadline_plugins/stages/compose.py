@@ -15,8 +15,12 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import Composition, WriteRequest
+from leadline_plugins.text.foreign import answered_in_language
 
-ASK = TaskKind("write", WriteRequest, Composition, template("write"), role="thinking", shrink=first_paragraphs)
+IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
+ASK = TaskKind(
+    "write", WriteRequest, Composition, template("write"), role="thinking", shrink=first_paragraphs, check=IN_LANGUAGE
+)
 COMPOSITION: Key[Composition] = Key("composition", Composition)
 
 

@@ -25,17 +25,7 @@ from leadline.records import Report, Section
 from leadline_plugins.stages.compose import COMPOSITION
 from leadline_plugins.stages.method import method
 from leadline_plugins.stages.placing import placed
-<<<<<<< plugins/leadline_plugins/stages/write.py
-from leadline_plugins.tasks import Composition, WriteRequest
-from leadline_plugins.text.foreign import answered_in_language
-
-IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
-ASK = TaskKind(
-    "write", WriteRequest, Composition, template("write"), role="thinking", shrink=first_paragraphs, check=IN_LANGUAGE
-)
-=======
 from leadline_plugins.tasks import Composition
->>>>>>> /tmp/landing/new
 
 
 class Writing:
