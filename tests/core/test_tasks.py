@@ -125,7 +125,7 @@ async def test_an_unusable_reply_is_repaired_once_with_the_error_in_hand(tmp_pat
 async def test_a_text_in_another_language_is_asked_for_once_more_and_then_the_task_degrades(tmp_path: Path) -> None:
     german = (
         "Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe von neun Faden an der Mole. Sie war die erste "
-        "ihrer Art an dieser Küste, und so wurden die Zahlen der Behörde von denen bezweifelt, die dafür gezahlt hatten."
+        "ihrer Art an dieser Küste, und so wurden die Zahlen der Behörde von denen bezweifelt, die zahlten."
     )
     said = json.dumps({"title": "Der Hafen", "summary": german, "conclusion": german})
     result, asked = await researched(tmp_path, {"chat": [said, said]}, ai__tasks={"write": "chat"})
