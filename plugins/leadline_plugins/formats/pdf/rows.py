@@ -8,8 +8,8 @@ from typing import Any
 from leadline_plugins.formats.tables import LINE, ems
 from leadline_plugins.formats.tree import Node, text
 
-_LONGEST, _LONGEST_SMALL, _SMALL = 15, 20, 6
-"""Lines of a row up to which it is kept whole, which leaves a quarter of a page empty at worst; in tables of more
+_LONGEST, _LONGEST_SMALL, _SMALL = 20, 27, 6
+"""Lines of a row up to which it is kept whole, which leaves a third of a page empty at worst; in tables of more
 columns than `_SMALL`, whose text is small, some more."""
 
 
