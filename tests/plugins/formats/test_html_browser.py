@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from leadline.records import Report
-from leadline_plugins.formats.html import render
+from leadline_plugins.formats.document import document
+from leadline_plugins.formats.html import MEDIUM
+from leadline_plugins.formats.html.page import page as html_page
 
 pytestmark = pytest.mark.slow
 playwright = pytest.importorskip("playwright.async_api", reason="needs pip install playwright")
@@ -24,7 +26,7 @@ async def shown(tmp_path: Path, make_report: Callable[..., Report]) -> AsyncIter
     if CHROMIUM is None:
         pytest.skip("needs the Debian package chromium")
     path = tmp_path / "report.html"
-    path.write_bytes(render(make_report()).files[0].data)
+    path.write_text(html_page(document(make_report(), MEDIUM)), "utf-8")
     told: list[str] = []
     async with playwright.async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))

@@ -11,8 +11,10 @@ import pytest
 from leadline.contracts import Context
 from leadline.records import Report
 from leadline.testing.context import FakeCall
-from leadline_plugins.formats.html import Html, render
+from leadline_plugins.formats.document import document
+from leadline_plugins.formats.html import MEDIUM, Html
 from leadline_plugins.formats.html.formula import formula
+from leadline_plugins.formats.html.page import page
 
 HOSTILE = '</title><script>alert(1)</script><img src=x onerror=alert(1)> " onmouseover="alert(1)'
 
@@ -29,8 +31,8 @@ class Tags(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-def page(report: Report) -> str:
-    return render(report).files[0].data.decode()
+def shown(report: Report) -> str:
+    return page(document(report, MEDIUM))
 
 
 async def test_the_page_holds_everything(
@@ -46,7 +48,7 @@ async def test_the_page_holds_everything(
 
 
 def test_the_policy_lets_only_our_own_style_and_script_through(make_report: Callable[..., Report]) -> None:
-    text = page(make_report())
+    text = shown(make_report())
     policy = next(attrs["content"] for tag, attrs in Tags(text).tags if "http-equiv" in attrs) or ""
     assert policy.startswith("default-src 'none'")
     for tag in ("style", "script"):
@@ -65,7 +67,7 @@ def test_no_markup_of_the_report_gets_through(place: str, make_report: Callable[
         "source": {"sources": (source.model_copy(update={"hit": hit}), *report.sources[1:])},
         "figure": {"figures": (figure.model_copy(update={"caption": HOSTILE, "alt": HOSTILE}),)},
     }
-    text = page(report.model_copy(update=changes.get(place, {})))
+    text = shown(report.model_copy(update=changes.get(place, {})))
     tags = Tags(text).tags
     assert sum(tag == "script" for tag, _ in tags) == 1
     assert not [attrs for _, attrs in tags if any(name.startswith("on") for name in attrs)]
@@ -74,7 +76,7 @@ def test_no_markup_of_the_report_gets_through(place: str, make_report: Callable[
 
 
 def test_citations_name_the_quotes_they_open(make_report: Callable[..., Report]) -> None:
-    tags = Tags(page(make_report())).tags
+    tags = Tags(shown(make_report())).tags
     ids = {attrs["id"] for _, attrs in tags if "id" in attrs}
     cited = [attrs for tag, attrs in tags if tag == "a" and "citation" in (attrs.get("class") or "")]
     assert cited
@@ -84,14 +86,14 @@ def test_citations_name_the_quotes_they_open(make_report: Callable[..., Report])
 
 
 def test_everything_that_is_linked_to_is_there_once(make_report: Callable[..., Report]) -> None:
-    tags = Tags(page(make_report())).tags
+    tags = Tags(shown(make_report())).tags
     ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
     assert len(ids) == len(set(ids))
     assert {(attrs["href"] or "")[1:] for _, attrs in tags if (attrs.get("href") or "").startswith("#")} <= set(ids)
 
 
 def test_pictures_have_their_alternative_text(make_report: Callable[..., Report]) -> None:
-    pictures = [attrs["alt"] for tag, attrs in Tags(page(make_report())).tags if tag == "img"]
+    pictures = [attrs["alt"] for tag, attrs in Tags(shown(make_report())).tags if tag == "img"]
     assert pictures == ['White "all" over', "Falls"]
 
 
@@ -106,5 +108,5 @@ def test_formulas_are_mathml_or_the_text_as_written(tex: str) -> None:
 
 
 def test_arabic_reports_read_from_right_to_left(make_report: Callable[..., Report]) -> None:
-    assert '<html lang="ar" dir="rtl">' in page(make_report(language="ar"))
-    assert '<html lang="zh">' in page(make_report(language="zh"))
+    assert '<html lang="ar" dir="rtl">' in shown(make_report(language="ar"))
+    assert '<html lang="zh">' in shown(make_report(language="zh"))

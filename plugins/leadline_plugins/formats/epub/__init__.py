@@ -9,56 +9,39 @@ from typing import Any
 from zipfile import ZipFile
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Blob, Files, Report
-from leadline_plugins.formats.bibliography import entries
-from leadline_plugins.formats.document import Medium, document
+from leadline.hookspecs import Offer, hookimpl
+from leadline.records import Blob, Files
+from leadline_plugins.formats.built import Written, offer
+from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import meta, write
 
 MEDIUM = Medium(quotes=True)
 
 
-class Epub:
-    """Renders EPUB with Pandoc."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    async def format(self, report: Report, call: Call, /) -> Files:
-        """Return `report.epub`."""
-        wanted = call.run.settings.report
-        styled = await entries(report, wanted.citation_style, call)
-        tree = await self._context.in_thread(document, report, MEDIUM, references=wanted.references, entries=styled)
-        metadata = {
-            "title": meta(tree.title),
-            "lang": meta(tree.language or "en"),
-            "date": meta(f"{call.run.now():%Y-%m-%d}"),
-            "toc-title": meta(label("contents", tree.language)),
-        }
-        data = await write(tree.blocks, metadata, "epub3", call, "--mathml", "--toc")
-        return Files(files=(Blob(name="report.epub", media_type="application/epub+zip", data=restyled(data)),))
+async def book(tree: Document, context: Context, call: Call) -> Files:
+    """Return `report.epub`."""
+    metadata = {
+        "title": meta(tree.title),
+        "lang": meta(tree.language or "en"),
+        "date": meta(f"{call.run.now():%Y-%m-%d}"),
+        "toc-title": meta(label("contents", tree.language)),
+    }
+    data = await write(tree.blocks, metadata, "epub3", call, "--mathml", "--toc")
+    return Files(files=(Blob(name="report.epub", media_type="application/epub+zip", data=restyled(data)),))
 
 
-def restyled(book: bytes) -> bytes:
+def restyled(made: bytes) -> bytes:
     """Return a book in our style: Pandoc is shut off from files, and puts its own in."""
     css = files("leadline_plugins.formats.epub").joinpath("book.css").read_bytes()
     out = BytesIO()
-    with ZipFile(BytesIO(book)) as old, ZipFile(out, "w") as new:
+    with ZipFile(BytesIO(made)) as old, ZipFile(out, "w") as new:
         for entry in old.infolist():
             new.writestr(entry, css if entry.filename.endswith(".css") else old.read(entry))
     return out.getvalue()
 
 
 @hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Epub]]:
+def leadline_report_formatters() -> Iterator[Offer[Any, Written]]:
     """Offer the format."""
-    yield Offer(
-        lambda settings, context: Epub(context),
-        PluginSettings,
-        "An e-book",
-        requires=("pypandoc=leadline[epub]",),
-        keep=False,
-        at_once=2,
-        timeout=120,
-    )
+    yield offer("epub", "An e-book", MEDIUM, book)

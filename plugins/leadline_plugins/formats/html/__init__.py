@@ -8,8 +8,8 @@ from typing import Any
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Blob, Files, Report
-from leadline_plugins.formats.bibliography import entries
-from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.built import built
+from leadline_plugins.formats.document import Medium
 from leadline_plugins.formats.html.page import page
 from leadline_plugins.parse.html import HtmlSettings, leadline_parsers
 
@@ -25,15 +25,8 @@ class Html:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.html`: text, style, script and pictures in one file."""
-        settings = call.run.settings.report
-        styled = await entries(report, settings.citation_style, call)
-        return await self._context.in_thread(render, report, settings.references, styled)
-
-
-def render(report: Report, references: bool = True, styled: dict[str, Any] | None = None) -> Files:
-    """Render, blocking."""
-    text = page(document(report, MEDIUM, references=references, entries=styled))
-    return Files(files=(Blob(name="report.html", media_type="text/html; charset=utf-8", data=text.encode()),))
+        data = await self._context.in_thread(page, await built(report, MEDIUM, self._context, call))
+        return Files(files=(Blob(name="report.html", media_type="text/html; charset=utf-8", data=data.encode()),))
 
 
 @hookimpl

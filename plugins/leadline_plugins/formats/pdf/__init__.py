@@ -10,8 +10,8 @@ from pydantic import Field
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
-from leadline_plugins.formats.bibliography import entries
-from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.built import built
+from leadline_plugins.formats.document import Medium
 from leadline_plugins.formats.pdf.pages import set_pages
 from leadline_plugins.parse.pdf import PdfParser
 
@@ -38,9 +38,7 @@ class Pdf:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.pdf`; characters that no font has are spelt by number, and told."""
-        wanted = call.run.settings.report
-        styled = await entries(report, wanted.citation_style, call)
-        tree = await self._context.in_thread(document, report, MEDIUM, references=wanted.references, entries=styled)
+        tree = await built(report, MEDIUM, self._context, call)
         pages = await set_pages(tree, self._settings.paper, self._settings.title_page, self._context, call)
         if pages.missing:
             await call.run.emit("notice", {"message": unset(pages.missing)})
