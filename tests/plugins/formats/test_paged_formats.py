@@ -117,6 +117,27 @@ async def test_word_has_headings_properties_and_repeated_table_heads(
     )
 
 
+async def test_word_sets_tables_in_styles_as_wide_as_their_text_with_room_behind(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    import docx
+    from docx.oxml.ns import qn
+
+    text = f"| a | some more words |\n|---|---|\n| 1 | 2 |\n\nBehind.\n\n---\n\n|{'h|' * 7}\n|{'-|' * 7}\n|{'c|' * 7}\n"
+    made = await data(maker("docx", context, request), make_report(text), make_call())
+    word = docx.Document(BytesIO(made))
+    narrow, wide = (table for table in word.tables if table._tbl.tblStyle_val == "Table")
+    styles = [table.cell(1, 0).paragraphs[0].style for table in (narrow, wide)]
+    assert [style.name for style in styles if style] == ["Table Text", "Table Text Smallest"]
+    first, second = (int(column.get(qn("w:w"))) for column in narrow._tbl.tblGrid.iter(qn("w:gridCol")))
+    assert first * 3 < second
+    behind = next(paragraph for paragraph in word.paragraphs if paragraph.text == "Behind.")
+    assert behind.paragraph_format.space_before
+    assert "v:rect" not in word.element.xml
+    assert word.sections[0].header.paragraphs[0].text == "How deep?"
+    assert not word.sections[0].first_page_header.paragraphs[0].text
+
+
 async def test_the_book_holds_quotes_and_formulas(
     context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
 ) -> None:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
+from leadline_plugins.formats.docx import tables
+from leadline_plugins.formats.docx.tables import INK, RULE
+
 _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
 _EAST = {"zh": "Microsoft YaHei", "ja": "Yu Gothic", "ko": "Malgun Gothic"}
-_INK, _FAINT, _ACCENT, _RULE = "1C1B19", "6A665E", "0B4F6C", "C9C3B6"
+_FAINT, _ACCENT = "6A665E", "0B4F6C"
 _HEADINGS = {"Heading 1": (16, 24, 8), "Heading 2": (13, 16, 6), "Heading 3": (11.5, 12, 4), "Heading 4": (11, 10, 4)}
 """Size, space above and below, in points."""
 _TEXTS = {"Normal": 10.5, "Body Text": 10.5, "First Paragraph": 10.5, "Compact": 10.5, "Block Text": 10.5}
 _SMALL = {"Image Caption": 9, "Table Caption": 9, "Footnote Text": 9, "Caption": 9}
-_SHORT_TABLE_TEXT = 9
+_EDGES = {"Header": 8.5, "Footer": 8.5}
+_HEADER = 90
+"""Characters of the title above the pages: what one line holds."""
+_OFFICE_RULE = "{urn:schemas-microsoft-com:vml}rect"
 
 
 def styled(data: bytes, title: str, language: str) -> bytes:
@@ -24,14 +30,17 @@ def styled(data: bytes, title: str, language: str) -> bytes:
     east = _EAST.get((language or "en")[:2], _EAST["zh"])
     _texts(word.styles, east)
     _headings(word.styles, east)
-    _table_style(word)
+    tables.add_styles(word, lambda style, size: _font(style, _HEAD, east, size))
     for table in word.tables:
-        _table(table)
+        tables.set_table(table)
+    _rules(word)
     for section in word.sections:
         section.page_width, section.page_height = Mm(210), Mm(297)
         section.left_margin = section.right_margin = Mm(26)
         section.top_margin = section.bottom_margin = Mm(25)
-        _footer(section)
+        _header(section, title)
+        for footer in (section.footer, section.first_page_footer):
+            _number(footer)
         _limit_pictures(word, section.page_width - section.left_margin - section.right_margin)
     word.core_properties.title = title[:255]
     word.core_properties.author = word.core_properties.last_modified_by = "Leadline"
@@ -42,6 +51,7 @@ def styled(data: bytes, title: str, language: str) -> bytes:
 
 
 def _texts(styles: Any, east: str) -> None:
+    from docx.enum.style import WD_STYLE_TYPE
     from docx.shared import Pt, RGBColor
 
     for name, size in (_TEXTS | _SMALL).items():
@@ -50,7 +60,11 @@ def _texts(styles: Any, east: str) -> None:
     for name in ("Body Text", "First Paragraph", "Normal"):
         form = styles[name].paragraph_format
         form.line_spacing, form.space_before, form.space_after = 1.25, Pt(0), Pt(8)
-    for name in ("Image Caption", "Caption"):
+    for name, size in _EDGES.items():
+        if name not in styles:
+            styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH).base_style = styles["Normal"]
+        _font(styles[name], _HEAD, east, size)
+    for name in ("Image Caption", "Caption", *_EDGES):
         if name in styles:
             styles[name].font.color.rgb = RGBColor.from_string(_FAINT)
     if "Verbatim Char" in styles:
@@ -67,12 +81,12 @@ def _headings(styles: Any, east: str) -> None:
         style = styles[name]
         _font(style, _HEAD, east, size)
         style.font.bold, style.font.italic = True, False
-        style.font.color.rgb = RGBColor.from_string(_INK)
+        style.font.color.rgb = RGBColor.from_string(INK)
         form = style.paragraph_format
         form.space_before, form.space_after, form.keep_with_next = Pt(above), Pt(below), True
     _font(styles["Title"], _HEAD, east, 24)
     styles["Title"].font.bold = True
-    styles["Title"].font.color.rgb = RGBColor.from_string(_INK)
+    styles["Title"].font.color.rgb = RGBColor.from_string(INK)
     styles["Title"].paragraph_format.alignment = 0
     _font(styles["Subtitle"], _HEAD, east, 10)
     styles["Subtitle"].font.color.rgb = RGBColor.from_string(_FAINT)
@@ -94,47 +108,36 @@ def _font(style: Any, name: str, east: str, size: float) -> None:
     fonts.set(qn("w:eastAsia"), east)
 
 
-def _table_style(word: Any) -> None:
-    """Give Pandoc's table style rules between rows, a bold head, and room in the cells."""
+def _rules(word: Any) -> None:
+    """Make Pandoc's thematic breaks, thick bars, the thin line that they are elsewhere."""
     from docx.oxml import parse_xml
-    from docx.oxml.ns import nsdecls
+    from docx.oxml.ns import nsdecls, qn
+    from docx.shared import Mm
+    from docx.text.paragraph import Paragraph
 
-    style = word.styles["Table"].element
-    for old in list(style)[1:]:
-        if old.tag.endswith(("}tblPr", "}tblStylePr")):
-            style.remove(old)
-    line = f'w:val="single" w:sz="4" w:space="0" w:color="{_RULE}"'
-    thick = f'w:val="single" w:sz="8" w:space="0" w:color="{_INK}"'
-    parts = (
-        f"<w:tblPr {nsdecls('w')}><w:tblBorders><w:top {thick}/><w:bottom {thick}/><w:insideH {line}/></w:tblBorders>"
-        '<w:tblCellMar><w:top w:w="50" w:type="dxa"/><w:left w:w="80" w:type="dxa"/><w:bottom w:w="50" w:type="dxa"/>'
-        '<w:right w:w="80" w:type="dxa"/></w:tblCellMar></w:tblPr>',
-        f'<w:tblStylePr {nsdecls("w")} w:type="firstRow"><w:rPr><w:b/></w:rPr><w:tblPr/><w:tcPr><w:tcBorders>'
-        f"<w:bottom {thick}/></w:tcBorders></w:tcPr></w:tblStylePr>",
-    )
-    for part in parts:
-        style.append(parse_xml(part))
+    line = f'<w:pBdr {nsdecls("w")}><w:bottom w:val="single" w:sz="4" w:space="1" w:color="{RULE}"/></w:pBdr>'
+    for bar in list(word.element.body.iter(_OFFICE_RULE)):
+        run = bar.getparent().getparent()
+        paragraph = run.getparent()
+        if run.tag == qn("w:r") and paragraph.tag == qn("w:p"):
+            paragraph.remove(run)
+            paragraph.get_or_add_pPr().append(parse_xml(line))
+            form = Paragraph(paragraph, word).paragraph_format
+            form.left_indent = form.right_indent = Mm(55)
 
 
-def _table(table: Any) -> None:
-    """Set a table small, the smaller the more columns it has; its rows stay whole across pages."""
+def _header(section: Any, title: str) -> None:
+    """Set the title above all pages but the first, where it stands large."""
+    section.different_first_page_header_footer = True
+    paragraph = section.header.paragraphs[0]
+    paragraph.text = title if len(title) <= _HEADER else f"{title[:_HEADER].rstrip()}…"
+
+
+def _number(footer: Any) -> None:
     from docx.oxml import OxmlElement
     from docx.oxml.ns import qn
 
-    size = str(int(2 * (_SHORT_TABLE_TEXT if len(table.columns) <= 4 else 8 if len(table.columns) <= 6 else 7)))
-    for run in table._tbl.iter(qn("w:r")):
-        mark = OxmlElement("w:sz")
-        mark.set(qn("w:val"), size)
-        run.get_or_add_rPr().append(mark)
-    for row in table._tbl.iter(qn("w:tr")):
-        row.get_or_add_trPr().append(OxmlElement("w:cantSplit"))
-
-
-def _footer(section: Any) -> None:
-    from docx.oxml import OxmlElement
-    from docx.oxml.ns import qn
-
-    paragraph = section.footer.paragraphs[0]
+    paragraph = footer.paragraphs[0]
     paragraph.alignment = 1
     for kind, content in (("begin", ""), ("", "PAGE"), ("end", "")):
         run = paragraph.add_run()._r
