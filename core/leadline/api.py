@@ -21,6 +21,7 @@ from typing import Any, TypedDict, Unpack
 
 from leadline.assemble import House
 from leadline.errors import LeadlineError, UsageError
+from leadline.estimate import Estimate, estimate
 from leadline.explain import Explanation, explain
 from leadline.folder import JOURNAL, LOCK
 from leadline.handle import RunHandle
@@ -143,6 +144,10 @@ class Client:
     def explain(self) -> Explanation:
         """Return what a run would do, before anything is paid for."""
         return explain(self.house)
+
+    async def estimate(self, question: str = "") -> Estimate:
+        """Return what a run is likely to cost: calls, tokens, money. Asks nobody."""
+        return await estimate(self.house, question)
 
     def runs(self) -> list[RunInfo]:
         """Return all runs of the folder, the newest first."""

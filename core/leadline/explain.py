@@ -5,7 +5,7 @@ from __future__ import annotations
 from leadline.assemble import House
 from leadline.hookspecs import MapOffer
 from leadline.opening import pipeline_of
-from leadline.pipeline import Loop, Pipeline, Step
+from leadline.pipeline import Loop, Pipeline, Step, rounds
 from leadline.records import Record
 
 
@@ -33,6 +33,7 @@ class Explanation(Record):
     """The assembled pipeline, the providers with their reasons, the limits, the expected calls."""
 
     pipeline: str
+    preset: str
     rounds: int
     steps: tuple[StepPlan, ...]
     choices: tuple[str, ...]
@@ -50,6 +51,7 @@ def explain(house: House) -> Explanation:
     offers = [offer for plugin in loaded.plugins.values() for offer in plugin.offers.values()]
     return Explanation(
         pipeline=pipeline.name,
+        preset=settings.preset,
         rounds=rounds(pipeline),
         steps=tuple(_steps(pipeline)),
         choices=loaded.choices,
@@ -66,11 +68,6 @@ def explain(house: House) -> Explanation:
         expected=tuple(_expected(house, pipeline)),
         costs_money=any(offer.priced for offer in offers),
     )
-
-
-def rounds(pipeline: Pipeline) -> int:
-    """Return how many rounds the pipeline makes at most."""
-    return max((part.at_most for part in pipeline.parts if isinstance(part, Loop)), default=1)
 
 
 def _steps(pipeline: Pipeline) -> list[StepPlan]:

@@ -89,12 +89,7 @@ class Models:
         return self._named(task.name, task.role)
 
     def _named(self, task: str, role: str) -> Iterator[Choice]:
-        """Yield the task's own provider, then its role's, then the others in the order of the settings."""
-        roles: Mapping[Any, str] = self._settings.ai.roles
-        said = self._settings.ai.tasks.get(task) or roles.get(role) or ""
-        first, _, model = said.partition(":")
-        for name in dict.fromkeys([first, *self._providers] if first else self._providers):
-            yield Choice(self._house.member("ai_providers", name), model if name == first else "")
+        return chain_of(self._house, self._providers, task, role)
 
     async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
         failures: list[Failure] = []
@@ -209,6 +204,15 @@ class Models:
 
     def _prompt(self, task: Task[Any]) -> str:
         return self._settings.prompts.get(task.name, task.prompt)
+
+
+def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> Iterator[Choice]:
+    """Yield the task's own provider, then its role's, then the others in the order of the settings."""
+    roles: Mapping[Any, str] = house.settings.ai.roles
+    said = house.settings.ai.tasks.get(task) or roles.get(role) or ""
+    first, _, model = said.partition(":")
+    for name in dict.fromkeys([first, *providers] if first else providers):
+        yield Choice(house.member("ai_providers", name), model if name == first else "")
 
 
 def _request(task: Task[Any]) -> TaskRequest:

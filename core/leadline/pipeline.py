@@ -151,3 +151,8 @@ class _Known:
             f"pipeline '{self.pipeline.name}': stage '{step.name}' would overwrite '{key.name}' of '{giver}' unread; "
             f"leave one of the two out"
         )
+
+
+def rounds(pipeline: Pipeline) -> int:
+    """Return how many rounds the pipeline makes at most."""
+    return max((part.at_most for part in pipeline.parts if isinstance(part, Loop)), default=1)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from leadline.expecting import Expected, Scope
 from leadline.records import Record
 from leadline.tasks import Role, Task
 
@@ -27,6 +28,8 @@ class TaskKind(Generic[Q, R]):
     role: Role = "task"
     shrink: Callable[[Any], Record | None] | None = None
     check: Callable[[Any, Any], str] | None = None
+    expects: Callable[[Scope], Expected] | None = None
+    """Says what it will cost, for `leadline explain`; None: nobody knows."""
 
     def of(self, inputs: Q, *, sample: int = 0, heard: Callable[[int, str], None] | None = None) -> Task[R]:
         """Return the task with these inputs."""

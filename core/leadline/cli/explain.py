@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from leadline.cli.common import client_of
 from leadline.cli.out import table, write, write_json
 from leadline.cli.research import question_of
+from leadline.cli.tally import estimated
+from leadline.estimate import Estimate
 from leadline.explain import Expected, Explanation, StepPlan
 from leadline.order import checked_question
 
@@ -18,22 +20,27 @@ def run(args: argparse.Namespace) -> int:
     question = question_of(args.question)
     if question is not None:
         question = checked_question(question)
-    found = asyncio.run(_explain(args))
+    found, costs = asyncio.run(_explain(args, question or ""))
     if args.json:
-        write_json({"question": question, **found.model_dump(mode="json")})
+        estimate = {"estimate": costs.model_dump(mode="json")}
+        write_json({"question": question, **found.model_dump(mode="json"), **estimate})
     else:
         _show(found)
+        write("\n" + "\n".join(estimated(costs)))
+        if not found.costs_money:
+            write("None of it costs money or tokens.")
     return 0
 
 
-async def _explain(args: argparse.Namespace) -> Explanation:
+async def _explain(args: argparse.Namespace, question: str) -> tuple[Explanation, Estimate]:
     async with client_of(args) as client:
-        return client.explain()
+        return client.explain(), await client.estimate(question)
 
 
 def _show(found: Explanation) -> None:
     rounds = f", the loop at most {found.rounds} times" if found.rounds > 1 else ""
-    write(f"Pipeline {found.pipeline}{rounds}:")
+    preset = f", preset {found.preset}" if found.preset != "lean" else ""
+    write(f"Pipeline {found.pipeline}{preset}{rounds}:")
     write(table(map(_step, found.steps), indent="  "))
     write("\nWho does it:")
     chosen = ((key, ", ".join(names)) for key, names in found.chosen.items() if names and key != "pipeline")
@@ -44,7 +51,6 @@ def _show(found: Explanation) -> None:
     write(table(((name, f"{value:,g}") for name, value in found.limits.items()), indent="  "))
     write("\nExpected calls:")
     write(table(_expected(found.expected), indent="  "))
-    write("\n" + ("Some of it costs money or tokens." if found.costs_money else "None of it costs money or tokens."))
 
 
 def _step(step: StepPlan) -> tuple[str, str, str]:

@@ -10,10 +10,12 @@ from pydantic import Field
 
 from leadline.citations import CITATION
 from leadline.contracts import Context, Run
+from leadline.expecting import Expected, Scope
 from leadline.findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, Analysis, Findings, Perspective
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
@@ -67,9 +69,21 @@ def wanted(question: str, settings: AnalyzeSettings) -> bool:
     return mixed or bool(_ASKS.search(question)) or len(question) > settings.longer_than
 
 
+def _expects(scope: Scope) -> Expected:
+    settings = dict(scope.settings.plugins).get("analyze", AnalyzeSettings())
+    return expect.analyze(scope, bool(scope.question) and wanted(scope.question, settings))
+
+
 IN_LANGUAGE = answered_in_language(lambda made: (one.text for one in made.perspectives))
 ASK = TaskKind(
-    "analyze", AnalyzeRequest, Analysis, template("analyze"), role="thinking", shrink=less_evidence, check=IN_LANGUAGE
+    "analyze",
+    AnalyzeRequest,
+    Analysis,
+    template("analyze"),
+    role="thinking",
+    shrink=less_evidence,
+    check=IN_LANGUAGE,
+    expects=_expects,
 )
 
 

@@ -14,6 +14,7 @@ from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOU
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Figure, Source
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.charts.borne import invented
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.planning import BEST, numeric, passages, planned
@@ -22,8 +23,17 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 
-ASK_PLAN = TaskKind("chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=less_evidence)
-ASK_REPAIR = TaskKind("chart_repair", ChartRepairRequest, PlannedChart, template("chart_repair"), shrink=less_evidence)
+ASK_PLAN = TaskKind(
+    "chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=less_evidence, expects=expect.chart_plan
+)
+ASK_REPAIR = TaskKind(
+    "chart_repair",
+    ChartRepairRequest,
+    PlannedChart,
+    template("chart_repair"),
+    shrink=less_evidence,
+    expects=expect.chart_repair,
+)
 
 
 class ChartSettings(PluginSettings):

@@ -11,6 +11,7 @@ from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, Findings, Key
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Section
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
 from leadline_plugins.stages.degrade import perform_or
@@ -19,7 +20,14 @@ from leadline_plugins.text.foreign import answered_in_language
 
 IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
 ASK = TaskKind(
-    "write", WriteRequest, Composition, template("write"), role="thinking", shrink=first_paragraphs, check=IN_LANGUAGE
+    "write",
+    WriteRequest,
+    Composition,
+    template("write"),
+    role="thinking",
+    shrink=first_paragraphs,
+    check=IN_LANGUAGE,
+    expects=expect.write,
 )
 COMPOSITION: Key[Composition] = Key("composition", Composition)
 

@@ -9,6 +9,7 @@ from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.ahead import Ahead
@@ -18,7 +19,7 @@ from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import DigestRequest
 
-ASK = TaskKind("digest", DigestRequest, Digest, template("digest"), shrink=less_evidence)
+ASK = TaskKind("digest", DigestRequest, Digest, template("digest"), shrink=less_evidence, expects=expect.digest)
 
 
 class Digesting:

@@ -13,12 +13,13 @@ from leadline.findings import EVIDENCE, QUESTION, SOURCES, TASKS, UNREAD, Findin
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Evidence, Source
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import shorter_source
 from leadline_plugins.stages.material import learnings
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 
-ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source)
+ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)
 
 
 class Extraction:

@@ -14,13 +14,13 @@ BEST = 60
 """Pieces of evidence that a digest is made from: the last digest holds what came before."""
 _LEARNINGS, _MOST_LEARNINGS = 8, 40
 """Of one source: for quotes alone, and for a writer at most."""
-_CHARACTERS_A_LEARNING = 450
+CHARACTERS_A_LEARNING = 450
 """Of a source: a sentence in three."""
-_SHARE, _MOST_WORDS = 0.22, 16_000
+SHARE, MOST_WORDS = 0.22, 16_000
 """Of what was read, in words, that reaches the writers; the target is 16 %."""
-_LETTERS = 6
+LETTERS = 6
 """Characters of a word and its space."""
-_LENGTH, _CJK_LENGTH = 3_300, 6_600
+LENGTH, CJK_LENGTH = 3_300, 6_600
 """Words (Chinese, Japanese: characters) of a report whose length nobody set."""
 
 
@@ -33,18 +33,18 @@ async def learnings(source: Source, run: Run) -> int:
     """Return how many learnings of a source are wanted."""
     if not await written(run):
         return _LEARNINGS
-    return min(_MOST_LEARNINGS, max(_LEARNINGS, len(source.document.text) // _CHARACTERS_A_LEARNING))
+    return min(_MOST_LEARNINGS, max(_LEARNINGS, len(source.document.text) // CHARACTERS_A_LEARNING))
 
 
 def words(sources: Iterable[Source], language: str) -> int:
     """Return how much evidence is chosen for writers, in words (CJK: characters)."""
     size = sum(len(source.document.text) for source in sources)
-    return min(_MOST_WORDS, int(_SHARE * size / (1 if is_cjk(language) else _LETTERS)))
+    return min(MOST_WORDS, int(SHARE * size / (1 if is_cjk(language) else LETTERS)))
 
 
 def length(run: Run, language: str) -> int:
     """Return how long a report is to be that a model writes."""
-    return run.settings.report.length or (_CJK_LENGTH if is_cjk(language) else _LENGTH)
+    return run.settings.report.length or (CJK_LENGTH if is_cjk(language) else LENGTH)
 
 
 async def shown(

@@ -10,6 +10,7 @@ from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Qu
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead
 from leadline_plugins.stages.degrade import perform_or
@@ -23,7 +24,9 @@ def _said(plan: Plan) -> Iterator[str]:
         yield from (section.title, section.goal, *section.questions)
 
 
-ASK = TaskKind("plan", PlanRequest, Plan, template("plan"), role="thinking", check=answered_in_language(_said))
+ASK = TaskKind(
+    "plan", PlanRequest, Plan, template("plan"), role="thinking", check=answered_in_language(_said), expects=expect.plan
+)
 
 
 class Outline:

@@ -24,12 +24,13 @@ from leadline.findings import (
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import PastSearch, Queries, QueryRequest
 
-ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_evidence)
+ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_evidence, expects=expect.query)
 BEST_EVIDENCE = 40
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 

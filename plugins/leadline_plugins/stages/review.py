@@ -9,6 +9,7 @@ from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, TASKS, Findings, Review
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
@@ -16,7 +17,7 @@ from leadline_plugins.stages.material import shown
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import ReviewRequest
 
-ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_evidence)
+ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_evidence, expects=expect.review)
 
 
 class Reviewing:

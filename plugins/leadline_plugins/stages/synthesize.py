@@ -12,6 +12,7 @@ from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, TASKS
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Section, SectionRequest, Source
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.duplicates import copies
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_to_sort
@@ -19,7 +20,7 @@ from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
 
-ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort)
+ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort, expects=expect.sort)
 
 
 class Synthesis:

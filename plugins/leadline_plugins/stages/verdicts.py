@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from leadline.contracts import Run
 from leadline.findings import Verdict
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.checks.judge import Judgement
 from leadline_plugins.checks.quotes import plain
 from leadline_plugins.prompts import template
@@ -20,7 +22,14 @@ from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, V
 BATCH = 50
 """Claims a model is asked about in one call."""
 
-ASK = TaskKind("verify_claim", VerifyRequest, ClaimVerdicts, template("verify_claim"), shrink=fewer_claims)
+ASK = TaskKind(
+    "verify_claim",
+    VerifyRequest,
+    ClaimVerdicts,
+    template("verify_claim"),
+    shrink=fewer_claims,
+    expects=partial(expect.verify_claim, batch=BATCH),
+)
 
 
 def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:

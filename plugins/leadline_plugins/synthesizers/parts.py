@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from leadline.records import Evidence, SectionRequest
 from leadline_plugins.text import content_words, is_cjk
 
-_LONGEST, _CJK_LONGEST = 450, 900
+LONGEST, CJK_LONGEST = 450, 900
 """Words (Chinese, Japanese: characters) that are written in one go."""
 _LEANING = 1.1
 """How much more than its share of the passages one part may have."""
@@ -18,7 +18,7 @@ _LEANING = 1.1
 
 def parts(request: SectionRequest) -> list[tuple[str, SectionRequest]]:
     """Return the parts of a section, each with the key question it answers; one without a question is the whole."""
-    longest = _CJK_LONGEST if is_cjk(request.language) else _LONGEST
+    longest = CJK_LONGEST if is_cjk(request.language) else LONGEST
     count = min(len(request.questions), -(-request.length // longest), len(request.evidence))
     if count < 2:
         return [("", request)]

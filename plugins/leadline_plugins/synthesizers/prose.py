@@ -15,6 +15,7 @@ from leadline.findings import Question
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Section, SectionRequest
 from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
@@ -88,6 +89,7 @@ ASK = TaskKind(
     role="thinking",
     shrink=fewer_passages,
     check=IN_LANGUAGE,
+    expects=expect.synthesize,
 )
 
 

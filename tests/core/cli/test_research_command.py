@@ -143,7 +143,19 @@ def test_explain_names_stages_providers_limits_and_calls(cli: Cli, docs: Path) -
     assert "↻ query Proposes search queries" in words
     assert "search.engines local" in words
     assert "queries 20" in words
-    assert "None of it costs money or tokens." in words
+    assert "Estimated calls of models: none. Every task is done by algorithm. None of it costs money" in words
+
+
+def test_explain_estimates_what_models_will_cost(cli: Cli, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
+    settings = ("--set", "plugins.openai.model=unheard-of", "--set", "budget.model_calls=3", "--set", "preset=full")
+    words = " ".join(cli("explain", QUESTION, "--docs", "docs", *settings).out.split())
+    assert "Pipeline research, preset full, the loop" in words
+    assert "TASK ASKED BY MODEL CALLS TOKENS IN TOKENS OUT USD" in words
+    assert "plan plan openai:unheard-of 1 " in words
+    assert 'Price unknown: set ai.prices = { "unheard-of" = { input = …, output = … } }' in words
+    assert "More than budget.model_calls = 3: some" in words
+    assert "Based on: 2 of at most 3 rounds; " in words
     assert not Path("runs").exists()
 
 

@@ -1,0 +1,127 @@
+"""What each task of ours will cost: how often it is asked, and how long its inputs and its reply are.
+
+Measured on runs of the emulator and written down as rules; a test holds them against a run, so that they keep to what
+the stages do.
+"""
+
+from __future__ import annotations
+
+from leadline.expecting import CHARACTERS_PER_TOKEN, PAGE, Expected, Scope
+from leadline_plugins.stages.material import BEST, CHARACTERS_A_LEARNING, CJK_LENGTH, LENGTH, LETTERS, MOST_WORDS, SHARE
+from leadline_plugins.synthesizers.parts import CJK_LONGEST, LONGEST
+from leadline_plugins.text import is_cjk, language
+
+SECTIONS, MOST_SECTIONS = 5, 8
+"""Of a plan: usual, and at most."""
+_QUOTE, _AROUND = 200, 210
+"""Characters of a quote, and of what stands around it in JSON: ids, names, titles."""
+_CITED = 1.2
+"""A written text with its citations, over the same without."""
+_PLAN = 3_000
+_CLAIM_WORDS, _CLAIM = 25, 600
+"""Words of a claim; characters of one with its passages."""
+_OPEN = 0.4
+"""The share of claims that rules leave to the model; of the emulator's, which are quotes, it is a tenth."""
+
+
+def _cjk(scope: Scope) -> bool:
+    wanted = scope.settings.language
+    return is_cjk(language(scope.question) if wanted == "auto" else wanted)
+
+
+def _length(scope: Scope) -> int:
+    return scope.settings.report.length or (CJK_LENGTH if _cjk(scope) else LENGTH)
+
+
+def _tokens(characters: float, scope: Scope) -> int:
+    return round(characters / (1.5 if _cjk(scope) else CHARACTERS_PER_TOKEN))
+
+
+def _text(scope: Scope) -> float:
+    """Return the characters of the report's text with its citations."""
+    return _length(scope) * _CITED * (1 if _cjk(scope) else LETTERS)
+
+
+def _expected(scope: Scope, inputs: float, reply: float, *, calls: tuple[int, int, int], basis: str = "") -> Expected:
+    """Return it by characters; `calls` at least, likely, at most."""
+    least, likely, most = calls
+    inputs, reply = _tokens(inputs, scope), _tokens(reply, scope)
+    return Expected(least=least, likely=likely, most=most, inputs=inputs, reply=reply, basis=basis)
+
+
+def plan(scope: Scope) -> Expected:
+    """Expect one call."""
+    return _expected(scope, 300, 2_400, calls=(1, 1, 1))
+
+
+def query(scope: Scope) -> Expected:
+    """Expect none: queries come with the plan and with the digest."""
+    return _expected(scope, _PLAN + 40 * (_QUOTE + _AROUND), 800, calls=(0, 0, scope.most_rounds))
+
+
+def extract(scope: Scope) -> Expected:
+    """Expect a call a page."""
+    most = scope.queries(scope.most_rounds) * scope.settings.research.pages_per_query
+    return _expected(scope, PAGE + 800, PAGE / CHARACTERS_A_LEARNING * 330, calls=(0, scope.pages, most))
+
+
+def digest(scope: Scope) -> Expected:
+    """Expect a call a round, over the best evidence of it."""
+    return _expected(scope, _PLAN + BEST * (_QUOTE + _AROUND), 1_400, calls=(1, scope.rounds, scope.most_rounds))
+
+
+def review(scope: Scope) -> Expected:
+    """Expect none: the digest brings it."""
+    return _expected(scope, _PLAN + BEST * (_QUOTE + _AROUND), 600, calls=(0, 0, scope.most_rounds))
+
+
+def sort(scope: Scope) -> Expected:
+    """Expect one call over all that was read."""
+    evidence = scope.pages * PAGE / CHARACTERS_A_LEARNING
+    return _expected(scope, scope.pages * PAGE + evidence * (_QUOTE + _AROUND), evidence * 16, calls=(1, 1, 1))
+
+
+def synthesize(scope: Scope) -> Expected:
+    """Expect a call a part of a section, from its share of the passages."""
+    length, part = _length(scope), CJK_LONGEST if _cjk(scope) else LONGEST
+    calls = [count * -(-length // (count * part)) for count in (1, SECTIONS, MOST_SECTIONS)]
+    read = SHARE * scope.pages * PAGE
+    material = min(MOST_WORDS * (1 if _cjk(scope) else LETTERS), read)
+    inputs = material * (1 + _AROUND / _QUOTE) / calls[1] + 1_000
+    unit = "characters" if _cjk(scope) else "words"
+    basis = f"a report of {length:,} {unit} in {SECTIONS} sections"
+    return _expected(scope, inputs, _text(scope) / calls[1], calls=(1, calls[1], max(calls)), basis=basis)
+
+
+def analyze(scope: Scope, wanted: bool) -> Expected:
+    """Expect a call where it is on; where the question decides, as it seems to be `wanted`."""
+    mode = scope.mode("analyze")
+    calls = {"off": (0, 0, 0), "on": (1, 1, 1)}.get(mode, (0, int(wanted), 1))
+    return _expected(scope, 60 * (2 * _QUOTE + _AROUND), 2_400, calls=calls)
+
+
+def chart_plan(scope: Scope) -> Expected:
+    """Expect a call where charts are planned: where they can be drawn, or are asked for."""
+    on = scope.mode("chart") == "on" or (scope.mode("chart") != "off" and scope.draws)
+    on = on and scope.settings.charts.max > 0
+    return _expected(scope, 80 * (_QUOTE + _AROUND), 1_800, calls=(0, int(on), int(on)))
+
+
+def chart_repair(scope: Scope) -> Expected:
+    """Expect none; at most each chart is put right."""
+    charts = scope.settings.charts
+    most = charts.max * charts.repairs if chart_plan(scope).most and scope.draws else 0
+    return _expected(scope, 80 * (_QUOTE + _AROUND), 700, calls=(0, 0, most))
+
+
+def write(scope: Scope) -> Expected:
+    """Expect one call over all sections."""
+    return _expected(scope, _PLAN + _text(scope), 1_500, calls=(1, 1, 1))
+
+
+def verify_claim(scope: Scope, batch: int) -> Expected:
+    """Expect the claims that rules leave open, so many a call."""
+    claims = _length(scope) / _CLAIM_WORDS / (2 if _cjk(scope) else 1)
+    calls = [-(-round(claims * share) // batch) for share in (_OPEN, 1)]
+    inputs = _CLAIM * claims * _OPEN / max(1, calls[0])
+    return _expected(scope, inputs, 300, calls=(0, calls[0], calls[1]))

@@ -1,0 +1,40 @@
+"""The estimate is held against a run of the emulator: what the stages do and what is told of them stay together."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PRICES = {"ai.prices": {"emulated": {"input": 1.0, "output": 4.0}}}
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
+        import emulator_use
+
+        yield emulator_use
+
+
+async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path) -> None:
+    with tools.emulator() as world:
+        async with tools.client(world, tmp_path, PRICES) as runs:
+            told = await runs.estimate(tools.question())
+            assert not world.tally()["asked"]
+            result = await runs.research(tools.question())
+    assert result.status == "complete"
+    lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
+    done = [line["data"] for line in lines if line["kind"] == "call.finished"]
+    asked = Counter(data["task"] for data in done if data["kind"] == "chat")
+    for one in told.tasks:
+        assert one.least <= asked[one.task] <= one.most or not one.model, one
+    assert abs(told.calls - asked.total()) <= 3
+    usage = result.metadata.usage
+    assert 0.6 < usage["tokens"] / (told.input_tokens + told.output_tokens) < 1.4
+    assert 0.6 < float(usage["cost"]) / float(told.cost) < 1.4
