@@ -10,7 +10,9 @@ from leadline_plugins.formats.docx.tables import INK, RULE
 
 _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
 _EAST = {"zh": "Microsoft YaHei", "ja": "Yu Gothic", "ko": "Malgun Gothic"}
-_FAINT, _ACCENT = "6A665E", "0B4F6C"
+_FAINT, _ACCENT, _GROUND = "6A665E", "0B4F6C", "F6F3EC"
+_FIRST = ("w:pStyle", "w:keepNext", "w:keepLines", "w:pageBreakBefore", "w:widowControl", "w:numPr")
+"""What stands before borders and grounds in the properties of a paragraph."""
 _HEADINGS = {"Heading 1": (16, 24, 8), "Heading 2": (13, 16, 6), "Heading 3": (11.5, 12, 4), "Heading 4": (11, 10, 4)}
 """Size, space above and below, in points."""
 _TEXTS = {"Normal": 10.5, "Body Text": 10.5, "First Paragraph": 10.5, "Compact": 10.5, "Block Text": 10.5}
@@ -34,6 +36,7 @@ def styled(data: bytes, title: str, language: str) -> bytes:
     for table in word.tables:
         tables.set_table(table)
     _rules(word)
+    _boxes(word.styles)
     for section in word.sections:
         section.page_width, section.page_height = Mm(210), Mm(297)
         section.left_margin = section.right_margin = Mm(26)
@@ -106,6 +109,23 @@ def _font(style: Any, name: str, east: str, size: float) -> None:
     for theme in ("asciiTheme", "hAnsiTheme", "eastAsiaTheme", "cstheme"):
         fonts.attrib.pop(qn(f"w:{theme}"), None)
     fonts.set(qn("w:eastAsia"), east)
+
+
+def _boxes(styles: Any) -> None:
+    """Give quotations a line at their left, and code a ground."""
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls, qn
+
+    line = f'<w:left w:val="single" w:sz="12" w:space="8" w:color="{RULE}"/>'
+    marks = {
+        "Block Text": f"<w:pBdr {nsdecls('w')}>{line}</w:pBdr>",
+        "Source Code": f'<w:shd {nsdecls("w")} w:val="clear" w:color="auto" w:fill="{_GROUND}"/>',
+    }
+    for name, mark in marks.items():
+        if name in styles:
+            form = styles[name].element.get_or_add_pPr()
+            before = sum(child.tag in map(qn, _FIRST) for child in form)  # Word wants them in its order
+            form.insert(before, parse_xml(mark))
 
 
 def _rules(word: Any) -> None:
