@@ -6,7 +6,7 @@ it, and what the documents say around the answer follows; in a longer account un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from leadline.findings import Plan, PlannedSection, SearchTask
 from leadline.records import Evidence, Source
@@ -22,6 +22,8 @@ _SECTION = 3
 """Sentences that make a section of their own."""
 _SEARCHED = 0.5
 """Worth of having been searched for a section, beside the share of its words."""
+_LEAD = 0.1
+"""By how much a section must be ahead of the next for its choice to be sure."""
 
 
 def arrange(
@@ -50,18 +52,35 @@ Part = tuple[PlannedSection, list[Evidence]]
 
 def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated], tasks: Sequence[SearchTask]) -> list[Part]:
     """Give each sentence to the section it shares most with, or was searched for; the first of equals."""
+    groups: list[list[Rated]] = [[] for _ in sections]
+    for item, shares in zip(chosen, _shares(sections, [item.evidence for item in chosen], tasks), strict=True):
+        groups[shares.index(max(shares))].append(item)
+    return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
+
+
+def _shares(
+    sections: Sequence[PlannedSection], evidence: Iterable[Evidence], tasks: Sequence[SearchTask]
+) -> Iterator[list[float]]:
+    """Yield for each piece of evidence how much it has of each section."""
     own = [set(content_words(section.title)) for section in sections]
     served = {task.id: task.section for task in tasks}
-    groups: list[list[Rated]] = [[] for _ in sections]
-    for item in chosen:
-        words = set(content_words(item.evidence.quote))
-        wanted = served.get(item.evidence.task_id, "")
-        shares = [
+    for item in evidence:
+        words, wanted = set(content_words(item.quote)), served.get(item.task_id, "")
+        yield [
             len(words & terms) / max(1, len(terms)) + (_SEARCHED if section.id == wanted else 0.0)
             for section, terms in zip(sections, own, strict=True)
         ]
-        groups[shares.index(max(shares))].append(item)
-    return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
+
+
+def unsure(plan: Plan, evidence: Sequence[Evidence], tasks: Sequence[SearchTask] = ()) -> tuple[Evidence, ...]:
+    """Return the evidence whose section is a toss-up: none claims it, or two do nearly alike.
+
+    A plan of one section leaves nothing to choose.
+    """
+    if len(plan.sections) < 2:
+        return ()
+    ranked = (sorted(shares, reverse=True) for shares in _shares(plan.sections, evidence, tasks))
+    return tuple(item for item, (best, next_best, *_) in zip(evidence, ranked, strict=True) if best - next_best < _LEAD)
 
 
 def _by_document(plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked) -> list[Part]:
