@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 
@@ -76,7 +76,8 @@ _COUNTERS = "年月日号號个個人名位頭头匹台枚本只隻次回倍岁�
 _ALTERNATIVES = "|".join(sorted(map(re.escape, _UNIT_OF), key=len, reverse=True))
 _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
-    rf"(?<![a-z0-9_.])(?<![a-z]-)(?<!\d{{4}}[-–/])(?P<sign>us\$|[$€£¥])?\s?(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    rf"(?<![a-z0-9_.])(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–/])"
+    rf"(?P<sign>us\$|[$€£¥])?\s?(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<decade>s\b|年代)?(?:st|nd|rd|th)?(?:[\s-]?(?P<scale>{_SCALE})(?![a-z]))?"
     rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![a-z]))?(?!\d|\s*月)"
 )
@@ -84,13 +85,19 @@ _WORD = re.compile(
     rf"\b(?P<first>{'|'.join(_WORDS)})(?:[\s-](?P<then>{'|'.join(_ONES[1:10])}))?(?:[\s-](?P<scale>hundred|thousand|million|billion))?\b"
 )
 _HAN_NUMBER = re.compile(rf"[{''.join(_HAN)}十百千]+(?=[万亿億]|[{_COUNTERS}])")
-_NAME = rf"(?P<name>{'|'.join(_MONTHS)})(?:[a-z]{{1,6}})?\.?"
+_MONTH_NAME = rf"(?:{'|'.join(_MONTHS)})(?:[a-z]{{1,6}})?\.?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_YEAR = r"(?:,?\s+(?:of\s+)?(?P<year{}>\d{{4}})\b)"
 _MONTH = re.compile(
-    rf"\b{_NAME}\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b|\b(?P<day_before>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?"
-    rf"{_NAME.replace('name', 'name_after')}\b|\b{_NAME.replace('name', 'alone')}(?=,?\s+(?:of\s+)?\d{{4}})"
+    rf"\b(?P<name>{_MONTH_NAME})\s+(?P<day>{_DAY})\b{_YEAR.format(1)}?"
+    rf"|\b(?P<day_before>{_DAY})\s+(?:of\s+)?(?P<name_after>{_MONTH_NAME})(?![a-z]){_YEAR.format(2)}?"
+    rf"|\b(?P<alone>{_MONTH_NAME}){_YEAR.format(3)}"
+    rf"|\b(?P<bare>january|february|april|june|july|august|september|october|november|december)\b"
 )
-_ISO = re.compile(r"(?<!\d)\d{4}-(\d\d)-(\d\d)")
-_HAN_MONTH = re.compile(r"(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?")
+_SPAN = re.compile(r"(?<![\d.,-])((?:1[5-9]|20)\d\d)[-–/](\d\d(?:\d\d)?)(?![\d/–-])(?!\s*%)")
+_ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
+_HAN_MONTH = re.compile(r"(?:(\d{4})\s*年\s*)?(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?")
+_CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):(\d\d)(?::\d\d)?(?!\d|:\d)")
 
 
 @dataclass(frozen=True)
@@ -103,13 +110,32 @@ class Figure:
     decade: bool = False
     month: bool = False
     """A month, with the day of it as decimals where one is said: 4.09 is April 9."""
+    year: int = 0
+    """Of a month, where it is said with it."""
+    at: int = field(default=0, compare=False)
+    """Where it begins, in characters of the folded text."""
+
+    @property
+    def kind(self) -> str:
+        """What it is a figure of: `month`, `year`, a unit; empty for a bare number. A swap is of its kind."""
+        if self.month:
+            return "month"
+        return self.unit or ("year" if _is_year(self.value) else "")
 
 
-@lru_cache(maxsize=256)
+def _is_year(value: Decimal) -> bool:
+    return value == int(value) and 1500 <= value < 2100
+
+
+@lru_cache(maxsize=1024)
 def figures(text: str) -> tuple[Figure, ...]:
     """Return the figures of a text, in order; vague words of number are left out."""
     folded = fold(text)
-    return tuple(_digits(folded)) + tuple(_words(folded)) + tuple(_han(folded)) + tuple(_months(folded))
+    dates = [*_months(folded), *_clocks(folded)]
+    within = [(date.at, date.at + len(date.said)) for date in dates]
+    numbers = [*_digits(folded), *_spans(folded), *_words(folded), *_han(folded)]
+    free = [figure for figure in numbers if figure.kind == "year" or not any(a <= figure.at < b for a, b in within)]
+    return (*free, *dates)
 
 
 def missing(claim: Iterable[Figure], passage: Iterable[Figure]) -> list[Figure]:
@@ -121,9 +147,9 @@ def missing(claim: Iterable[Figure], passage: Iterable[Figure]) -> list[Figure]:
 def same(claimed: Figure, found: Figure) -> bool:
     """Return whether a passage's figure bears a claimed one."""
     if claimed.month or found.month:
-        days = claimed.value % 1 and found.value % 1
-        agree = claimed.value == found.value if days else int(claimed.value) == int(found.value)
-        return claimed.month == found.month and agree
+        agree = claimed.value == found.value if claimed.value % 1 else claimed.value == int(found.value)
+        years = not (claimed.year and found.year) or claimed.year == found.year
+        return claimed.month == found.month and agree and years
     if claimed.unit and found.unit and claimed.unit != found.unit:
         return False
     if claimed.decade:
@@ -143,20 +169,29 @@ def _digits(text: str) -> Iterator[Figure]:
         unit = _UNIT_OF.get(match["unit"] or match["sign"] or "", "")
         if match["sign"] and unit == "m":  # $4.2m
             value, unit = value * 10**6, _UNIT_OF[match["sign"]]
-        yield Figure(value.normalize() + 0, unit, match.group().strip(), bool(match["decade"]))
+        yield Figure(value.normalize() + 0, unit, match.group().strip(), bool(match["decade"]), at=match.start())
+
+
+def _spans(text: str) -> Iterator[Figure]:
+    """Yield the second year of a span: 2018–2019, 2018–19, 1998/02."""
+    for match in _SPAN.finditer(text):
+        first, last = int(match[1]), int(match[2])
+        if last < 100:
+            last += 100 * (first // 100 + (last <= first % 100))
+        yield Figure(Decimal(last), "", match.group(), at=match.start())
 
 
 def _words(text: str) -> Iterator[Figure]:
     for match in _WORD.finditer(text):
         if match["first"] not in _VAGUE_WORDS or match["scale"]:
             value = Decimal(_WORDS[match["first"]]) + _WORDS.get(match["then"] or "zero", 0)
-            yield Figure(value * _SCALES.get(match["scale"] or "", 1), "", match.group())
+            yield Figure(value * _SCALES.get(match["scale"] or "", 1), "", match.group(), at=match.start())
 
 
 def _han(text: str) -> Iterator[Figure]:
     for match in _HAN_NUMBER.finditer(text):
         if match.group() not in ("一", "十", "百", "千"):
-            yield Figure(Decimal(han_value(match.group())), "", match.group())
+            yield Figure(Decimal(han_value(match.group())), "", match.group(), at=match.start())
 
 
 def han_value(numeral: str) -> int:
@@ -174,11 +209,19 @@ def han_value(numeral: str) -> int:
 
 def _months(text: str) -> Iterator[Figure]:
     for match in _MONTH.finditer(text):
-        name = match["name"] or match["name_after"] or match["alone"]
-        yield _month(_MONTHS.index(name) + 1, match["day"] or match["day_before"], match.group())
+        name = match["name"] or match["name_after"] or match["alone"] or match["bare"]
+        day = (match["day"] or match["day_before"] or "0").rstrip("stndrh")
+        year = match["year1"] or match["year2"] or match["year3"]
+        yield _month(year, _MONTHS.index(name[:3]) + 1, day, match)
     for match in (*_ISO.finditer(text), *_HAN_MONTH.finditer(text)):
-        yield _month(int(match.group(1)), match.group(2), match.group())
+        yield _month(match[1], match[2], match[3], match)
 
 
-def _month(month: int, day: str | None, said: str) -> Figure:
-    return Figure(month + Decimal(day or 0) / 100, "", said, month=True)
+def _month(year: str | None, month: str | int, day: str | None, match: re.Match[str]) -> Figure:
+    value = int(month) + Decimal(day or 0) / 100
+    return Figure(value, "", match.group(), month=True, year=int(year or 0), at=match.start())
+
+
+def _clocks(text: str) -> Iterator[Figure]:
+    for match in _CLOCK.finditer(text):
+        yield Figure(int(match[1]) + Decimal(match[2]) / 100, "o'clock", match.group(), at=match.start())

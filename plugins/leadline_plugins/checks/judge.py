@@ -55,19 +55,26 @@ def judge(claim: str, text: str, *, spans: Sequence[Span] | None = None, around:
 
 
 def _decided(found: list[Conflict], measured: Overlap, held: Passage) -> Judgement:
-    score = measured.probability
+    score = measured.probability()
     said = f"{measured.share:.0%} of the claim's words stand in the passage ({BY_WORDS})"
     if found and measured.share >= SAME_THING:
-        exact = found[0].kind in ("figure", "name") and bool(found[0].found)
-        said = reason(found[0]) if exact else f"{reason(found[0])} ({BY_WORDS})"
-        return Judgement("contradicted", said, 0.7, score / 2, held, exact=exact)
-    if found:
-        return Judgement("unsupported", f"{reason(found[0])}; {said}", 0.6, score / 2, held)
+        return _against(found, measured.probability(against=True), held)
     if score >= SUPPORTED and measured.share >= ENOUGH:
         return Judgement("supported", said, score, score, held)
+    lacking = "; ".join([lacks(measured), *map(reason, found)])
     if measured.share < UNRELATED:
         return Judgement("unsupported", said, 1 - score, score, held)
-    return Judgement("partial", f"{said}; {lacks(measured)}", 0.5, score, held)
+    return Judgement("partial", f"{said}; {lacking}", 0.5, score, held)
+
+
+def _against(found: list[Conflict], score: float, held: Passage) -> Judgement:
+    """Return the verdict of the rules on a passage that speaks of the same thing."""
+    worst = next((one for one in found if one.contradicts), found[0])
+    exact = worst.kind in ("figure", "name") and bool(worst.found)
+    said = reason(worst) if exact else f"{reason(worst)} ({BY_WORDS})"
+    if worst.contradicts:
+        return Judgement("contradicted", said, 0.7, score, held, exact=exact)
+    return Judgement("partial", said, 0.6, score, held)
 
 
 def reason(conflict: Conflict) -> str:
@@ -85,5 +92,6 @@ def reason(conflict: Conflict) -> str:
 
 def lacks(measured: Overlap) -> str:
     """Return what the passage lacks, in words."""
-    kinds = [f"{count} {kind}" for count, kind in ((measured.names, "names"), (measured.figures, "figures")) if count]
+    counts = ((measured.names, "name"), (measured.figures, "figure"))
+    kinds = [f"{count} {kind}{'s' * (count > 1)}" for count, kind in counts if count]
     return f"it lacks {' and '.join(kinds)}" if kinds else "it lacks the others"

@@ -15,9 +15,10 @@ _MOST = 3
 
 @dataclass(frozen=True)
 class Passage:
-    """Sentences of a source in its order: their text together, their spans, and the one that holds most."""
+    """Sentences of a source in its order: their text together, each alone, their spans, and the one that holds most."""
 
     text: str
+    parts: tuple[str, ...]
     spans: tuple[Span, ...]
     best: str
 
@@ -38,8 +39,10 @@ def passage(claim: str, text: str, spans: Sequence[Span] | None = None) -> Passa
         open_words -= held[place]
     chosen = sorted(picked or [0])
     best = spans[picked[0] if picked else 0]
+    parts = tuple(text[slice(*spans[place])] for place in chosen)
     return Passage(
-        text=" ".join(text[slice(*spans[place])] for place in chosen),
+        text=" ".join(parts),
+        parts=parts,
         spans=tuple(spans[place] for place in chosen),
         best=text[slice(*best)],
     )

@@ -14,8 +14,11 @@ _NOT = word_set(
     lacks lacked deny denied denies refuse refused unlikely"""
 )
 _LATIN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_HAN = re.compile(r"(?:不|没有?|沒有?|無|无|未|非|别)(?!仅|僅|但|断|斷|同|过|過|得不|少|久|时|時|论|論|常)")
+_HAN = re.compile(
+    r"(?:不|没有?|沒有?|無|无|未|非|(?<![特个個分区區性级級告差辨识識鉴离離类類])别)(?!仅|僅|只|止|但|断|斷|同|过|過|得不|少|久|时|時|论|論|常)"
+)
 _KANA = re.compile(r"(?:[\u4e00-\u9fff]?[\u3040-\u309f]{0,3})(?:ない|なかった|ません|ずに)(?!と)")
+_PAUSE = re.compile("[,.;:!?，。；：！？、]")
 _REACH = 4
 """Content words behind a negator to which it may apply."""
 _PAIRS = """increase decrease|increased decreased|increases decreases|rise fall|rising falling|rose fell|grow shrink|
@@ -53,7 +56,7 @@ def scopes(text: str) -> Iterator[frozenset[str]]:
             yield frozenset(content_words(text[max(0, match.start() - 6) : match.start() + 1]))
     else:
         for match in _HAN.finditer(text):
-            yield frozenset(content_words(text[match.end() : match.end() + 5]))
+            yield frozenset(content_words(_PAUSE.split(text[match.end() : match.end() + 5], maxsplit=1)[0]))
 
 
 def contrary(claim: str, passage: str) -> str:

@@ -30,6 +30,8 @@ from leadline_plugins.checks.polarity import contrary, opposed
         ("The year 2018–19 began.", "The year 2018-2019 began."),
         ("COVID-19 spread.", "It spread."),
         ("CO2 rose.", "It rose."),
+        ("The season of 1998–2002.", "From 1998 to 2002."),
+        ("The top 8 teams.", "The top-8 teams."),
         ("One of the first ships sank.", "A ship sank."),
     ],
 )
@@ -49,6 +51,11 @@ def test_figures_are_found_however_they_are_written(claim: str, held: str) -> No
         ("增长13%。", "增长12%。"),
         ("2018年3月成立。", "成立于2018年2月。"),
         ("四頭のシマウマがいます。", "シマウマが3頭います。"),
+        ("The year 2018–15 began.", "The year 2018-2019 began."),
+        ("On April 9, 2008 it sank.", "It sank on April 9, 2011, and the harbour closed in 2008."),
+        ("On April 9 it sank.", "It sank in April, and 9 were lost."),
+        ("He was 14.", "He came at 4:14 PM."),
+        ("2018年2月成立。", "成立于2017年2月，2018年搬迁。"),
     ],
 )
 def test_other_figures_are_missing(claim: str, held: str) -> None:
@@ -85,6 +92,8 @@ def test_what_one_denies_and_the_other_says(claim: str, held: str) -> None:
         ("The bay was sounded.", "The bay was sounded, though the lake was not."),
         ("不仅很深，而且很宽。", "很深，也很宽。"),
         ("不断增长。", "持续增长。"),
+        ("做生意很困难。", "不，做生意很困难。"),
+        ("农村教师需要培训。", "教师特别是农村教师需要培训。"),
     ],
 )
 def test_what_both_say(claim: str, held: str) -> None:
