@@ -16,6 +16,8 @@ _STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
 _TEXT = re.compile(rb"BT\b.*?\bET\b", re.DOTALL)
 _STRING = re.compile(rb"\(((?:\\.|[^()\\])*)\)", re.DOTALL)
 _ESCAPE = re.compile(rb"\\(\d{3}|\d{1,2}(?!\d)|.)", re.DOTALL)
+_NOUGHTS = rb"\000\000"
+"""Two bytes of nought as Typst writes them: a glyph 0, or the end of one glyph and the beginning of the next."""
 _NAMED = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
 _UNSEEN = {"Cf", "Zs", "Zl", "Zp"}
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
@@ -55,7 +57,10 @@ def _texts(pdf: bytes) -> Iterator[bytes]:
 
 
 def _lacks(content: bytes) -> bool:
-    return any(b"\0\0" in _pairs(string[1]) for text in _TEXT.findall(content) for string in _STRING.finditer(text))
+    if _NOUGHTS not in content:
+        return False
+    strings = (string[1] for text in _TEXT.findall(content) for string in _STRING.finditer(text))
+    return any(b"\0\0" in _pairs(string) for string in strings if _NOUGHTS in string)
 
 
 def _pairs(escaped: bytes) -> Sequence[bytes]:

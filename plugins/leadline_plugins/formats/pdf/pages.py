@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import import_module
-from importlib.resources import files
-from importlib.util import find_spec
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply
-from leadline.records import Blob
 from leadline_plugins.formats.document import Document
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import write
 from leadline_plugins.formats.pdf.adapted import adapted
 from leadline_plugins.formats.pdf.missing import lacks_glyphs, missing, private, probe, probe_source, spelt
+from leadline_plugins.formats.pdf.press import press
 from leadline_plugins.formats.tree import para, text, words
 
 LONG = 20_000
 """Characters from which a report gets a title page and contents, where the settings leave it open."""
-_FONTS = ("manimgx_fonts", "manimgx_fonts_cjk")
 _EAST = {"ja": "Noto Sans CJK JP", "ko": "Noto Sans CJK KR"}
 _TRADITIONAL = {"tw", "hk", "mo", "hant"}
 
@@ -46,7 +36,7 @@ async def set_pages(document: Document, paper: str, title_page: str, context: Co
     lost: set[str] = set()
     whole = not await context.in_thread(lacks_glyphs, pdf)
     if not whole:
-        lost = await context.in_thread(_lost, document.title + text(document.blocks), inputs)
+        lost = await _lost(document.title + text(document.blocks), inputs, context, call)
         document = await context.in_thread(_spelt, document, lost)
         pdf = await _compiled(document, {**inputs, "title": document.title}, context, call)
         whole = not await context.in_thread(lacks_glyphs, pdf)
@@ -61,44 +51,16 @@ def _spelt(document: Document, characters: set[str]) -> Document:
     return replace(document, blocks=blocks, title=spelt(document.title, characters))
 
 
-def _lost(content: str, inputs: dict[str, str]) -> set[str]:
+async def _lost(content: str, inputs: dict[str, str], context: Context, call: Call) -> set[str]:
     """Return the characters of a text that no font has."""
     characters = probe(content)
     plain = {**inputs, "title": "", "about": "", "cover": "no"}
-    return missing(characters, _compile(_template() + probe_source(characters), (), plain))
+    return missing(characters, await press(probe_source(characters), (), plain, context, call))
 
 
 async def _compiled(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
     body = await write(list(adapted(document.blocks)), {}, "typst", call, "--wrap=none")
-    return await context.in_thread(_compile, _template() + body, document.files, inputs)
-
-
-def _compile(source: bytes, pictures: Sequence[Blob], inputs: dict[str, str]) -> bytes:
-    """Compile in a folder of its own, outside of which Typst reads nothing but fonts."""
-    typst: Any = import_module("typst")
-    with TemporaryDirectory(prefix="leadline-pdf-") as folder:
-        root = Path(folder)
-        for file in (Blob(name="main.typ", media_type="text/plain", data=source), *pictures):
-            (root / file.name).parent.mkdir(exist_ok=True)
-            (root / file.name).write_bytes(file.data)
-        try:
-            made: bytes = typst.compile(root / "main.typ", root=root, font_paths=_fonts(), sys_inputs=inputs)
-        except RuntimeError as error:
-            raise BadReply(f"typst could not set the report: {error}") from error
-    return made
-
-
-@cache
-def _fonts() -> Any:
-    """Return the fonts: Typst's own, those of the extra, those of the system."""
-    typst: Any = import_module("typst")
-    specs = [spec for name in _FONTS if (spec := find_spec(name))]
-    return typst.Fonts(font_paths=[folder for spec in specs for folder in spec.submodule_search_locations or ()])
-
-
-@cache
-def _template() -> bytes:
-    return files("leadline_plugins.formats.pdf").joinpath("template.typ").read_bytes()
+    return await press(body, document.files, inputs, context, call)
 
 
 def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict[str, str]:
