@@ -175,6 +175,11 @@ class Door:
         """Return the keys of the failed calls that an error out of the pipeline is made of, and of those below."""
         return self._journal.behind(escaped(error))
 
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The stages to which calls were refused, by name: what they made of it all the same is not the whole."""
+        return tuple(sorted({row.step for row in self._journal.rows() if row.outcome == "refusal"}))
+
     def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""
         rows = [row for row in (*self._journal.rows(), *self._unkept.values()) if row.kind != _FACT.name]

@@ -198,6 +198,8 @@ class Session:
         reasons = [f"{name}: {reason}" for name, reason in engine.lost.items()]
         if self.door.winding_down:
             reasons.insert(0, self.door.winding_down)
+        elif not reasons and (stages := self.door.refused):
+            reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
         why = "; ".join(dict.fromkeys(reasons))
         if wanted and report is None:
             found = any(item.hits for item in engine.board.get(FOUND))

@@ -42,9 +42,8 @@ class Synthesis:
             tasks=findings[TASKS],
             material=material.words(sources, question.language) if chat else 0,
         )
-        plan = await perform_or(
-            run, ASK.of(request), unsorted(request), "the evidence was not sorted: one synthesis over all"
-        )
+        saying = "the evidence was not sorted: one synthesis over all"
+        plan = await perform_or(run, ASK.of(request), unsorted(request), saying, closing=True)
         if not plan.answers or not any(section.evidence_ids for section in plan.sections):
             raise NoEvidence(plan.reason or "what was found does not answer the question")
         if chat:

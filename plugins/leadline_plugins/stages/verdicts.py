@@ -88,7 +88,8 @@ async def ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdi
 
 async def _reply(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:
     task = ASK.of(VerifyRequest(claims=tuple(batch)))
-    return await perform_or(run, task, ClaimVerdicts(), "claims were judged by words, not by the model")
+    saying = "claims were judged by words, not by the model"
+    return await perform_or(run, task, ClaimVerdicts(), saying, closing=True)
 
 
 def _asked(claim: Claim, library: Library) -> ClaimToVerify:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from leadline.citations import CITATION, cited
 from leadline.contracts import Call
-from leadline.errors import CallFailed, CallRefused
+from leadline.errors import CallFailed
 from leadline.findings import Question
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Section, SectionRequest
@@ -47,9 +47,7 @@ async def write(question: str, request: SectionRequest, call: Call) -> Part:
     asked = asked_for(request, question)
     try:
         text = known((await call.run.perform(ASK.of(asked))).text, asked)
-    except CallRefused:
-        raise
-    except CallFailed as failed:
+    except CallFailed as failed:  # refused or not: a budget that is spent shall not cost the report
         return quotes(request, asked, failed.record.text)
     return Part(text) if cited(text) else quotes(request, asked, "its text cited nothing")
 
