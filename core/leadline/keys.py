@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
@@ -27,22 +27,45 @@ def plain(value: Any, path: str = "request") -> JsonValue:
     Raises TypeError, naming the path, for whatever would differ from run to run or has no JSON: set, Path, datetime,
     NaN, SecretStr. A frozen set of text (`Labels`) is sorted.
     """
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case BaseModel():
-            return _record(value, path)
-        case list() | tuple():
-            return [plain(item, f"{path}[{place}]") for place, item in enumerate(value)]
-        case Mapping():
-            return {_name(name, path): plain(item, f"{path}.{name}") for name, item in value.items()}
-        case _:
-            return _scalar(value, path)
+    try:
+        return _plain(value)
+    except _UnfitError as error:
+        raise TypeError(f"{path}{error.place}{error.words}") from None
 
 
-def _record(value: BaseModel, path: str) -> JsonValue:
-    fields = ((name, getattr(value, name), default) for name, default in _defaults(type(value)))
-    return {name: plain(item, f"{path}.{name}") for name, item, default in fields if item != default}
+class _UnfitError(Exception):
+    """What has no place in a request: the place is put together on the way out, for it is hardly ever asked for."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+        self.place = ""
+
+
+def _plain(value: Any) -> JsonValue:
+    kind: Any = type(value)
+    if value is None or kind is str or kind is int or kind is bool:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, BaseModel):
+        held = value.__dict__
+        return _tree((name, held[name]) for name, default in _defaults(kind) if held[name] != default)
+    if kind is tuple or kind is list:
+        return list(_tree(enumerate(value)).values())
+    if isinstance(value, Mapping):
+        return _tree(zip([_name(name) for name in value], value.values(), strict=True))
+    return _scalar(value)
+
+
+def _tree(items: Iterable[tuple[Any, Any]]) -> dict[Any, JsonValue]:
+    tree: dict[Any, JsonValue] = {}
+    place: Any = None
+    try:
+        for place, item in items:
+            tree[place] = _plain(item)
+    except _UnfitError as error:
+        error.place = f"[{place}]{error.place}" if isinstance(place, int) else f".{place}{error.place}"
+        raise
+    return tree
 
 
 @cache
@@ -51,13 +74,15 @@ def _defaults(model: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, field.get_default(call_default_factory=True)) for name, field in fields if not field.exclude)
 
 
-def _name(name: Any, path: str) -> str:
+def _name(name: Any) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"{path}: a mapping's keys are text, not {type(name).__name__}")
+        raise _UnfitError(f": a mapping's keys are text, not {type(name).__name__}")
     return name
 
 
-def _scalar(value: Any, path: str) -> JsonValue:
+def _scalar(value: Any) -> JsonValue:
+    if isinstance(value, int | str | list | tuple):  # of a class derived from them
+        return _plain(list(value)) if isinstance(value, list | tuple) else value
     if isinstance(value, float) and math.isfinite(value):
         # A default of 50 that was stored is read again as the float it is declared to be: the same number, one form.
         return int(value) if value.is_integer() else value
@@ -67,7 +92,7 @@ def _scalar(value: Any, path: str) -> JsonValue:
         return b64encode(value).decode("ascii")
     if isinstance(value, frozenset) and all(isinstance(item, str) for item in value):
         return sorted(value)
-    raise TypeError(f"{path}: {value!r:.80} ({type(value).__name__}) cannot stand in a request; give text or a number")
+    raise _UnfitError(f": {value!r:.80} ({type(value).__name__}) cannot stand in a request; give text or a number")
 
 
 def canonical(value: Any) -> bytes:

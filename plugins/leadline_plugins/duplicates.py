@@ -7,7 +7,9 @@ so that a page of any length is a few hundred numbers. Scripts without spaces co
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from heapq import nsmallest
 from zlib import crc32
 
@@ -21,6 +23,10 @@ SAME = 0.85
 """The share of runs from which on two texts are one: pages of one form about different years stay below."""
 SHORTEST = 40
 """Runs; what is shorter is a copy only where it is the same word for word."""
+_MOST_KEPT = 2000
+_BITS = (1 << 64) - 1
+_KEPT: dict[bytes, array[int]] = {}
+"""Sketches by a digest of their text: each round looks at the pages of all rounds before."""
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 
 
@@ -53,6 +59,20 @@ def alike(one: frozenset[int], other: frozenset[int]) -> bool:
 
 
 def _sketch(text: str) -> frozenset[int]:
+    """Return the smallest hashes of a text; those of the texts that were sketched last are kept, a few KB each."""
+    data = text.encode("utf-8", "replace")
+    name = blake2b(data, digest_size=16).digest()
+    if name not in _KEPT:
+        while len(_KEPT) >= _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)), None)
+        _KEPT[name] = array("Q", _hashes(text))
+    return frozenset(_KEPT[name])
+
+
+def _hashes(text: str) -> list[int]:
+    """Return the smallest hashes of runs of words; of a shorter text the hash of the whole."""
     words = _WORD.findall(text.casefold())
-    runs = (" ".join(words[place : place + RUN]) for place in range(max(1, len(words) - RUN + 1)))
-    return frozenset(nsmallest(SKETCH, {crc32(run.encode("utf-8", "replace")) for run in runs}))
+    known = {word: crc32(word.encode("utf-8", "replace")) for word in set(words)}
+    row = [known[word] for word in words]
+    runs = zip(*(row[place:] for place in range(RUN)), strict=False) if len(row) >= RUN else [tuple(row)]
+    return sorted({hash(run) & _BITS for run in runs})[:SKETCH]

@@ -32,12 +32,7 @@ class Reading:
     async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Fill up with the next best pages of all searches together."""
         sources = findings[SOURCES]
-        before = known(sources)
-        taken = {canonical(hit.url) for item in items for hit in helping(item, before, first(run))}
-        wanted = run.settings.research.pages_per_query * len([item for item in items if item.hits])
-        more = [pair for pair in by_rank(items) if canonical(pair[0].url) not in taken | before]
-        unique = list({canonical(hit.url): (hit, task) for hit, task in reversed(more)}.values())[::-1]
-        chosen = unique[: max(0, wanted - len(taken))]
+        chosen = second_helping(items, known(sources), run)
         return await once(await run.each(chosen, lambda pair: read(*pair, run)), sources)
 
 
@@ -55,6 +50,15 @@ def helping(item: Found, before: set[str], count: int) -> list[Hit]:
     """Return the best new pages of one search."""
     new = {canonical(hit.url): hit for hit in reversed(item.hits) if hit.citable}
     return [hit for name, hit in reversed(new.items()) if name not in before][:count]
+
+
+def second_helping(items: Sequence[Found], before: set[str], run: Run) -> list[tuple[Hit, str]]:
+    """Return the next best new pages of all searches together, up to the wanted number, with their search tasks."""
+    taken = {canonical(hit.url) for item in items for hit in helping(item, before, first(run))}
+    wanted = run.settings.research.pages_per_query * len([item for item in items if item.hits])
+    more = [pair for pair in by_rank(items) if canonical(pair[0].url) not in taken | before]
+    unique = list({canonical(hit.url): (hit, task) for hit, task in reversed(more)}.values())[::-1]
+    return unique[: max(0, wanted - len(taken))]
 
 
 async def once(read: Sequence[Source | Unread], before: Sequence[Source]) -> list[Source | Unread]:

@@ -10,7 +10,7 @@ from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Evidence, Section, SectionRequest
 from leadline_plugins.synthesizers.verbatim import is_block, markdown
-from leadline_plugins.text import content_words, is_cjk, language, length, repeats
+from leadline_plugins.text import Said, content_words, is_cjk, language, length
 
 _MARKER, _CJK_MARKER = 1, 4
 """Length of a citation: ` [1]` is a word, or up to four characters."""
@@ -48,13 +48,13 @@ def _ordered(request: SectionRequest) -> list[Evidence]:
 
 def _within(evidence: Iterable[Quote], room: int, code: str) -> Iterator[Quote]:
     """Yield what fits and says something new; a room of 0 holds everything."""
-    said: list[frozenset[str]] = []
+    said = Said()
     left = room or float("inf")
     for item in evidence:
         size = length(item.quote, code) + (_CJK_MARKER if is_cjk(code) else _MARKER)
         words = frozenset(content_words(item.quote))
-        if size <= left and item.quote.strip() and not repeats(words, said):
-            said.append(words)
+        if size <= left and item.quote.strip() and not said.repeats(words):
+            said.add(words)
             left -= size
             yield item
 

@@ -12,7 +12,7 @@ from leadline_plugins.text import content_words, is_cjk
 
 LONGEST, CJK_LONGEST = 450, 900
 """Words (Chinese, Japanese: characters) that are written in one go."""
-_LEANING = 1.1
+_LEANING = 1.05
 """How much more than its share of the passages one part may have."""
 
 

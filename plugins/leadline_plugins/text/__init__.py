@@ -7,8 +7,8 @@ does not know can never be found, and a quote is exact only where everybody mean
 from __future__ import annotations
 
 from leadline_plugins.text.language import is_cjk, language
-from leadline_plugins.text.repeats import repeats
+from leadline_plugins.text.repeats import Said
 from leadline_plugins.text.sentences import sentences
-from leadline_plugins.text.tokens import content_words, length, tokens, words
+from leadline_plugins.text.tokens import content_set, content_words, length, tokens, words
 
-__all__ = ["content_words", "is_cjk", "language", "length", "repeats", "sentences", "tokens", "words"]
+__all__ = ["Said", "content_set", "content_words", "is_cjk", "language", "length", "sentences", "tokens", "words"]

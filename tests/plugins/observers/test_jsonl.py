@@ -31,21 +31,19 @@ def lines(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "events.jsonl").read_text("utf-8").splitlines()]
 
 
-async def test_every_event_is_a_line_but_for_deltas_and_what_comes_before_the_start(
-    tmp_path: Path, event: Make
-) -> None:
+async def test_every_event_is_a_line_but_for_those_before_the_start(tmp_path: Path, event: Make) -> None:
+    assert not JsonLines.deltas
     await write(
         tmp_path,
         event("notice", message="too early"),
         event("run.started", folder=str(tmp_path)),
-        event("call.delta", text="piece"),
         event("notice", message="属性"),
         event("run.finished", status="complete"),
         event("notice", message="too late"),
     )
     assert [line["kind"] for line in lines(tmp_path)] == ["run.started", "notice", "run.finished"]
     assert lines(tmp_path)[1]["data"] == {"message": "属性"}
-    assert [line["seq"] for line in lines(tmp_path)] == [1, 3, 4]
+    assert [line["seq"] for line in lines(tmp_path)] == [1, 2, 3]
 
 
 async def test_a_line_can_be_read_as_soon_as_its_event_is_taken_in(tmp_path: Path, event: Make) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text import content_words, length, repeats, tokens
+from leadline_plugins.text import Said, content_words, length, tokens
 
 
 @pytest.mark.parametrize(
@@ -54,8 +54,11 @@ def test_near_repetitions_are_seen() -> None:
         frozenset(content_words(text))
         for text in ("The old bridge was built by Ada.", "Ada built the old bridge.", "The tower is high.")
     )
-    assert repeats(one, [other, same])
-    assert not repeats(one, [other])
+    said = Said()
+    said.add(other)
+    assert not said.repeats(one)
+    said.add(same)
+    assert said.repeats(one)
 
 
 @given(st.text(max_size=100))

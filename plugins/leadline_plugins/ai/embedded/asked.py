@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from leadline_plugins.ai.embedded.kinds import Kind, kind_of, wants_account
 from leadline_plugins.ai.embedded.names import names
-from leadline_plugins.text import content_words, language, tokens
+from leadline_plugins.text import content_set, content_words, language, tokens
 from leadline_plugins.text.stopwords import STOPWORDS, word_set
 
 
@@ -33,7 +33,7 @@ class Asked:
 
     def tokens(self, text: str) -> frozenset[str]:
         """Return the content words of a text, with the question's phrases that stand in it."""
-        single = frozenset(content_words(text))
+        single = content_set(text)
         return single.union(self.phrases[pair] for pair in self._pairs(text)) if self.phrases else single
 
     def _pairs(self, text: str) -> Iterator[tuple[str, str]]:

@@ -90,32 +90,30 @@ def chains(weight: Mapping[str, float], pieces: Sequence[Link]) -> list[Chain]:
     for place, piece in enumerate(pieces):
         for name in piece.names | ({piece.about} if piece.about else set()):
             by_name[name].append(place)
-    level = [Chain(_coverage(weight, (piece,)), (place,)) for place, piece in enumerate(pieces)]
+    covers = [_covers(weight, piece) for piece in pieces]
+    level = [Chain(sum(cover), (place,)) for place, cover in enumerate(covers)]
     found = list(level)
     for _ in range(_STEPS):
         best = nlargest(_FOLLOWED, level)
-        level = [longer for chain in best for longer in _longer(weight, pieces, by_name, chain)]
+        level = [longer for chain in best for longer in _longer(covers, pieces, by_name, chain)]
         found += level
     return sorted(found, key=lambda chain: (-chain.score, len(chain.links), chain.links))
 
 
 def _longer(
-    weight: Mapping[str, float], pieces: Sequence[Link], by_name: Mapping[Name, list[int]], chain: Chain
+    covers: Sequence[Sequence[float]], pieces: Sequence[Link], by_name: Mapping[Name, list[int]], chain: Chain
 ) -> list[Chain]:
     last = pieces[chain.links[-1]]
     reached = {place for name in last.names for place in by_name[name]}
     kept = _STEP ** len(chain.links)
     grown = [(*chain.links, place) for place in sorted(reached.difference(chain.links))]
-    return [Chain(kept * _coverage(weight, [pieces[place] for place in row]), row) for row in grown]
+    # The share of the question that pieces cover together: of each term what the best of them covers.
+    return [Chain(kept * sum(map(max, *(covers[place] for place in row))), row) for row in grown]
 
 
-def _coverage(weight: Mapping[str, float], row: Sequence[Link]) -> float:
-    """Return the share of the question that pieces cover together, by quote or title."""
-    return sum(w * max(_cover(piece, term) for piece in row) for term, w in weight.items())
-
-
-def _cover(piece: Link, term: str) -> float:
-    return 1.0 if term in piece.held else piece.worth if term in piece.titled else 0.0
+def _covers(weight: Mapping[str, float], piece: Link) -> list[float]:
+    """Return for each term of the question how much of its weight a piece covers, by quote or title."""
+    return [w if term in piece.held else w * piece.worth if term in piece.titled else 0.0 for term, w in weight.items()]
 
 
 def ratings(count: int, ranked: Iterable[Chain]) -> list[float]:

@@ -36,4 +36,4 @@ def quotable(text: str) -> bool:
 
 
 def _letters(text: str) -> float:
-    return sum(char.isalnum() or char.isspace() for char in text) / len(text)
+    return (sum(map(str.isalnum, text)) + sum(map(str.isspace, text))) / len(text)
