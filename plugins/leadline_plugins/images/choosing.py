@@ -18,6 +18,7 @@ from leadline_plugins.text import content_words
 
 FITS = 0.3
 """The score from which a picture fits: of a caption of six words three are the section's."""
+_WEB = ("http://", "https://")
 _COMMON, _SMOOTH, _UNSAID = 2, 2, 0.5
 """Words that must be shared; words that a short caption counts more, lest one word be enough; share of a bare title."""
 
@@ -77,9 +78,13 @@ def _of(section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str
 
 
 def _images(source: Source) -> Iterator[Image]:
-    """Yield the pictures of a page, then those its search result came with, of which nothing is said."""
-    yield from source.document.images
-    yield from (Image(url=url) for url in source.hit.images if url.startswith(("http://", "https://")))
+    """Yield the pictures of a page, then those its search result came with, of which nothing is said.
+
+    Of a document that is no page of the web there are none: whoever reads private files asks nothing outside for them.
+    """
+    if source.hit.url.startswith(_WEB):
+        yield from source.document.images
+        yield from (Image(url=url) for url in source.hit.images if url.startswith(_WEB))
 
 
 def _fitting(

@@ -56,6 +56,12 @@ def test_a_page_that_is_not_cited_gives_no_picture() -> None:
     assert len(found(source("b", picture("1", LEAD)))) == 1
 
 
+def test_a_private_document_has_nothing_fetched_for_it() -> None:
+    page = source("b", picture("1", LEAD))
+    private = page.model_copy(update={"hit": Hit(url="file:///docs/soundings.html", title="Soundings")})
+    assert (len(found(page)), found(private)) == (1, [])
+
+
 def test_a_picture_without_a_word_has_the_title_of_its_page_and_counts_half() -> None:
     title = "Lead line and depth of the harbour"
     bare = source("a", hit_images=("https://example.org/bare.jpg", "data:image/png;base64,xx"), title=title)
