@@ -13,8 +13,10 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.host import Host
+from leadline.records import Record
 from leadline.settings import Loaded, Settings, answer_options, load_settings, resolve, stage_names
 from leadline.settings_pipelines import BUILT_IN
+from leadline.task_kinds import TaskKind
 from leadline.testing.plugins import plugin
 
 STAGES = (*stage_names(resolve(BUILT_IN, "research")), "house_style")
@@ -52,7 +54,8 @@ def missing(settings: Local) -> str | None:
 
 
 def points() -> list[Any]:
-    stage: Any = StageOffer(lambda settings, context: object(), PluginSettings, "x")  # type: ignore[arg-type,return-value]
+    task = TaskKind("write", Record, Record)
+    stage: Any = StageOffer(lambda settings, context: object(), PluginSettings, "x", tasks=(task,))  # type: ignore[arg-type,return-value]
     by_kind = {
         "ai_providers": ["embedded", "gateway"],
         "search_strategies": ["batch", "race"],
