@@ -8,8 +8,8 @@ A PDF is read as it is laid out (`pdftotext -layout`), by the blocks that `pdfto
 the end of a line), and in the order it is written in (`-raw`). In the first, neighbouring cells of several lines are
 mixed line by line, so that such cells are found in no PDF.
 
-The scorer takes every `_`, `~` and `*` of a cell or heading for a mark of Markdown and looks for the text without it, so
-that `~10` and `read_committed` are lost to it wherever they stand; `exact` looks for what a Markdown parser says the
+The scorer takes every `_`, `~` and `*` of a cell or heading for a mark of Markdown and looks for the text without it,
+so that `~10` and `read_committed` are lost to it wherever they stand; `exact` looks for what a Markdown parser says the
 reader sees.
 """
 
