@@ -108,10 +108,16 @@ def _explain(commands: Any) -> None:
 
 
 def _verify(commands: Any) -> None:
-    parser = _command(commands, "verify", "hold the citations of any Markdown report against its sources")
-    parser.add_argument("file", metavar="FILE", help="the report; - reads it from standard input")
+    parser = _command(
+        commands, "verify", "hold the citations of a run's report, or of any in Markdown, against its sources"
+    )
+    parser.add_argument("file", metavar="FILE", help="the report, or a run: its folder or id; - reads standard input")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--sources", metavar="DIR", help="the sources as files: 1.pdf, 2.html, or named as their titles")
+    where.add_argument(
+        "--sources",
+        metavar="DIR",
+        help="the sources as files: 1.pdf, 2.html, or named as their titles; or a run's folder",
+    )
     where.add_argument("--fetch", action="store_true", help="fetch the sources from their addresses")
     _settings(parser)
     _json(parser)

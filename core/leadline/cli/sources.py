@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from leadline.assemble import House
+from leadline.citations import number
 from leadline.contracts import Call, Run
 from leadline.errors import Unsupported, UsageError
-from leadline.records import Blob, Document, FetchRequest, Usage
+from leadline.records import Blob, Document, FetchRequest, Report, Usage
 
 AT_ONCE = 5
 _TIMEOUT = 60.0
@@ -47,6 +48,22 @@ class Alone:
 
     def spend(self, usage: Usage) -> None:
         """Let the usage go: nothing here is paid for."""
+
+
+def from_run(report: Report, wanted: Iterable[Any]) -> Found:
+    """Take the sources from those that a run stored: by their address, else by their number in its report."""
+    numbered = number(report)
+    stored = {str(key): source for key, source in (*numbered.cited, *numbered.additional)}
+    named = {source.hit.url: source for source in stored.values()}
+    found = Found()
+    for source in wanted:
+        kept = next((named[url] for url in source.urls if url in named), None)
+        kept = kept or (None if source.urls else stored.get(source.key))
+        if kept is None:
+            found.problems[source.key] = "the run stored no source of this address or number"
+        else:
+            found.documents[source.key] = kept.document
+    return found
 
 
 async def from_folder(house: House, folder: Path, wanted: Iterable[Any]) -> Found:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Literal
 
 from leadline.findings import VerdictKind
 from leadline.records import Document, Record, Text
@@ -34,6 +35,8 @@ class CheckedClaim(Record):
     reason: Text = ""
     confidence: float = 0.0
     passage: Text = ""
+    by: Literal["", "exact", "words", "model"] = ""
+    """Who judged: a rule, the measure of words, the model of the run; empty where nobody could."""
 
 
 class CheckedReport(Record):
@@ -66,19 +69,40 @@ def check(markdown: str, documents: Mapping[str, Document]) -> CheckedReport:
         for claim in report.claims
         for source in _of(report, claim)
     )
-    counts = Counter(claim.verdict for claim in claims if claim.verdict)
-    dangling = tuple(report.dangling())
-    return CheckedReport(
+    return summed(
         title=report.title,
         marks=len(report.marks),
         sources=tuple(sources.values()),
         claims=claims,
+        dangling=tuple(report.dangling()),
+        uncited_sources=tuple(key for key in report.entries if key not in sources and not key.startswith("#")),
+        bare=report.uncited,
+    )
+
+
+def summed(
+    *,
+    title: str,
+    marks: int,
+    sources: tuple[Wanted, ...],
+    claims: tuple[CheckedClaim, ...],
+    dangling: tuple[str, ...],
+    uncited_sources: tuple[str, ...],
+    bare: int,
+) -> CheckedReport:
+    """Return what was found with its counts; `bare` paragraphs cite nothing."""
+    counts = Counter(claim.verdict for claim in claims if claim.verdict)
+    return CheckedReport(
+        title=title,
+        marks=marks,
+        sources=sources,
+        claims=claims,
         counts=dict(counts),
         unchecked=sum(claim.verdict is None for claim in claims),
         dangling=dangling,
-        uncited_sources=tuple(key for key in report.entries if key not in sources and not key.startswith("#")),
-        paragraphs_without_citation=report.uncited,
-        passed=bool(report.claims) and not dangling and not counts["contradicted"] and not counts["unsupported"],
+        uncited_sources=uncited_sources,
+        paragraphs_without_citation=bare,
+        passed=bool(claims) and not dangling and not counts["contradicted"] and not counts["unsupported"],
     )
 
 
@@ -109,4 +133,5 @@ def _checked(claim: Claim, source: Wanted, document: Document | None, spans: lis
         reason=found.reason,
         confidence=round(found.confidence, 2),
         passage=" ".join(found.passage.text.split()),
+        by="exact" if found.exact else "words",
     )

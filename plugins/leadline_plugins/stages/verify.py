@@ -13,12 +13,13 @@ from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Verdict, V
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline_plugins.citing import checking
+from leadline_plugins.stages import rechecking
 from leadline_plugins.stages.claims import Claim, Library, claims
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.verdicts import ASK, by_model, by_rule
 
-wanted, check = checking.wanted, checking.check
+wanted, check, recheck = checking.wanted, checking.check, rechecking.recheck
 """What `leadline verify` asks of the plugin that is named `verify`."""
 
 

@@ -1,0 +1,88 @@
+"""A run's report held again against the sources that the run stored with it: what `leadline verify RUN` shows.
+
+It is judged as the run judged it: by the passages each sentence cites, not by whatever their sources say elsewhere.
+What somebody wrote into its file since then cites whole sources, and is judged as another tool's report is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from leadline.citations import Numbered, cited, number
+from leadline.findings import Verdict, Verification
+from leadline.records import Report, Source
+from leadline_plugins.checks.quotes import squeezed
+from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, Wanted, check, summed
+from leadline_plugins.stages.claims import Library, claims
+from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
+from leadline_plugins.stages.verdicts import by_rule
+
+
+def recheck(report: Report, markdown: str = "") -> CheckedReport:
+    """Return the verdicts on a run's report. `markdown` is it as a file, which may have been changed since."""
+    parts, numbered = paragraphs(report), number(report)
+    known = {item.id for item in report.evidence}
+    own = summed(
+        title=report.title,
+        marks=sum(len(cited(part.text)) for part in parts),
+        sources=tuple(_wanted(key, source) for key, source in numbered.cited),
+        claims=tuple(_claims(report, parts, numbered)),
+        dangling=tuple(dict.fromkeys(name for part in parts for name in part.cite_ids if name not in known)),
+        uncited_sources=tuple(str(key) for key, _ in numbered.additional),
+        bare=sum(part.states and not part.ends_with_citation for part in parts),
+    )
+    return _changed(own, markdown, report, numbered) if markdown else own
+
+
+def _wanted(key: int, source: Source) -> Wanted:
+    return Wanted(key=str(key), text=source.hit.title, urls=(source.hit.url,))
+
+
+def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> Iterator[CheckedClaim]:
+    """Yield the verdicts; of what only a model could judge, the one that the run's model gave."""
+    quotes = {item.id: item.quote for item in report.evidence}
+    before = {(one.claim, one.evidence_id): one for one in _recorded(report) if one.by == "model"}
+    for found in by_rule((claim for part in parts for claim in claims(part)), Library(report)):
+        said = before.get((found.claim, found.evidence_id), found) if found.by == "words" else found
+        yield CheckedClaim(
+            claim=said.claim,
+            source=str(numbered.by_evidence.get(said.evidence_id, "")),
+            verdict=said.verdict,
+            reason=said.reason,
+            confidence=said.confidence,
+            passage=" ".join(quotes[said.evidence_id].split()),
+            by=said.by,
+        )
+
+
+def _recorded(report: Report) -> tuple[Verdict, ...]:
+    found = report.metadata.get("verification")
+    return Verification.model_validate(found).verdicts if found else ()
+
+
+def _changed(own: CheckedReport, markdown: str, report: Report, numbered: Numbered) -> CheckedReport:
+    """Return what holds of the file: without the claims that it lacks, and with those that the run did not write."""
+    documents = {str(key): source.document for key, source in (*numbered.cited, *numbered.additional)}
+    file = check(markdown, documents)
+    said, written = _letters(_shown(report, numbered)), _letters(markdown)
+    kept = (claim for claim in own.claims if _letters(claim.claim) in written)
+    added = (claim for claim in file.claims if _letters(claim.claim) not in said)
+    return summed(
+        title=file.title,
+        marks=file.marks,
+        sources=file.sources,
+        claims=(*kept, *added),
+        dangling=file.dangling,
+        uncited_sources=file.uncited_sources,
+        bare=own.paragraphs_without_citation,
+    )
+
+
+def _shown(report: Report, numbered: Numbered) -> str:
+    return "\n\n".join(numbered.render(section.text or "", lambda _: "") for section in report.sections)
+
+
+def _letters(text: str) -> str:
+    """Return a text without anything that a format may write otherwise: marks of emphasis, quotation marks, space."""
+    return re.sub(r"[\W_]+", "", squeezed(text))

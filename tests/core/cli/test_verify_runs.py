@@ -1,0 +1,84 @@
+"""`leadline verify` of a run: its folder, its id, its files, changed or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+QUESTION = "When was the harbour of Port Ellery sounded, and how deep is it?"
+
+
+@pytest.fixture
+def folder(cli: Cli, docs: Path) -> Path:
+    """Return the folder of a run over the documents."""
+    done = cli("research", QUESTION, "--docs", "docs", "--json", "-q", "--format", "markdown,json")
+    return Path(json.loads(done.out)["folder"])
+
+
+def judged(data: dict[str, Any]) -> list[tuple[str, ...]]:
+    found = data["claims"] if "marks" in data else data["verdicts"]
+    return [(one["claim"], one["verdict"], one["reason"], one["by"]) for one in found]
+
+
+@pytest.mark.parametrize("named", ["", "report.json", "report.md"])
+def test_a_run_is_judged_as_it_judged_itself(cli: Cli, folder: Path, named: str) -> None:
+    done = cli("verify", str(folder / named), "--json")
+    found = json.loads(done.out)
+    assert done.code == 0
+    assert judged(found) == judged(json.loads((folder / "verify.json").read_text()))
+    assert found["dangling"] == []
+    assert found["unchecked"] == 0
+
+
+def test_a_run_is_known_by_the_beginning_of_its_id(cli: Cli, folder: Path) -> None:
+    done = cli("verify", folder.name[:8])
+    assert done.code == 0
+    assert "No source was read" not in done.err
+
+
+def test_a_run_without_its_report_as_data_is_gone_through_again(cli: Cli, folder: Path) -> None:
+    before = cli("verify", str(folder), "--json").out
+    (folder / "report.json").unlink()
+    assert cli("verify", str(folder), "--json").out == before
+
+
+def test_what_was_written_into_the_file_since_is_held_against_the_stored_sources(cli: Cli, folder: Path) -> None:
+    file = folder / "report.md"
+    text = file.read_text()
+    file.write_text(text.replace("sounded in 1871", "sounded in 1872").replace("[1]", "[1] [9]", 1))
+    done = cli("verify", str(file), "--json")
+    found = json.loads(done.out)
+    assert done.code == 3
+    assert found["dangling"] == ["9"]
+    assert [one["verdict"] for one in found["claims"] if "1872" in one["claim"]] == ["contradicted"]
+
+
+def test_a_runs_folder_serves_as_the_sources_of_a_report_elsewhere(cli: Cli, folder: Path) -> None:
+    Path("copy.md").write_text((folder / "report.md").read_text())
+    done = cli("verify", "copy.md", "--sources", str(folder), "--json")
+    found = json.loads(done.out)
+    assert done.code == 0
+    assert found["unchecked"] == 0
+    assert {one["verdict"] for one in found["claims"]} == {"supported"}
+
+
+def test_a_source_that_the_run_does_not_have_is_named(cli: Cli, folder: Path) -> None:
+    Path("other.md").write_text("The bay is deep [1].\n\n## Sources\n\n[1] The bay - https://example.org/bay\n")
+    done = cli("verify", "other.md", "--sources", str(folder))
+    assert "[1] was not read: the run stored no source of this address or number" in done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("docs", "is no run's folder"), ("wrong.json", "is no report of Leadline's format json"), ("nosuch", "no run")],
+)
+def test_what_is_no_run_is_told(cli: Cli, docs: Path, name: str, said: str) -> None:
+    Path("wrong.json").write_text("{}")
+    done = cli("verify", name)
+    assert done.code == 64
+    assert said in done.err

@@ -1,0 +1,59 @@
+"""A run's report as data, judged again after the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline_plugins.stages.claims import Library
+from leadline_plugins.stages.paragraphs import paragraphs
+from leadline_plugins.stages.rechecking import recheck
+from leadline_plugins.stages.verdicts import by_rule
+from leadline_plugins.stages.verify import claims_of, verification
+
+QUOTE = "The bay is 40 fathoms deep."
+STORED = f"{QUOTE} It was sounded in 1831."
+
+
+def report(text: str, stored: str = STORED, **metadata: Any) -> Report:
+    return Report(
+        title="Depth",
+        language="en",
+        sections=(Section(id="1", title="Depth", text=text),),
+        sources=(Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=stored)),),
+        evidence=(Evidence(id="e1", source_id="s1", quote=QUOTE, span=(0, len(QUOTE)), claim=QUOTE),),
+        metadata=metadata,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "by"),
+    [
+        ("The bay is 40 fathoms deep. [@e1]", "supported", "exact"),
+        ("The bay is 41 fathoms deep. [@e1]", "contradicted", "exact"),
+        ("Its depth is of 40 fathoms, the bay. [@e1]", "supported", "words"),
+    ],
+)
+def test_the_verdict_says_who_judged(text: str, verdict: str, by: str) -> None:
+    (claim,) = recheck(report(text)).claims
+    assert (claim.verdict, claim.by, claim.source) == (verdict, by, "1")
+
+
+def test_a_verdict_of_the_runs_model_is_kept_while_the_quote_stands() -> None:
+    given = report("Deep it is, that bay, 40 fathoms or so. [@e1]")
+    verdicts = by_rule(claims_of(given), Library(given))
+    said = [one.model_copy(update={"verdict": "supported", "reason": "it says so", "by": "model"}) for one in verdicts]
+    recorded = verification(given, paragraphs(given), said, False).model_dump(mode="json")
+    text = given.sections[0].text or ""
+    (kept,) = recheck(report(text, verification=recorded)).claims
+    assert (kept.verdict, kept.reason, kept.by) == ("supported", "it says so", "model")
+    (lost,) = recheck(report(text, stored="The bay is wide.", verification=recorded)).claims
+    assert (lost.verdict, lost.reason) == ("unsupported", "the quote does not stand in the source")
+
+
+def test_an_id_that_points_nowhere_fails() -> None:
+    found = recheck(report("The bay is 40 fathoms deep. [@e1] It is wide. [@e9]"))
+    assert found.dangling == ("e9",)
+    assert not found.passed
