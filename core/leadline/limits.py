@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from leadline.errors import RateLimited
 from leadline.retry import translate
 
-FIRST_LESSON = 0.5
+FIRST_LESSON = 0.1
 """Seconds between two starts after the first 429."""
 PATIENCE = 30.0
 """The longest that calls are held back; a server that asks for more is better left alone."""
