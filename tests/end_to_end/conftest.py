@@ -132,3 +132,15 @@ def serve() -> Iterator[Serve]:
     yield start
     for server in servers:
         server.close()
+
+
+@pytest.fixture(scope="session")
+def small() -> Iterator[Any]:
+    """Import the script of the small model's server, which stands beside the benchmarks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tests" / "benchmarks"))
+        import small_model
+
+        if lacking := small_model.missing():
+            pytest.skip(lacking)
+        yield small_model
