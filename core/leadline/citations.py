@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from leadline.records import Evidence, Report, Source
 
-CITATION = re.compile(r"\[@([^\]\s]+)\]")
-CITATIONS = re.compile(r"(?:\s*\[@[^\]\s]+\])+")
+CITATION = re.compile(r"(?<!\\)\[@([^\]\s]+)\]")
+"""Not behind a backslash: what only looks like one, in a page that is quoted, is escaped, as Markdown has it."""
+CITATIONS = re.compile(r"(?:\s*(?<!\\)\[@[^\]\s]+\])+")
 """A run of citations, with the space before it."""
 
 
@@ -25,6 +26,11 @@ def cite(evidence_id: str) -> str:
 def cited(text: str) -> list[str]:
     """Return the evidence ids that a text cites, in order, repetitions kept."""
     return CITATION.findall(text)
+
+
+def uncitable(text: str) -> str:
+    """Return a page's text so that nothing in it reads as a citation: another's `[@key]` is none of ours."""
+    return text.replace("[@", "[ @")
 
 
 def uncited(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from leadline.citations import CITATION, cited
+from leadline.citations import CITATION, cited, uncitable
 from leadline.contracts import Call
 from leadline.errors import CallFailed
 from leadline.findings import Question
@@ -71,7 +71,7 @@ def _passages(request: SectionRequest) -> Iterator[Passage]:
         source = sources.get(item.source_id)
         yield Passage(
             id=item.id,
-            quote=item.quote,
+            quote=uncitable(item.quote),
             source_id=item.source_id,
             source=source.hit.title if source else "",
             tier=source.tier if source else 3,
