@@ -50,7 +50,10 @@ class Composing:
         stand = Composition(title=findings[PLAN].title)
         saying = "summary and conclusion were not written: the sections stand"
         composed = await perform_or(run, ASK.of(request), stand, saying)
-        findings[COMPOSITION] = known(composed, {item.id for item in evidence})
+        findings[COMPOSITION] = kept = known(composed, {item.id for item in evidence})
+        for part in ("summary", "conclusion"):
+            if getattr(composed, part).strip() and not getattr(kept, part):
+                await run.emit("notice", {"message": f"the {part} was left out, for it cited nothing"})
 
 
 def used(sections: Iterable[Section]) -> set[str]:
@@ -65,10 +68,11 @@ def texts_only(request: WriteRequest) -> WriteRequest:
 
 
 def known(composed: Composition, ids: set[str]) -> Composition:
-    """Return a composition without citations of what is not there."""
+    """Return a composition without citations of what is not there; a text that cites nothing else is not taken."""
 
     def clean(text: str) -> str:
-        return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
+        text = CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
+        return text if cited(text) else ""
 
     sections = tuple(section.model_copy(update={"text": clean(section.text or "")}) for section in composed.sections)
     changes = {"summary": clean(composed.summary), "conclusion": clean(composed.conclusion), "sections": sections}
