@@ -1,8 +1,8 @@
 """Verbatim: a quote as Markdown that shows it as it stands in the source.
 
-What Markdown would take for markup is escaped, and so is what we would take for a citation. Code spans and plain emphasis
-stay: they show every word. A list item, a block quotation and fenced code keep their mark and stand as blocks of their
-own.
+What Markdown would take for markup is escaped, and so is what we would take for a citation. Code spans and plain
+emphasis stay: they show every word. A list item, a block quotation and fenced code keep their mark and stand as blocks
+of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _KEPT = re.compile(
     r"(?<!`)(?P<tick>`{1,2})(?!`)(?:(?!\[@)[^`\n])+(?<!`)(?P=tick)(?!`)"
     r"|(?<![\w*])(?P<star>\*{1,2})(?=[^\W_])[^*_`\[\]<>\\$~|&\n]*[\w.!?](?P=star)(?![\w*])"
 )
-"""Code spans; emphasis with nothing but words in it. In code nothing can be escaped: a `[@key]` in it is not kept so."""
+"""Code spans; emphasis with nothing but words in it. Code with a `[@key]` is none: nothing can be escaped in it."""
 _MARKUP = re.compile(r"[\\`*\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|!(?=\[)|^#(?=#{0,5}\s)")
 """Underscores inside a word are no markup; neither is an ampersand that begins no entity."""
 _BLOCK = re.compile(r"(?:[-*+]|\d{1,9}[.)]|>)\s+(?=\S)")
