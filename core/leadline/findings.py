@@ -236,7 +236,11 @@ class Verification(Record):
     paragraphs_jsonl_cite_ids_passed: bool
     paragraph_end_citation_passed: bool
     paragraph_without_citation_count: int
+    paragraphs_without_citation: tuple[str, ...] = ()
+    """Their ids, as in `paragraphs.jsonl`."""
     claims: dict[VerdictKind, int] = {}
+    judged_by: dict[str, int] = {}
+    """The verdicts by who judged: `exact` rules, the measure of `words`, a `model`."""
     passed: bool
     unknown_ids: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from leadline.citations import number, uncited
 from leadline.contracts import Run
 from leadline.findings import AUDIT, REPORT, VERIFICATION, Audit, Findings, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Blob
+from leadline.printable import one_line
+from leadline.records import Blob, Report
+from leadline_plugins.stages.paragraphs import paragraphs
+
+BY = {"exact": "by rule", "words": "by measure", "model": "by model", "": "by an older version"}
+"""Who judged, in words."""
+_BEGINNING = 120
+"""Characters by which a paragraph is known."""
 
 
 class Auditing:
@@ -23,7 +31,7 @@ class Auditing:
             decides=run.settings.audit.decides,
         )
         findings[AUDIT] = audit
-        text = markdown(findings[REPORT].title, audit, checks)
+        text = markdown(findings[REPORT], audit, checks)
         await run.save(Blob(name="verification.md", media_type="text/markdown", data=text.encode()))
 
 
@@ -40,20 +48,41 @@ def reasons(checks: Verification, require_support: bool) -> Iterator[str]:
         yield f"{unsupported} claims are contradicted or unsupported"
 
 
-def markdown(title: str, audit: Audit, checks: Verification) -> str:
-    """Return the decision for people, with what is wrong with each claim that is not supported."""
-    lines = [f"# Verification: {title}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
+def markdown(report: Report, audit: Audit, checks: Verification) -> str:
+    """Return the decision for people: the counts, and where each thing that is wrong stands."""
+    lines = [f"# Verification: {report.title}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
     lines += ["", "| verdict | claims |", "|---|---|"]
     lines += [f"| {kind} | {count} |" for kind, count in sorted(checks.claims.items())]
-    doubtful = [verdict for verdict in checks.verdicts if verdict.verdict != "supported"]
-    if doubtful:
-        lines += ["", "## Not fully supported", ""]
-        lines += [f"- **{item.verdict}** ({item.evidence_id}): {item.claim}. {item.reason}" for item in doubtful]
+    lines += ["", "| judged | claims |", "|---|---|"]
+    lines += [f"| {BY[name]} | {count} |" for name, count in sorted(checks.judged_by.items())]
+    lines += [*_doubtful(report, checks), *_bare(report, checks)]
     if checks.repairs:
         lines += ["", "## Repaired", ""]
         lines += [f"- **{item.done}** ({item.verdict}): {item.claim}" for item in checks.repairs]
     return "\n".join(lines) + "\n"
+
+
+def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
+    """Yield the claims that are not fully supported, each with its source, who judged, why, and the passage."""
+    quotes = {item.id: " ".join(item.quote.split()) for item in report.evidence}
+    numbers = number(report).by_evidence
+    doubtful = [verdict for verdict in checks.verdicts if verdict.verdict != "supported"]
+    yield from ("", "## Not fully supported", "") if doubtful else ()
+    for item in doubtful:
+        place = f"[{numbers.get(item.evidence_id, '?')}] {item.evidence_id}"
+        yield f"- **{item.verdict}** {BY[item.by]}, {place}: {uncited(item.claim)}"
+        yield f"  {item.reason}"
+        yield f"  > {quotes.get(item.evidence_id, '')}"
+
+
+def _bare(report: Report, checks: Verification) -> Iterator[str]:
+    """Yield the paragraphs that end without a citation."""
+    wanted = set(checks.paragraphs_without_citation)
+    yield from ("", "## Without a citation at their end", "") if wanted else ()
+    for part in paragraphs(report):
+        if part.id in wanted:
+            yield f"- {part.id}: {one_line(uncited(part.text))[:_BEGINNING]}"
 
 
 @hookimpl

@@ -11,9 +11,20 @@ from leadline.citations import CITATIONS, cited, uncited
 from leadline.records import Report
 
 _NO_PROSE = re.compile(
-    r"#{1,6}\s|!\[[^\]]*\]\([^)]*\)\s*$|(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+|[-*_]{3,}\s*$"
+    r"#{1,6}\s|!\[[^\]]*\]\([^)]*\)\s*$|[-*_]{3,}\s*$|```|~~~|\$\$"
+    r"|(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+\s*(?:[:.：。–—-]|\*\*|__|$)"
 )
-"""How a block begins that states nothing of its own: headings, images, captions, rules."""
+"""How a block begins that states nothing of its own: headings, images, rules, code, formulas, captions."""
+_PLACE = (
+    r"(?:\b(?:sections?|chapters?|parts?|figures?|tables?|above|below|abschnitt|kapitel|abbildung|tabelle)\b"
+    r"|[章节節图圖表図]|上文|下文)"
+)
+_POINTS = re.compile(
+    rf"\W*(?:(?:see|compare|cf|more on (?:this|that)|siehe|vgl|voir|véase)\b\.?|参见|參見|详见|詳見|参照)"
+    rf"[^.!?。！？]*{_PLACE}[^.!?。！？]*[.!?。！？]?\W*",
+    re.IGNORECASE,
+)
+"""A sentence that only sends the reader to another place of the report."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,8 @@ def paragraphs(report: Report) -> list[Paragraph]:
 
 def _paragraph(name: str, section: str, block: str) -> Paragraph:
     ids = tuple(dict.fromkeys(cited(block)))
-    prose = not _NO_PROSE.match(block) and not (block.endswith((":", "：")) and not ids)
+    leads = not ids and (block.endswith((":", "：")) or bool(_POINTS.fullmatch(block)))
+    prose = not _NO_PROSE.match(block) and not leads
     return Paragraph(
         id=name,
         section_id=section,

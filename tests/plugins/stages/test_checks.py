@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from leadline.findings import Audit
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline_plugins.stages.audit import markdown, reasons
 from leadline_plugins.stages.claims import Library
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.repair import failed, repaired
@@ -54,6 +56,13 @@ def test_a_citation_of_unknown_evidence_is_found() -> None:
         ("Figure 1: the depth", 0),
         ("The depths were these:", 0),
         ("深度如下：", 0),
+        ("**Figure 1** the depth", 0),
+        ("Figure 1 shows that it is wide.", 1),
+        ("See section 3 for the depths of the lake.", 0),
+        ("See section 3. It is wide.", 1),
+        ("See how wide it is.", 1),
+        ("详见第三章。", 0),
+        ("```\ndepth = 40\n```", 0),
         ("| bay | 40 |\n|---|---|\n| lake | 3 | [@e1]", 0),
     ],
 )
@@ -149,6 +158,24 @@ def test_what_no_evidence_bears_is_left_for_the_flag() -> None:
     claims, library = claims_of(given), Library(given)
     for how in ("recite", "flag"):
         assert repaired(given, failed(claims, by_rule(claims, library)), library, how) == (given, ())
+
+
+def test_the_paragraphs_that_cite_nothing_and_who_judged_are_named() -> None:
+    checks = checked(report("The bay is 40 fathoms deep. Deep is the bay, 40 fathoms. [@e1]\n\nIt is wide."))
+    assert checks["paragraphs_without_citation"] == ("1.2",)
+    assert checks["judged_by"] == {"exact": 1, "words": 1}
+
+
+def test_people_are_told_where_what_is_wrong_stands_and_who_says_so() -> None:
+    given = report("The bay is 41 fathoms deep. [@e1]\n\nIt is wide.")
+    verdicts = by_rule(claims_of(given), Library(given))
+    checks = verification(given, paragraphs(given), verdicts, require_support=True)
+    told = markdown(given, Audit(accepted=checks.passed, reasons=tuple(reasons(checks, True))), checks)
+    assert "**Rejected**" in told
+    assert "| by rule | 1 |" in told
+    assert "- **contradicted** by rule, [1] e1: The bay is 41 fathoms deep." in told
+    assert "  > The bay is 40 fathoms deep." in told
+    assert "- 1.2: It is wide." in told
 
 
 def test_a_report_without_any_citation_fails() -> None:
