@@ -1,14 +1,18 @@
-"""Time and memory of each format on long reports: 10,000 and 30,000 words, so that growth shows.
+"""Time and memory of each format on a report of 30,000 words, 60 tables and 10 charts, and on a quarter, half and twice
+of it, so that growth shows.
 
     python tests/benchmarks/bench_formats.py [FORMAT ...]
 
-Each format runs in a process of its own; memory is the peak of the process and of the programs it starts, in MB.
+Each format runs in a process of its own; memory is the peak of the process, or of the largest program it starts, in MB.
+Processor time counts both, and is what to compare on a machine with others on it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
+import re
 import resource
 import subprocess
 import sys
@@ -16,18 +20,22 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from leadline.records import Document, Evidence, Figure, Files, Hit, Report, Section, Source
+from leadline.records import Chart, Document, Evidence, Figure, Files, Hit, Report, Section, Source
 from leadline.settings_model import Settings
 from leadline.testing.context import FakeCall, fake_context
 
 FORMATS = ("markdown", "json", "html", "pdf", "docx", "epub", "latex")
-LINE = "the,depth,of,a,bay,was,sounded,with,lead,and,line,by,hands,that,knew,each,bank,and,shoal,along,the,coast"
-WORDS = LINE.split(",")
-SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200">{}</svg>'
-DOT = '<circle cx="{}" cy="{}" r="2"/>'
+WHOLE = 60
+"""Sections of the whole report, each with a table."""
+SCALES = (1 / 4, 1 / 2, 1, 2)
+EMPTY = Document(text="")
+SYLLABLES = tuple(
+    re.findall(r"\w+", "ba co di fu ga he ki lo mu na or pe qui ra su te un ve wi ya ter ment ing sion al")
+)
 
 
 class Run:
@@ -42,35 +50,62 @@ class Run:
         print(data)
 
 
-def report(scale: int) -> Report:
-    """Return a report of 10,000 words, 20 tables and 3 figures times `scale`."""
+def report(scale: float, charts: Path) -> Report:
+    """Return a report of 30,000 words, 60 tables and 10 charts times `scale`; the charts are files in a folder."""
+    chance = random.Random(7)
+    words = ["".join(chance.choices(SYLLABLES, k=chance.randint(1, 4))) for _ in range(4000)]
+    parts = int(WHOLE * scale)
     sources = tuple(
-        Source(id=f"s{n}", hit=Hit(url=f"https://example.org/{n}", title=f"Source {n}"), document=Document(text="x"))
-        for n in range(60 * scale)
+        Source(id=f"s{n}", hit=Hit(url=f"https://example.org/{n}", title=_said(words, chance, 6)), document=EMPTY)
+        for n in range(3 * parts)
     )
     evidence = tuple(
-        Evidence(id=f"e{n}", source_id=f"s{n % len(sources)}", quote="The bay is deep.", span=(0, 1), claim="x")
-        for n in range(200 * scale)
+        Evidence(id=f"e{n}", source_id=f"s{n % len(sources)}", quote=_said(words, chance, 20), span=(0, 1), claim="x")
+        for n in range(10 * parts)
     )
-    picture = SVG.format("".join(DOT.format(n * 7 % 400, n * 13 % 200) for n in range(500))).encode()
     figures = tuple(
-        Figure(id=f"f{n}", caption="Depths", alt="Dots", media={"image/svg+xml": picture})
-        for n in range(10 * scale // 3)
+        Figure(id=f"f{n}", caption=_said(words, chance, 8), alt=_said(words, chance, 15), media=_media(charts, n % 10))
+        for n in range(parts // 6)
     )
-    sections = tuple(Section(id=str(n), title=f"Part {n}", text=_part(n)) for n in range(20 * scale))
+    sections = tuple(
+        Section(id=str(n), title=_said(words, chance, 4), text=_part(n, words, chance)) for n in range(parts)
+    )
     return Report(
         title="A long report", language="en", sections=sections, sources=sources, evidence=evidence, figures=figures
     )
 
 
-def _part(number: int) -> str:
-    sentences = [
-        " ".join(WORDS[(number + n) % 21 :] + WORDS).capitalize() + f" [@e{number * 10 + n % 10}]." for n in range(12)
-    ]
-    rows = "\n".join(f"| Station {n} | {n * 7 % 40} | where the lead found sand and shells | calm |" for n in range(15))
-    table = f"| Station | Depth | Bottom | Weather |\n|---|--:|---|---|\n{rows}"
+def _part(number: int, words: list[str], chance: random.Random) -> str:
+    """Return 500 words: seven paragraphs of cited sentences, a table of 15 rows, every sixth time a figure."""
+    sentences = [f"{_said(words, chance, 20)} [@e{number * 10 + n % 10}]." for n in range(14)]
+    rows = (
+        f"| {_said(words, chance, 1)} | {chance.randint(1, 9999) / 10} | {_said(words, chance, 6)} | {number} |"
+        for _ in range(15)
+    )
+    table = "\n".join(["| Station | Depth | Bottom | Part |", "|---|--:|---|---|", *rows])
     figure = f"Figure {number // 6 + 1} shows it." if number % 6 == 0 else ""
-    return "\n\n".join(["\n\n".join(" ".join(sentences[n : n + 2]) for n in range(0, 8, 2)), figure, table])
+    return "\n\n".join([*(" ".join(sentences[n : n + 2]) for n in range(0, 14, 2)), figure, table])
+
+
+def _said(words: list[str], chance: random.Random, count: int) -> str:
+    return " ".join(chance.choices(words, k=count)).capitalize()
+
+
+def _media(charts: Path, number: int) -> dict[str, bytes]:
+    kinds = {"image/svg+xml": "svg", "image/png": "png"}
+    return {kind: (charts / f"{number}.{ending}").read_bytes() for kind, ending in kinds.items()}
+
+
+def draw_charts(folder: Path) -> None:
+    """Draw ten charts as a run does, as PNG and SVG."""
+    from leadline_plugins.charts.drawing import draw
+
+    for number, form in enumerate(("line", "bar", "stacked", "scatter", "histogram") * 2):
+        rows = tuple({"x": n, "value": (n * 7 + number) % 13, "series": f"s{n % 2}"} for n in range(24))
+        chart = Chart(id="c", chart_type=form, title="Depths", rows=rows, unit="m")
+        media = draw(chart, ("DejaVu Sans",), titled=False)
+        (folder / f"{number}.png").write_bytes(media["image/png"])
+        (folder / f"{number}.svg").write_bytes(media["image/svg+xml"])
 
 
 def formatter(name: str) -> Any:
@@ -81,9 +116,9 @@ def formatter(name: str) -> Any:
     return made.make(made.settings(), context)
 
 
-def measure(name: str, scale: int) -> dict[str, float]:
+def measure(name: str, scale: float, charts: Path) -> dict[str, float]:
     """Render once cold and once warm."""
-    given, call = report(scale), FakeCall(600)
+    given, call = report(scale, charts), FakeCall(600)
     call.run = Run()
     made, before = formatter(name), _cpu()
     seconds: list[float] = []
@@ -114,18 +149,21 @@ def _cpu() -> float:
 def main(names: list[str]) -> None:
     """Measure the formats, each in its own process."""
     if names[:1] == ["--one"]:
-        print(json.dumps(measure(names[1], int(names[2]))))
+        print(json.dumps(measure(names[1], float(names[2]), Path(names[3]))))
+        return
+    if names[:1] == ["--draw"]:
+        draw_charts(Path(names[1]))
         return
     print(f"{'format':10}{'words':>8}{'cold s':>8}{'warm s':>8}{'CPU s':>8}{'MB':>7}{'file KB':>9}")
-    for name in names or FORMATS:
-        for scale in (1, 3):
-            command = [sys.executable, __file__, "--one", name, str(scale)]
-            told = json.loads(
-                subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()[-1]
-            )
-            print(
-                f"{name:10}{told['words']:8.0f}{told['cold_s']:8.2f}{told['warm_s']:8.2f}{told['cpu_s']:8.2f}{told['MB']:7.0f}{told['KB']:9.0f}"
-            )
+    with tempfile.TemporaryDirectory() as folder:
+        # Drawn elsewhere: a process starts with the peak of the one that started it.
+        subprocess.run([sys.executable, __file__, "--draw", folder], check=True)
+        for name, scale in product(names or FORMATS, SCALES):
+            command = [sys.executable, __file__, "--one", name, str(scale), folder]
+            done = subprocess.run(command, check=True, capture_output=True, text=True)
+            told = json.loads(done.stdout.splitlines()[-1])
+            times = "".join(f"{told[key]:8.2f}" for key in ("cold_s", "warm_s", "cpu_s"))
+            print(f"{name:10}{told['words']:8.0f}{times}{told['MB']:7.0f}{told['KB']:9.0f}")
 
 
 if __name__ == "__main__":

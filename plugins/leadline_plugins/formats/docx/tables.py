@@ -62,8 +62,9 @@ def set_table(table: Any) -> None:
         return  # Pandoc's frame around a figure
     small, smaller, smallest = _TEXTS
     name = small if len(table.columns) <= 4 else smaller if len(table.columns) <= 6 else smallest
+    style = table.part.document.styles[name].style_id  # looked up by a search: once, not for each cell
     for paragraph in table._tbl.iter(qn("w:p")):
-        paragraph.style = table.part.document.styles[name].style_id
+        paragraph.style = style
     if table._tbl.tblPr.find(qn("w:tblLayout")) is None:
         _fit(table)
     _space_behind(table)
