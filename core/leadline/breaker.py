@@ -1,7 +1,8 @@
 """A breaker for each search engine: one that fails time and again rests, and its calls fail at once.
 
 It belongs to the process, as limits do. Only what is the engine's own trouble counts, and of failures side by side only
-one: five requests into one short outage are no proof, three in a row are.
+one: five requests into one short outage are no proof, three in a row are, where nothing went well for a while. For an
+engine that fails now and then has three in a row as well, once a thousand requests are made of it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from leadline.retry import translate
 
 _ITS_OWN = (Unavailable, RateLimited, QuotaSpent, Denied)
 """Errors that say something about the engine; others say it about the request."""
+LASTING = 2.0
+"""Seconds for which an engine has failed, at the least, before it rests."""
 
 
 class Breaker:
-    """Counts an engine's failures in a row; after `after` of them it rests `rest` seconds. 0 lets it never rest.
+    """Counts an engine's failures in a row; after `after` of them, over 2 s or more, it rests `rest` seconds.
+
+    An `after` of 0 lets it never rest.
 
     Then one request goes out to see, and while it is under way the others still fail.
     """
@@ -30,6 +35,7 @@ class Breaker:
         self._rest = rest
         self._clock = clock
         self._failures = 0
+        self._first = 0.0
         self._known = 0.0
         self._until: float | None = None
         self._trying = False
@@ -65,8 +71,12 @@ class Breaker:
         now, pause = self._clock(), error.retry_after or 0.0
         if not self._after or (self._failures and began < self._known):
             return
+        if not self._failures:
+            self._first = began
         self._failures, self._known = self._failures + 1, now
-        if self._failures >= self._after or pause > PATIENCE:
+        passing = isinstance(error, Unavailable | RateLimited) and self._until is None
+        lasting = not passing or now - self._first >= LASTING
+        if (self._failures >= self._after and lasting) or pause > PATIENCE:
             rest = max(self._rest, pause)
             self._until = now + rest
             times = f"{self._failures} failures in a row" if self._failures > 1 else "a failure"

@@ -6,9 +6,16 @@ import asyncio
 
 import pytest
 
+import leadline.breaker
 from leadline.breaker import Breaker, Guarded
 from leadline.errors import BadReply, Denied, RateLimited, Resting, Unavailable, Unsupported
 from leadline.limits import Slots
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take failures for lasting at once; the test of that sets its own time."""
+    monkeypatch.setattr(leadline.breaker, "LASTING", 0.0)
 
 
 class Clock:
@@ -51,6 +58,24 @@ async def test_after_failures_in_a_row_it_rests_and_says_why() -> None:
     await request(guard)
     await fail(guard, 2)
     guard.admit()
+
+
+async def test_failures_that_have_not_lasted_are_bad_luck(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leadline.breaker, "LASTING", 2.0)
+    guard, clock = breaker()
+    await fail(guard, 9)
+    guard.admit()
+    clock.now += 2
+    with pytest.raises(Resting, match="after 10 failures in a row"):
+        await request(guard, Unavailable("HTTP 503"))
+
+
+async def test_a_rejected_key_is_no_bad_luck(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leadline.breaker, "LASTING", 2.0)
+    guard, _ = breaker()
+    await fail(guard, 2, Denied)
+    with pytest.raises(Resting):
+        await request(guard, Denied("HTTP 401"))
 
 
 async def test_a_success_between_begins_the_count_anew() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import leadline
+import leadline.breaker
 from leadline.contracts import Call
 from leadline.errors import Unavailable
 from leadline.findings import TASKS, SearchTask
@@ -20,6 +21,12 @@ from leadline.testing.plugins import plugin
 from leadline.testing.web import FakeEngine, WebSettings, fake_web
 
 QUESTION = "Which fathoms were measured at each sounding of the harbour?"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an engine rest though its failures have not lasted: nothing here takes any time."""
+    monkeypatch.setattr(leadline.breaker, "LASTING", 0.0)
 
 
 class Scripted:
