@@ -38,11 +38,12 @@ class Composing:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the composition, its citations of what is not there taken out."""
         sections, evidence = findings[SECTIONS], findings[EVIDENCE]
+        cites = used(sections)
         request = WriteRequest(
             question=findings[QUESTION],
             plan=findings[PLAN],
             sections=sections,
-            evidence=tuple(item for item in evidence if item.id in used(sections)),
+            evidence=tuple(item for item in evidence if item.id in cites),
             length=run.settings.report.length,
         )
         if await run.by_chat("write", "thinking"):
