@@ -55,22 +55,33 @@ async def main(count: int, folder: Path, world: Emulator) -> dict[str, Any]:
     }
 
 
-def lost(result: leadline.Result) -> set[str]:
-    """Return what failed for good in a run, by the events: messages of calls that are no part of another's retry."""
-    lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
-    return {line["data"]["message"] for line in lines if line["kind"] == "error"}
-
-
 def hidden(result: leadline.Result) -> int:
-    """Return how many failures of whole tasks and searches the metadata does not tell."""
-    data = result.metadata
-    told = "\n".join([*data.notices, *(error.message for error in data.errors), data.reason])
-    return sum(message.removeprefix("task by openai: ") not in told for message in lost(result) if _whole(message))
+    """Return how many failures of a run its reader is not told.
+
+    By the events: engines and failed searches stand in the method section, pages among the unread, tasks in the notices;
+    a chat is part of its task, fetch and parse of the reading of a page.
+    """
+    lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
+    return sum(not _told(line["data"], result) for line in lines if line["kind"] == "error")
 
 
-def _whole(message: str) -> bool:
-    """Return whether a message tells of a task that was lost; pages and searches are told one by one in the method."""
-    return message.startswith(("task by", "synthesize by"))
+def _told(error: dict[str, Any], result: leadline.Result) -> bool:
+    data, kind = result.metadata, error.get("kind")
+    method: Any = result.report.metadata["method"] if result.report else {}
+    words = error["message"].partition(": ")[2]
+    match kind:
+        case "chat" | "fetch" | "parse" | "perform":
+            return True
+        case "search":
+            names = {engine["engine"] for engine in method.get("failed_engines", ())}
+            reasons = " ".join(search["reason"] for search in method.get("failed_searches", ()))
+            return error["provider"] in names or error["provider"] in reasons
+        case "query":
+            return any(words in search["reason"] for search in method.get("failed_searches", ()))
+        case "read":
+            return any(words in page["reason"] for page in method.get("unread", ()))
+    told = "\n".join([*data.notices, *(one.message for one in data.errors), data.reason])
+    return words in told
 
 
 def in_method(result: leadline.Result) -> bool:
