@@ -58,7 +58,7 @@ async def main(count: int, folder: Path, world: Emulator) -> dict[str, Any]:
 def hidden(result: leadline.Result) -> int:
     """Return how many failures of a run its reader is not told.
 
-    By the events: engines and failed searches stand in the method section, pages among the unread, tasks in the notices;
+    By the events: engines, failed searches stand in the method, pages among the unread, tasks in the notices;
     a chat is part of its task, fetch and parse of the reading of a page.
     """
     lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
