@@ -42,6 +42,11 @@ def _text(scope: Scope) -> float:
     return _length(scope) * _CITED * (1 if _cjk(scope) else LETTERS)
 
 
+def _material(scope: Scope) -> float:
+    """Return the characters of the passages that reach the writers."""
+    return min(MOST_WORDS * (1 if _cjk(scope) else LETTERS), SHARE * scope.pages * PAGE)
+
+
 def _expected(scope: Scope, inputs: float, reply: float, *, calls: tuple[int, int, int], basis: str = "") -> Expected:
     """Return it by characters; `calls` at least, likely, at most."""
     least, likely, most = calls
@@ -81,13 +86,17 @@ def sort(scope: Scope) -> Expected:
     return _expected(scope, scope.pages * PAGE + evidence * (_QUOTE + _AROUND), evidence * 16, calls=(1, 1, 1))
 
 
+def place(scope: Scope) -> Expected:
+    """Expect none, for what was searched for a section is sorted surely; at most one over half of the passages."""
+    shown = _material(scope) / _QUOTE / 2
+    return _expected(scope, 1_000 + shown * (_QUOTE + 60), shown * 8, calls=(0, 0, 1))
+
+
 def synthesize(scope: Scope) -> Expected:
     """Expect a call a part of a section, from its share of the passages."""
     length, part = _length(scope), CJK_LONGEST if _cjk(scope) else LONGEST
     calls = [count * -(-length // (count * part)) for count in (1, SECTIONS, MOST_SECTIONS)]
-    read = SHARE * scope.pages * PAGE
-    material = min(MOST_WORDS * (1 if _cjk(scope) else LETTERS), read)
-    inputs = material * (1 + _AROUND / _QUOTE) / calls[1] + 1_000
+    inputs = _material(scope) * (1 + _AROUND / _QUOTE) / calls[1] + 1_000
     unit = "characters" if _cjk(scope) else "words"
     basis = f"a report of {length:,} {unit} in {SECTIONS} sections"
     return _expected(scope, inputs, _text(scope) / calls[1], calls=(1, calls[1], max(calls)), basis=basis)

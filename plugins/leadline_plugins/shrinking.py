@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from leadline.records import Document, Source
-from leadline_plugins.tasks import ExtractRequest, SortRequest, SynthesizeRequest, VerifyRequest, WriteRequest
+from leadline_plugins.tasks import (
+    ExtractRequest,
+    PlaceRequest,
+    SortRequest,
+    SynthesizeRequest,
+    VerifyRequest,
+    WriteRequest,
+)
 
 R = TypeVar("R", bound=Any)
 _SHORTEST = 500
@@ -55,6 +62,12 @@ def less_to_sort(inputs: SortRequest) -> SortRequest | None:
     of_best = {item.source_id for item in best}
     sources = tuple(source for source in inputs.sources if source.id in of_best)
     return inputs.model_copy(update={"evidence": tuple(best), "sources": sources}) if keep else None
+
+
+def fewer_pieces(inputs: PlaceRequest) -> PlaceRequest | None:
+    """Return the inputs with the better half of the pieces, which stand best first: the others stay where they are."""
+    keep = len(inputs.pieces) // 2
+    return inputs.model_copy(update={"pieces": inputs.pieces[:keep]}) if keep else None
 
 
 def first_paragraphs(inputs: WriteRequest) -> WriteRequest | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from leadline.findings import (
     Digest,
@@ -141,6 +142,36 @@ class Sorted(Record):
     sections: tuple[SortedSection, ...]
     answers: bool = True
     reason: Text = ""
+    unsure: SkipJsonSchema[tuple[str, ...]] = ()
+    """Ids of evidence in the sections whose place is a toss-up: an algorithm says so, a chat is not asked for it."""
+
+
+class Unplaced(Record):
+    """A piece of evidence whose section is not sure, by a number that costs a token; its quote may be cut."""
+
+    number: int
+    quote: Text
+
+
+class PlaceRequest(Record):
+    """Asks which section each piece belongs to, the best pieces first; of the sections only id, title and goal."""
+
+    question: Question
+    sections: tuple[PlannedSection, ...]
+    pieces: tuple[Unplaced, ...]
+
+
+class PlacedSection(Record):
+    """The numbers of the pieces that belong to one section."""
+
+    id: str
+    pieces: tuple[int, ...]
+
+
+class Placed(Record):
+    """The sections that pieces belong to; those that belong to none are left out."""
+
+    sections: tuple[PlacedSection, ...]
 
 
 class Passage(Record):

@@ -86,6 +86,12 @@ def _sorted(inputs: Inputs) -> dict[str, Any]:
     return {"sections": [{"section": one, "evidence_ids": names[n::count]} for n, one in enumerate(sections)]}
 
 
+def _placed(inputs: Inputs) -> dict[str, Any]:
+    """Give every piece but the last to the sections in turn."""
+    names, numbers = [one["id"] for one in inputs["sections"]], [piece["number"] for piece in inputs["pieces"][:-1]]
+    return {"sections": [{"id": name, "pieces": numbers[n :: len(names)]} for n, name in enumerate(names)]}
+
+
 def _written(inputs: Inputs) -> dict[str, Any]:
     return {"text": "\n\n".join(prose(inputs["passages"], inputs.get("length") or WORDS))}
 
@@ -132,6 +138,7 @@ SAYINGS: Mapping[str, Callable[[Inputs], dict[str, Any]]] = {
     "Review": _review,
     "Learnings": _learnings,
     "Sorted": _sorted,
+    "Placed": _placed,
     "Written": _written,
     "Analysis": _analysis,
     "Composition": _composition,

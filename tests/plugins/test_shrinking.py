@@ -7,6 +7,7 @@ from leadline.records import Document, Evidence, Hit, Section, Source
 from leadline_plugins.shrinking import (
     fewer_claims,
     fewer_passages,
+    fewer_pieces,
     first_paragraphs,
     less_evidence,
     less_to_sort,
@@ -16,9 +17,11 @@ from leadline_plugins.tasks import (
     ClaimToVerify,
     ExtractRequest,
     Passage,
+    PlaceRequest,
     ReviewRequest,
     SortRequest,
     SynthesizeRequest,
+    Unplaced,
     VerifyRequest,
     WriteRequest,
 )
@@ -58,6 +61,14 @@ def test_the_better_half_of_passages_and_claims_stays() -> None:
     assert checked
     assert checked.claims == claims[:2]
     assert fewer_claims(VerifyRequest(claims=claims[:1])) is None
+
+
+def test_the_better_half_of_unsure_pieces_is_placed_and_one_at_least() -> None:
+    pieces = tuple(Unplaced(number=number, quote="Deep.") for number in (1, 2, 3))
+    smaller = fewer_pieces(PlaceRequest(question=QUESTION, sections=(), pieces=pieces))
+    assert smaller
+    assert smaller.pieces == pieces[:1]
+    assert fewer_pieces(smaller) is None
 
 
 def test_of_a_source_the_surroundings_of_what_was_found_stay() -> None:

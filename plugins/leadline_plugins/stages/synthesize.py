@@ -18,6 +18,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.unsure import PLACE, settled
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
 
 ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort, expects=expect.sort)
@@ -47,6 +48,7 @@ class Synthesis:
         if not plan.answers or not any(section.evidence_ids for section in plan.sections):
             raise NoEvidence(plan.reason or "what was found does not answer the question")
         if chat:
+            plan = await settled(plan, request, run)
             plan = shared_out(plan, material.length(run, question.language))
         requests = requests_for(plan, question, evidence, sources)
         sections = await run.each(requests, run.synthesize)
@@ -126,6 +128,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(QUESTION, PLAN),
         wants=(EVIDENCE, SOURCES, TASKS),
         gives=(SECTIONS,),
-        tasks=(ASK,),
+        tasks=(ASK, PLACE),
         closing=True,
     )

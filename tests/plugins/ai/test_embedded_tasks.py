@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from leadline.errors import Unsupported
 from leadline.findings import Digest, Plan, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Record, Section, Source
-from leadline.tasks import Task
+from leadline.tasks import Task, schema
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.ai.embedded.digest import digest
 from leadline_plugins.ai.embedded.extract import extract
@@ -161,6 +162,17 @@ def test_each_part_of_a_question_has_a_section_of_its_own() -> None:
     first, second = (" ".join(found[name].quote for name in part.evidence_ids) for part in chosen.sections)
     assert "1871" in first
     assert "Paul Verity" in second
+
+
+def test_what_no_section_claims_is_said_to_be_unsure() -> None:
+    chosen, found = report("When was Elmford Bridge opened, and who was Ada Lorn married to?", WORLD)
+    placed = [name for part in chosen.sections for name in part.evidence_ids]
+    assert set(chosen.unsure) < set(placed)
+    assert [found[name].quote for name in chosen.unsure] == ["Its towers are covered with copper."]
+
+
+def test_a_chat_that_sorts_is_not_asked_what_it_is_unsure_of() -> None:
+    assert "unsure" not in json.dumps(schema(Sorted))
 
 
 # --- the tasks one by one -----------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leadline_plugins.ai.embedded.answers import unanswered
-from leadline_plugins.ai.embedded.arrange import arrange
+from leadline_plugins.ai.embedded.arrange import arrange, unsure
 from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.ai.embedded.chains import chains, links, ratings, weights
 from leadline_plugins.ai.embedded.choose import Rated, choose, room
@@ -15,7 +15,7 @@ _OTHER_KIND = 0.7
 
 
 def sort(request: SortRequest) -> Sorted:
-    """Choose the evidence within the length of the report and arrange it, the answer first."""
+    """Choose the evidence within the length of the report and arrange it, the answer first; tell what is a toss-up."""
     question = asked(request.question.text)
     pieces = links(question, request.evidence, request.sources)
     weight = weights(question, request.sources)
@@ -28,4 +28,8 @@ def sort(request: SortRequest) -> Sorted:
         for piece, rating in zip(pieces, ratings(len(pieces), ranked), strict=True)
     ]
     chosen = choose(rated, request.material or room(question, request.length), question.language)
-    return Sorted(sections=arrange(request.plan, chosen, request.sources, question, request.tasks))
+    left_open = unsure(request.plan, [item.evidence for item in chosen], request.tasks)
+    return Sorted(
+        sections=arrange(request.plan, chosen, request.sources, question, request.tasks),
+        unsure=tuple(item.id for item in left_open),
+    )

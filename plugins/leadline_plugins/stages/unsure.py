@@ -1,0 +1,85 @@
+"""Evidence that an algorithm could not sort surely: a model is asked once which section each piece of it belongs to.
+
+Only those pieces are shown, and it answers in their numbers: a fraction of what sorting everything would cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from leadline.contracts import Run
+from leadline.findings import PlannedSection
+from leadline.records import Evidence
+from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
+from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import fewer_pieces
+from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.tasks import Placed, PlaceRequest, Sorted, SortedSection, SortRequest, Unplaced
+
+_SHARE, _LEAST = 0.25, 5
+"""Of the chosen pieces, and how many in all, that must be unsure before a call is worth it."""
+_QUOTE = 200
+"""Characters of a quote that are shown: enough to tell what it speaks of."""
+
+
+def _unusable(request: PlaceRequest, reply: Placed) -> str:
+    """Say what is wrong with a reply that names things, and nothing that it was shown."""
+    numbers = {piece.number for piece in request.pieces}
+    ids = [section.id for section in request.sections]
+    said = [section for section in reply.sections if section.pieces]
+    known = any(section.id in ids and numbers.intersection(section.pieces) for section in said)
+    return "" if known or not said else f"it names no piece that was shown under the id of a section ({', '.join(ids)})"
+
+
+PLACE = TaskKind(
+    "place", PlaceRequest, Placed, template("place"), shrink=fewer_pieces, check=_unusable, expects=expect.place
+)
+
+
+async def settled(plan: Sorted, request: SortRequest, run: Run) -> Sorted:
+    """Return the sorting with its unsure pieces where a chat puts them; where none can, as it is, and say so."""
+    pieces = _unsure(plan, request.evidence)
+    chosen = sum(len(part.evidence_ids) for part in plan.sections)
+    if len(pieces) < max(_LEAST, _SHARE * chosen) or not await run.by_chat(PLACE.name):
+        return plan
+    outline = _outline(plan, request.plan.sections)
+    asked = PlaceRequest(
+        question=request.question,
+        sections=tuple(PlannedSection(id=one.id, title=one.title, goal=one.goal) for one in outline.values()),
+        pieces=tuple(Unplaced(number=place, quote=item.quote[:_QUOTE]) for place, item in enumerate(pieces, start=1)),
+    )
+    saying = "evidence whose section is not sure was sorted by algorithm alone"
+    placed = await perform_or(run, PLACE.of(asked), Placed(sections=()), saying, closing=True)
+    places = _places(placed, outline, pieces)
+    return _moved(plan, outline, places) if places else plan
+
+
+def _unsure(plan: Sorted, evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Return what is unsure of the chosen evidence, best first."""
+    left_open = set(plan.unsure) & {name for part in plan.sections for name in part.evidence_ids}
+    return sorted((item for item in evidence if item.id in left_open), key=lambda item: -item.score)
+
+
+def _outline(plan: Sorted, planned: Sequence[PlannedSection]) -> dict[str, PlannedSection]:
+    """Return the sections by their ids: those of the plan, which may have been left empty, and any others."""
+    return {section.id: section for section in (*planned, *(part.section for part in plan.sections))}
+
+
+def _places(placed: Placed, outline: Mapping[str, PlannedSection], pieces: Sequence[Evidence]) -> dict[str, str]:
+    """Return the section of each piece that the reply places, by ids; of two places the first, of the unknown none."""
+    named = [(number, one.id) for one in placed.sections if one.id in outline for number in one.pieces]
+    return {pieces[number - 1].id: place for number, place in reversed(named) if 0 < number <= len(pieces)}
+
+
+def _moved(plan: Sorted, outline: Mapping[str, PlannedSection], places: Mapping[str, str]) -> Sorted:
+    """Return the sorting with pieces moved behind what stands in their sections; no section is left empty."""
+    parts = {part.section.id: part for part in plan.sections}
+    stood = {name: part.section.id for part in plan.sections for name in part.evidence_ids}
+    sections = []
+    for place, section in outline.items():
+        part = parts.get(place, SortedSection(section=section, evidence_ids=()))
+        kept = [name for name in part.evidence_ids if places.get(name, place) == place]
+        come = [name for name in stood if places.get(name) == place != stood[name]]
+        sections.append(part.model_copy(update={"evidence_ids": (*kept, *come)}))
+    return plan.model_copy(update={"sections": tuple(part for part in sections if part.evidence_ids)})
