@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from heapq import nsmallest
+from threading import Lock
 from zlib import crc32
 
 from leadline_plugins.text.tokens import CJK
@@ -24,9 +25,12 @@ SAME = 0.85
 SHORTEST = 40
 """Runs; what is shorter is a copy only where it is the same word for word."""
 _MOST_KEPT = 2000
-_BITS = (1 << 64) - 1
+_SIZE = 4
+"""Bytes of a hash."""
 _KEPT: dict[bytes, array[int]] = {}
 """Sketches by a digest of their text: each round looks at the pages of all rounds before."""
+_KEEPING = Lock()
+"""Texts are compared in threads, those of several runs at once."""
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 
 
@@ -62,17 +66,20 @@ def _sketch(text: str) -> frozenset[int]:
     """Return the smallest hashes of a text; those of the texts that were sketched last are kept, a few KB each."""
     data = text.encode("utf-8", "replace")
     name = blake2b(data, digest_size=16).digest()
-    if name not in _KEPT:
-        while len(_KEPT) >= _MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT)), None)
-        _KEPT[name] = array("Q", _hashes(text))
-    return frozenset(_KEPT[name])
+    found = _KEPT.get(name)
+    if found is None:
+        found = array("Q", _hashes(text))
+        with _KEEPING:
+            while len(_KEPT) >= _MOST_KEPT:
+                _KEPT.pop(next(iter(_KEPT)))
+            _KEPT[name] = found
+    return frozenset(found)
 
 
 def _hashes(text: str) -> list[int]:
-    """Return the smallest hashes of runs of words; of a shorter text the hash of the whole."""
+    """Return the smallest hashes of runs of words, of a shorter text that of the whole; the same on every machine."""
     words = _WORD.findall(text.casefold())
-    known = {word: crc32(word.encode("utf-8", "replace")) for word in set(words)}
-    row = [known[word] for word in words]
-    runs = zip(*(row[place:] for place in range(RUN)), strict=False) if len(row) >= RUN else [tuple(row)]
-    return sorted({hash(run) & _BITS for run in runs})[:SKETCH]
+    known = {word: crc32(word.encode("utf-8", "replace")).to_bytes(_SIZE) for word in set(words)}
+    row, run = b"".join(known[word] for word in words), RUN * _SIZE
+    places = range(0, max(1, len(row) - run + 1), _SIZE)
+    return sorted({crc32(row[place : place + run]) for place in places})[:SKETCH]

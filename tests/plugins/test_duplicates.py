@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
 from leadline.findings import Found, SearchTask, Unread
 from leadline.records import Document, Evidence, Hit, Source
+from leadline_plugins import duplicates
 from leadline_plugins.duplicates import copies
 from leadline_plugins.stages.fetch import helping, once, source_id
 from leadline_plugins.stages.synthesize import of_originals
@@ -89,3 +91,24 @@ def test_one_page_under_two_addresses_is_chosen_once() -> None:
     assert [hit.url for hit in helping(found, set(), 3)] == [urls[0], urls[2]]
     assert [hit.url for hit in helping(found, {"https://example.org/a"}, 3)] == [urls[2]]
     assert source_id(urls[0]) == source_id(urls[1]) != source_id(urls[2])
+
+
+def test_sketches_are_the_same_on_every_machine() -> None:
+    """A run is resumed and replayed elsewhere: what is a copy there must be one here."""
+    assert duplicates._hashes("one two three") == [1509448567]
+    assert duplicates._hashes("one two three four five six seven eight nine") == [3923637275, 4089470594]
+
+
+def test_threads_share_the_sketches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one that was kept when it was looked for, and given up for another thread's before it was read."""
+
+    class Fleeting(dict[bytes, Any]):
+        def __contains__(self, name: object) -> bool:
+            there = super().__contains__(name)
+            self.clear()
+            return there
+
+    monkeypatch.setattr(duplicates, "_KEPT", Fleeting())
+    text = prose(7)
+    assert copies([("a", text)]) == {}
+    assert copies([("a", text), ("b", text)]) == {"b": "a"}
