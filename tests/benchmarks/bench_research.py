@@ -49,7 +49,7 @@ async def measured(runs: leadline.Client, world: Emulator, number: int) -> dict[
     result = await runs.research(question(number))
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     data, lines = result.metadata, (result.folder / "events.jsonl").read_text().splitlines()
-    path = critical(leaves(map(json.loads, lines), KINDS, world.tally()["seconds"]))
+    path = critical(leaves(map(json.loads, lines), KINDS, world.tally()))
     assert result.status == "complete", (result.reason, data.errors, data.calls)
     queries = data.calls["query/batch"]
     assert result.report

@@ -39,16 +39,22 @@ class Chat:
         self._faults: Counter[str] = Counter()
         self._tasks: Counter[str] = Counter()
         self._seconds: dict[str, float] = {}
+        self._parts: dict[str, list[float]] = {}
         self._spans: dict[str, str] = {}
 
     def tally(self) -> dict[str, Any]:
-        """Return the book; by span of the caller, `seconds` are what a reply took as meant, `spans` its content."""
+        """Return the book.
+
+        By span of the caller: `seconds` are what a reply took as meant, `parts` what each JSON object in it took, and
+        `spans` their contents.
+        """
         return {
             "asked": self._asked,
             "whole": self._whole,
             "faults": self._faults,
             "tasks": self._tasks,
             "seconds": self._seconds,
+            "parts": self._parts,
             "spans": self._spans,
         }
 
@@ -71,6 +77,8 @@ class Chat:
         self._tasks[name] += 1
         rate = manners.tokens_per_second
         self._seconds[span] = manners.first_token + (tokens(text) / rate if rate else 0.0)
+        ends = (place for place, sign in enumerate(text, start=1) if sign == "}")
+        self._parts[span] = [manners.first_token + tokens(text[:end]) / rate for end in ends] if rate else []
         send = _stream if asked.get("stream") else _at_once
         if fault == "cut":
             await send(writer, asked, text[: len(text) // 2], manners, whole=False)
