@@ -84,7 +84,7 @@ def test_what_was_found_before_ctrl_c_is_written_up(start: Start, docs: Path) ->
     process = start("research", QUESTION, "--docs", "docs", "--folder", "my runs", *options)
     until(process, "asked")
     (events,) = Path("my runs").glob("*/events.jsonl")
-    while '"kind": "learning"' not in events.read_text():
+    while '"kind":"learning"' not in events.read_text():
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
