@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from leadline_plugins.checks.quotes import squeezed
+from leadline_plugins.checks.quotes import find, squeezed
 
 # fmt: off
 _JOINING = frozenset((
@@ -30,19 +30,29 @@ _CJK_FRONT = re.compile(
     r"|しかし|そのため|たとえば|まず|次に|最後に)[，,、]\s*(?=\S)"
 )
 
+_BREAK = re.compile(r"[.!?]\s|[。！？]|\n\s*\n")
+_WORD = re.compile(r"[^\W\d_]+")
+
 
 def stands(claim: str, text: str) -> bool:
     """Return whether a claim stands in a text, word for word."""
-    whole = squeezed(text)
-    return any(squeezed(form).rstrip(".。") in whole for form in _forms(claim))
+    return squeezed(claim).rstrip(".。") in squeezed(text) or any(_told(form, text) for form in _forms(claim))
 
 
 def _forms(claim: str) -> Iterator[str]:
-    yield claim
     if joined := _joined(claim):
-        rest = claim[joined:]
+        rest = claim[joined:].rstrip(".。 ")
         yield rest
-        yield rest[0].upper() + rest[1:]
+        yield rest[:1].upper() + rest[1:]
+
+
+def _told(form: str, text: str) -> bool:
+    """Return whether a text says this by itself, and not as a part of what it denies or doubts ("No proof that …")."""
+    span = find(form, text) if squeezed(form) in squeezed(text) else None
+    if span is None:
+        return False
+    before = _BREAK.split(text[: span[0]])[-1]
+    return _JOINING.issuperset(_WORD.findall(before.casefold()))
 
 
 def _joined(claim: str) -> int:

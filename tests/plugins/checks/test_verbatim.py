@@ -36,3 +36,15 @@ def test_words_that_only_join_do_not_count(claim: str) -> None:
 )
 def test_words_that_state_something_do(claim: str) -> None:
     assert not stands(claim, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("However, the bay is deep.", "No survey has shown that the bay is deep."),
+        ("In addition, Boulogne is a port.", "It is untrue that Boulogne is a port."),
+        ("此外，该湾深四十英寻。", "没有证据表明该湾深四十英寻。"),
+    ],
+)
+def test_what_is_denied_in_front_does_not_stand(claim: str, text: str) -> None:
+    assert not stands(claim, text)
