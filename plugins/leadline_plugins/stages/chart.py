@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.charts.borne import invented
 from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import BEST, numeric, passages, planned
+from leadline_plugins.charts.planning import numeric, passages, planned
 from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
@@ -70,14 +70,14 @@ class Charting:
             if self._settings.mode == "auto":
                 return  # a plan is paid for: nobody asked for one that nobody draws
         sources = {source.id: source for source in findings[SOURCES]}
-        best = {item.id: item for item in sorted(evidence, key=lambda item: -item.score)[:BEST]}
+        best = {item.id: item for item in evidence}
         material = Material(findings[QUESTION], (*languages, "data")[0], best, sources)
         outline = tuple(section.title for section in findings[SECTIONS])
         plan = await _plan(run, material, outline)
         findings[CHARTS] = tuple(planned(chart, place, material) for place, chart in enumerate(plan, start=1))
         findings[FIGURES] = tuple(await _draw_all(run, material, plan)) if languages else ()
 
-    async def _wanted(self, run: Run, evidence: tuple[Evidence, ...]) -> bool:
+    async def _wanted(self, run: Run, evidence: Sequence[Evidence]) -> bool:
         if self._settings.mode == "off" or not run.settings.charts.max:
             return False
         modelled = await run.by_chat("chart_plan")
