@@ -32,7 +32,7 @@ class Material(Protocol):
     def sources(self) -> Mapping[str, Source]: ...
 
 
-def numeric(evidence: Iterable[Evidence], sections: Iterable[Section]) -> list[Evidence]:
+def numeric(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> list[Evidence]:
     """Return the best evidence of the sections that has a number other than a year, each quote once, best first."""
     own = {name for section in sections for name in section.evidence_ids}
     quotes = {item.quote: item for item in evidence if item.id in own}

@@ -1,9 +1,9 @@
 """The interpreter inside a sandbox: imports what is slow once, then runs each piece of code in a fork of itself.
 
 It runs as the first process of its own, with nothing but the standard library, over a text that the host hands it; so
-it imports nothing of Leadline, and is one file however long: it travels as one argument of `python -c`, into images that
-have no copy of it. Messages are JSON behind their length (four bytes, big-endian), requests on standard
-input and replies on standard output. It ends when its input does: when the host is gone, so is it, and all it started.
+it imports nothing of Leadline, and is one file however long: it travels as one argument of `python -c`, into images
+that have no copy of it. Messages are JSON behind their length (four bytes, big-endian), requests on standard input and
+replies on standard output. It ends when its input does: when the host is gone, so is it, and all it started.
 """
 
 from __future__ import annotations

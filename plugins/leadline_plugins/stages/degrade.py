@@ -15,8 +15,8 @@ R = TypeVar("R", bound=Record)
 async def perform_or(run: Run, task: Task[R], otherwise: R, saying: str, *, closing: bool = False) -> R:
     """Perform a task; when it fails, announce it and return `otherwise`.
 
-    A refusal of the house passes through, and the stage is lost; not where `closing`, for what stands in its place costs
-    nothing, and a budget that is spent shall not cost the report.
+    A refusal of the house passes through, and the stage is lost; not where `closing`, for what stands in its place
+    costs nothing, and a budget that is spent shall not cost the report.
     """
     try:
         return await run.perform(task)
