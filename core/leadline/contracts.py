@@ -164,6 +164,11 @@ class Run(Protocol):
         ...
 
     @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages of the run's pipeline, in their order, those of a loop once."""
+        ...
+
+    @property
     def rounds_left(self) -> int:
         """How many rounds can follow this one at most; 0 outside of a loop."""
         ...

@@ -234,7 +234,12 @@ class ActiveRun:
         """Begin work of which a later stage will ask the same calls."""
         task = asyncio.create_task(_quietly(work), name="ahead")
         self._ahead.add(task)
-        task.add_done_callback(self._ahead.discard)
+        task.add_done_callback(self._through_ahead)
+
+    def _through_ahead(self, task: asyncio.Task[None]) -> None:
+        self._ahead.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asks the same has it; where nobody does, it is no news
 
     async def leave_ahead(self) -> None:
         """Stop what was begun ahead and nobody has asked for."""
@@ -259,6 +264,11 @@ class ActiveRun:
 
     async def _notice(self, message: str) -> None:
         await self.emit("notice", {"message": message})
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages of the pipeline, in their order."""
+        return tuple(step.name for step in self.state.steps)
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from leadline.contracts import Run
@@ -12,7 +13,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
-from leadline_plugins.stages.ahead import Ahead
+from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
 from leadline_plugins.stages.query import allowed
@@ -39,10 +40,17 @@ class Digesting:
             more=more,
         )
         sources, last = findings[SOURCES], request.last or Digest()
-        ahead = Ahead(question, run, tasks, sources) if more and await run.by_chat("digest") else None
-        task = ASK.of(request, heard=ahead.heard if ahead else None)
-        digest = await perform_or(run, task, last, "this round was not digested")
+        task = ASK.of(request)
+        if more and request.fresh and await can_be_ahead(task, run):  # a round that brought nothing is the last
+            task = replace(task, heard=Ahead(question, run, fitting(task, _goes_on), tasks, sources).heard)
+        stale = last.model_copy(update={"review": None, "queries": ()})
+        digest = await perform_or(run, task, stale, "this round was not digested")
         findings[DIGEST] = completed(digest, last)
+
+
+def _goes_on(digest: Digest) -> bool:
+    """Return whether another round follows; without a review another model call decides that."""
+    return digest.review is not None and not digest.review.is_sufficient
 
 
 def completed(digest: Digest, last: Digest) -> Digest:

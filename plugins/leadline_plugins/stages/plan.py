@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from leadline.contracts import Run
@@ -12,7 +13,7 @@ from leadline.records import Blob
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
-from leadline_plugins.stages.ahead import Ahead
+from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.tasks import PlanRequest
 from leadline_plugins.text.foreign import answered_in_language
@@ -44,8 +45,10 @@ class Outline:
     async def _plan(self, question: Question, run: Run) -> Plan:
         request = PlanRequest(question=question, length=run.settings.report.length)
         saying = "no usable plan: one section over the whole question"
-        ahead = Ahead(question, run) if await run.by_chat("plan", "thinking") else None
-        plan = await perform_or(run, ASK.of(request, heard=ahead.heard if ahead else None), whole(question), saying)
+        task = ASK.of(request)
+        if await can_be_ahead(task, run):
+            task = replace(task, heard=Ahead(question, run, fitting(task, lambda plan: bool(plan.sections))).heard)
+        plan = await perform_or(run, task, whole(question), saying)
         if plan.sections:
             return plan
         await run.emit("notice", {"message": f"{saying} (it came without sections)"})

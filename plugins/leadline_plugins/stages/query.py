@@ -66,9 +66,11 @@ class NextQueries:
             evidence=tuple(best),
         )
         reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed")
-        if reply.queries or done:
+        if done:
             return reply.queries
-        return (whole(question),)
+        # The first round begins with the question: its search is under way since the plan was asked for.
+        own = (query for query in reply.queries if _folded(query.query) == _folded(question.text))
+        return (next(own, whole(question)), *reply.queries)
 
 
 def allowed(done: int, run: Run) -> int:
