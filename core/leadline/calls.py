@@ -9,6 +9,7 @@ leaves, and its outcome is a row too, so that whatever hangs on timing replays. 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import copy_context
@@ -41,6 +42,7 @@ from leadline.wire import decode, reads
 __all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
+log = logging.getLogger(__name__)
 
 
 class _Name(Record):
@@ -56,13 +58,23 @@ _HOUSE = Maker("leadline")
 
 
 def within_context(heard: Callable[[int, str], None] | None) -> Callable[[int, str], None] | None:
-    """Return a listener that runs in the context that is now: what it begins is its own, and not the call's."""
+    """Return a listener that runs in the context that is now: what it begins is its own, and not the call's.
+
+    What it raises is its own too: the reply goes on, and it hears no more of it.
+    """
     if heard is None:
         return None
-    here = copy_context()
+    here, failed = copy_context(), False
 
     def run(attempt: int, piece: str) -> None:
-        here.run(heard, attempt, piece)
+        nonlocal failed
+        if failed:
+            return
+        try:
+            here.run(heard, attempt, piece)
+        except Exception:
+            failed = True
+            log.warning("what hears a reply failed, and hears no more of it", exc_info=True)
 
     return run
 
@@ -104,7 +116,8 @@ class Door:
         self.winding_down: str | None = None
         """Why calls are refused now; None while they are not."""
         self.replayed: set[str] = set()
-        """Keys of the calls that this session answered from the journal."""
+        """Keys of the calls that this session answered from the journal, as an earlier one left them there."""
+        self._made: set[str] = set()
         budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
@@ -213,7 +226,8 @@ class Door:
             return None
         damages = len(self._journal.damaged)
         if found := await self._journal.get(job.key):
-            self.replayed.add(job.key)
+            if job.key not in self._made:
+                self.replayed.add(job.key)
             self._charge(found[0])
             return _Landed(*found, "journal")
         if self._offline:
@@ -230,6 +244,7 @@ class Door:
         if body is None or not reads(body, job.kind.reply):
             return None
         self.replayed.discard(job.key)
+        self._made.add(job.key)
         row = self._row(job, outcome="reply", attempts=0, cached=True)
         return _Landed(await self._keep(job, row, body, flight), body, "cache")
 
@@ -253,6 +268,7 @@ class Door:
 
     async def _live(self, job: Job, flight: Flight[_Landed]) -> _Landed:
         self.replayed.discard(job.key)
+        self._made.add(job.key)
         began, trip = self._monotonic(), Trip()
         ended = await self._end(job, trip, flight)
         if flight.dying and ended.outcome != "reply":

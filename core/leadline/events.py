@@ -97,8 +97,12 @@ class _Watcher:
         self._failures = 0
         self._task: asyncio.Task[None] | None = None
 
+    @property
+    def watching(self) -> bool:
+        return self._failures < FAILURES
+
     def put(self, item: Event | asyncio.Future[None]) -> None:
-        if self._failures < FAILURES:
+        if self.watching:
             self._queue.put_nowait(item)
             self._task = self._task or asyncio.create_task(self._watch(), name=f"observer {self.name}")
 
@@ -117,7 +121,7 @@ class _Watcher:
             await asyncio.wait({self._task}, timeout=grace)
 
     async def _watch(self) -> None:
-        while self._failures < FAILURES:
+        while self.watching:
             item = await self._queue.get()
             if isinstance(item, asyncio.Future):
                 item.set_result(None)
@@ -159,7 +163,8 @@ class Bus:
     @property
     def follows_deltas(self) -> bool:
         """Whether an observer or a reader takes the pieces of streamed replies."""
-        return any(one.deltas for one in self._watchers) or any(one.read for one in self._subscriptions)
+        watched = any(one.deltas and one.watching for one in self._watchers)
+        return watched or any(one.read for one in self._subscriptions)
 
     async def emit(
         self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None

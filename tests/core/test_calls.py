@@ -495,3 +495,35 @@ async def test_failed_attempts_count(tmp_path: Path) -> None:
         await opened.door.call(kind, SearchRequest(query="a"), do, maker=FAKE)
         assert opened.budget.spent()["tokens"] == 22
         assert opened.door.counts()["chat"]["fake"]["from_journal"] == 1
+
+
+async def test_what_a_listener_raises_costs_no_reply(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    def listen(attempt: int, piece: str) -> None:
+        heard.append(piece)
+        raise ValueError("a plan that nests without end")
+
+    async def answer(request: SearchRequest, call: Call) -> SearchPage:
+        call.emit("text", "one")
+        call.emit("text", "two")
+        return SearchPage()
+
+    async with open_door(tmp_path) as opened:
+        reply = await opened.door.call(SEARCH, SearchRequest(query="a"), answer, maker=FAKE, heard=listen)
+    assert reply == SearchPage()
+    assert heard == ["one"]
+
+
+async def test_only_what_an_earlier_session_left_is_replayed(tmp_path: Path) -> None:
+    engine = FakeSearch(errors={"bad": [Denied("no")]})
+    async with open_door(tmp_path) as opened:
+        for query in ("a", "a"):
+            await ask(opened, engine, query)
+        for _ in range(2):
+            with pytest.raises(CallFailed):
+                await ask(opened, engine, "bad")
+        assert opened.door.replayed == set()
+    async with open_door(tmp_path) as opened:
+        await ask(opened, engine, "a")
+        assert len(opened.door.replayed) == 1

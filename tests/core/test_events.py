@@ -41,6 +41,15 @@ async def test_every_observer_gets_every_event_in_order() -> None:
     assert stream.next_seq == 107
 
 
+async def test_an_observer_that_is_left_out_follows_no_replies() -> None:
+    stream = bus(Raises())
+    assert stream.follows_deltas
+    for _ in range(FAILURES):
+        await stream.emit("source", {})
+    await stream.close()
+    assert not stream.follows_deltas
+
+
 async def test_an_observer_that_raises_is_told_once_and_then_left_out() -> None:
     broken, well = Raises(), Recorder()
     stream = bus(broken, well)

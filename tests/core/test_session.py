@@ -12,7 +12,7 @@ import pytest
 
 import leadline
 from leadline.contracts import Call
-from leadline.errors import Denied, JournalBusy, Unavailable, UsageError
+from leadline.errors import CallFailed, Denied, JournalBusy, Unavailable, UsageError
 from leadline.findings import QUESTION, REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import Answer, Json, SearchPage, SearchRequest
@@ -188,6 +188,34 @@ async def test_a_run_over_a_passing_failure_is_taken_up_again_by_itself(tmp_path
         result = await runs.research(QUESTION_TEXT)
     assert result.status == "complete"
     assert [(error["category"], error["step"]) for error in metadata(result)["errors"]] == [("NETWORK", "flaky")]
+
+
+async def test_a_failure_that_this_session_made_itself_is_no_old_one(tmp_path: Path) -> None:
+    """Asked twice, it comes from the journal the second time: the run must end, and not be taken up for ever."""
+    asked: list[str] = []
+
+    class Twice:
+        async def run(self, findings: Any, run: Any, /) -> None:
+            async def do(request: SearchRequest, call: Call) -> SearchPage:
+                asked.append(request.query)
+                if len(asked) > 5:
+                    raise KeyboardInterrupt
+                raise Denied("no")
+
+            for lenient in (True, False):
+                try:
+                    await run.call("publish", SearchRequest(query="x"), do, SearchPage)
+                except CallFailed:
+                    if not lenient:
+                        raise
+
+    twice = plugin(
+        "twice", stages=StageOffer(lambda settings, _: Twice(), PluginSettings, "Asks twice", needs=(QUESTION,))
+    )
+    pipelines = {"mine": {"extends": "research", "before": {"plan": ["twice"]}}}
+    async with client(tmp_path, twice, pipeline="mine", pipelines=pipelines) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert (result.status, asked) == ("failed", ["x"])
 
 
 async def test_the_audit_decides_the_exit_code_where_it_is_told_to(tmp_path: Path) -> None:
