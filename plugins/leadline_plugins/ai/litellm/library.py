@@ -32,12 +32,12 @@ class Library:
         return await asyncio.shield(self._loading)
 
 
-def account(settings: LitellmSettings) -> dict[str, Any]:
-    """Return the arguments that say where to ask, on whose account, and how long to wait."""
+def account(settings: LitellmSettings, silence: float = 0.0) -> dict[str, Any]:
+    """Return the arguments that say where to ask, on whose account, and how long to wait: `silence` (s) at least."""
     import httpx
 
     arguments: dict[str, Any] = {
-        "timeout": httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout),
+        "timeout": httpx.Timeout(max(settings.read_timeout, silence), connect=settings.connect_timeout),
         "num_retries": 0,
         "max_retries": 0,
     }

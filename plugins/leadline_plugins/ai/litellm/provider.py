@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,7 +17,7 @@ from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.openai import chat
 from leadline_plugins.ai.openai.chat_reading import ChatReading
 from leadline_plugins.ai.openai.lessons import learn
-from leadline_plugins.ai.openai.manner import Manner, Manners
+from leadline_plugins.ai.openai.manner import Manner, Manners, streams
 from leadline_plugins.ai.openai.settings import ModelSettings
 from leadline_plugins.ai.openai.usage import read_usage
 
@@ -42,18 +43,24 @@ class Litellm:
         if not model:
             raise Unsupported("litellm: no model is named; set model in its section, as VENDOR/MODEL")
         library = await self._library.get()
-        manner = self._manners.get(model, _usual(library, model, stream=self._settings.stream))
+        manner = self._manners.get(model, _usual(library, model))
         for _ in range(_LESSONS):
-            body = chat.body(request, model, manner)
+            streamed = streams(self._settings.stream, manner, followed=call.followed)
+            body = chat.body(request, model, replace(manner, stream=streamed))
             try:
                 return await self._ask(library, body, call)
             except Exception as error:
-                better = learn(manner, refusal_of(error), body) if is_of_litellm(error) else None
+                better = self._taught(manner, error, body)
                 if better is None:
                     raise self._ours(error, model) from error
                 self._manners.put(model, better)
                 manner = better
         raise Unsupported(f"litellm: every form of the request to {model!r} is refused")
+
+    def _taught(self, manner: Manner, error: Exception, body: Mapping[str, Any]) -> Manner | None:
+        if not is_of_litellm(error):
+            return None
+        return learn(manner, refusal_of(error), body, may_stream=self._settings.stream == "auto")
 
     def _ours(self, error: Exception, model: str) -> Exception:
         if isinstance(error, ProviderError) or not is_of_litellm(error):
@@ -64,7 +71,7 @@ class Litellm:
         reading, model = ChatReading(call), body["model"]
         try:
             answer = await library.acompletion(
-                **body, **account(self._settings), **self._settings.extra, drop_params=True
+                **body, **account(self._settings, _silence(body, call)), **self._settings.extra, drop_params=True
             )
             if body.get("stream"):
                 async for chunk in answer:
@@ -79,9 +86,14 @@ class Litellm:
                 call.spend(_spent(library, model, reading.usage))
 
 
-def _usual(library: Any, model: str, *, stream: bool) -> Manner:
+def _silence(body: Mapping[str, Any], call: Call) -> float:
+    """Return the seconds for which a reply may be silent; one that comes whole is until the model is through."""
+    return 0.0 if body.get("stream") else call.remaining()
+
+
+def _usual(library: Any, model: str) -> Manner:
     known = library.supports_response_schema(model=model)
-    return Manner(form="schema" if known else "plain", limit="max_tokens", stream=stream)
+    return Manner(form="schema" if known else "plain", limit="max_tokens")
 
 
 def _plain(chunk: Any) -> dict[str, Any]:

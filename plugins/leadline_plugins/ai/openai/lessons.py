@@ -16,6 +16,7 @@ _STATUSES = (400, 403, 404, 405, 415, 422, 500, 501)
 
 _IMPATIENT = (408, 504, 524)
 """What gateways answer when a reply that comes whole is silent for longer than they wait."""
+_UNFIT = (400, 422)
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ _UNKNOWN = _words(
 )
 _VALUE = _words(r"minimum|maximum value|below|above|between|range|too (large|small|high|low)|at (most|least)")
 """A refusal of the value, not of the field: nothing to learn from."""
+_STREAM = _words(r"\bstream(ing)?\b")
 _LESSONS = (
     _Lesson(
         _words(r"v1/responses|responses api"),
@@ -59,9 +61,7 @@ _LESSONS = (
         lambda body: "stream_options" in body,
         lambda manner: replace(manner, usage=False),
     ),
-    _Lesson(
-        _words(r"\bstream(ing)?\b"), lambda body: bool(body.get("stream")), lambda manner: replace(manner, stream=False)
-    ),
+    _Lesson(_STREAM, lambda body: bool(body.get("stream")), lambda manner: replace(manner, stream=False)),
     _Lesson(
         _words(r"temperature"), lambda body: "temperature" in body, lambda manner: replace(manner, temperature=False)
     ),
@@ -87,9 +87,12 @@ _LESSONS = (
 _BAD_SCHEMA = _words(r"invalid_json_schema|invalid schema|schema (is )?invalid|compile (the )?grammar")
 
 
-def learn(manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | None:
-    """Return the manner to ask in after this refusal of this request; None where it teaches nothing."""
-    if said.status in _IMPATIENT and not body.get("stream") and manner.stream and manner.patient:
+def learn(manner: Manner, said: Refusal, body: Mapping[str, Any], *, may_stream: bool = True) -> Manner | None:
+    """Return the manner to ask in after this refusal of this request; None where it teaches nothing.
+
+    `may_stream`: what was not streamed may be, if that is what is missing.
+    """
+    if may_stream and manner.stream and manner.patient and not body.get("stream") and _wants_a_stream(said):
         return replace(manner, patient=False)
     if said.status not in _STATUSES or not _UNKNOWN.search(said.words) or _VALUE.search(said.words):
         return None
@@ -98,6 +101,11 @@ def learn(manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | No
             learnt = lesson.learn(manner)
             return learnt if learnt != manner else None
     return None
+
+
+def _wants_a_stream(said: Refusal) -> bool:
+    """Return whether a reply in one piece is what was refused."""
+    return said.status in _IMPATIENT or (said.status in _UNFIT and bool(_STREAM.search(said.words)))
 
 
 def loosen(manner: Manner, said: Refusal) -> Manner | None:

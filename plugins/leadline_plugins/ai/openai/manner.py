@@ -17,6 +17,9 @@ _KEPT = 7 * 86400.0
 """Seconds; servers are updated."""
 
 
+Streaming = bool | Literal["auto"]
+
+
 @dataclass(frozen=True)
 class Manner:
     """How one model of one endpoint is asked."""
@@ -28,7 +31,8 @@ class Manner:
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     stream: bool = True
     patient: bool = True
-    """Whether a long reply may come in one piece; some gateways take a minute of silence for a failure."""
+    """Whether a reply may come in one piece: some gateways take a minute of silence for a failure, and some models
+    only stream."""
     usage: bool = True
     """Whether usage may be asked for in a stream."""
     temperature: bool = True
@@ -37,6 +41,11 @@ class Manner:
     """Whether it has a system role; without, instructions stand in the first message of the user."""
     include: bool = True
     """Whether encrypted reasoning may be asked for (responses)."""
+
+
+def streams(wanted: Streaming, manner: Manner, *, followed: bool) -> bool:
+    """Return whether a reply is streamed: an event a token costs a hundred times what a whole reply does."""
+    return manner.stream and (followed or not manner.patient if wanted == "auto" else wanted)
 
 
 class Manners:

@@ -17,7 +17,7 @@ from leadline_plugins.ai.openai.chat_reading import ChatReading
 from leadline_plugins.ai.openai.endpoint import Endpoint
 from leadline_plugins.ai.openai.failures import Refusal
 from leadline_plugins.ai.openai.lessons import learn, loosen
-from leadline_plugins.ai.openai.manner import Manner, Manners
+from leadline_plugins.ai.openai.manner import Manner, Manners, streams
 from leadline_plugins.ai.openai.responses_reading import ResponsesReading
 from leadline_plugins.ai.openai.settings import DEFAULT_MODEL, ModelSettings, OpenAISettings
 from leadline_plugins.ai.openai.usage import read_usage
@@ -46,7 +46,8 @@ class OpenAI:
         name = f"{self._settings.root} {model}"
         manner = self._manners.get(name, self._usual())
         for _ in range(_LESSONS):
-            body = self._body(request, model, replace(manner, stream=self._streams(manner, call)))
+            streamed = streams(self._settings.stream, manner, followed=call.followed)
+            body = self._body(request, model, replace(manner, stream=streamed))
             try:
                 reply = await self._ask(body, model, manner, call)
             except RefusedError as refused:
@@ -64,11 +65,6 @@ class OpenAI:
             api="responses" if self._settings.api == "responses" else "chat",
             limit="max_completion_tokens" if newest else "max_tokens",
         )
-
-    def _streams(self, manner: Manner, call: Call) -> bool:
-        """Return whether a reply is streamed: an event a token costs a hundred times what a whole reply does."""
-        wanted = self._settings.stream
-        return manner.stream and bool(call.followed or not manner.patient if wanted == "auto" else wanted)
 
     async def _default(self) -> str:
         """Return the model of the settings, or the only one that a server of one's own has."""
@@ -90,7 +86,7 @@ class OpenAI:
     def _taught(self, name: str, manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | None:
         if looser := loosen(manner, said):
             return looser
-        learnt = learn(manner, said, body)
+        learnt = learn(manner, said, body, may_stream=self._settings.stream == "auto")
         if learnt is None or (learnt.api != manner.api and self._settings.api != "auto"):
             return None
         self._manners.put(name, learnt)

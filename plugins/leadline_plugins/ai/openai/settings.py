@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from leadline.hookspecs import PluginSettings
+from leadline_plugins.ai.openai.manner import Streaming
 
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-5-mini"
@@ -44,7 +45,7 @@ class OpenAISettings(PluginSettings):
     project: str = Field("", description="the project that pays")
     headers: dict[str, SecretStr] = Field({}, description="headers sent with every request")
     extra_body: dict[str, JsonValue] = Field({}, description="fields sent with every chat, such as top_k or provider")
-    stream: bool | Literal["auto"] = Field(
+    stream: Streaming = Field(
         "auto", description="whether replies are streamed; auto: those that somebody follows while they are written"
     )
     connect_timeout: float = Field(10, gt=0, description="seconds until the connection stands")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leadline.context import HouseContext
-from leadline.errors import BadReply, Unsupported
+from leadline.errors import BadReply, Unavailable, Unsupported
 from leadline.records import ChatRequest, EmbedRequest, Message, Record, Tool, ToolCall
 from leadline.testing.context import FakeCall
 from leadline.testing.server import Said, ScriptedServer, said_json
@@ -368,3 +368,31 @@ async def test_embeddings_that_are_none(
     embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e"), context)
     with pytest.raises(BadReply):
         await embedder.embed(EmbedRequest(model="", texts=("a", "b")), call)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        refused("This model only support stream mode, please enable the stream parameter to access the model."),
+        refused("Requests with max_tokens > 4096 must have stream=true", 422),
+        refused("gateway timeout", 504),
+    ],
+)
+async def test_what_must_be_streamed_is_streamed_though_nobody_follows(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+) -> None:
+    call.followed = False
+    server.answers = [refusal, spoken()]
+    await provider().chat(request_of(max_tokens=9), call)
+    await provider().chat(request_of(max_tokens=9), call)
+    assert ["stream" in asked.body for asked in server.asked] == [False, True, True]
+    assert all(asked.body["max_tokens"] == 9 for asked in server.asked)
+
+
+async def test_what_may_not_be_streamed_is_not_asked_twice_for_it(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [refused("gateway timeout", 504)]
+    with pytest.raises(Unavailable):
+        await provider(stream=False).chat(request_of(), call)
+    assert len(server.asked) == 1
