@@ -1,0 +1,19 @@
+"""Sentences met by their words repeat the same ones as sentences compared pair by pair."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadline_plugins.text.repeats import SAME, Said
+
+SENTENCES = st.frozensets(st.sampled_from("abcdefghij"), max_size=7)
+
+
+@given(st.lists(SENTENCES, max_size=12), SENTENCES)
+def test_a_repetition_is_one_by_any_pair(before: list[frozenset[str]], words: frozenset[str]) -> None:
+    said = Said()
+    for sentence in before:
+        said.add(sentence)
+    pairs = ((words, other) for other in before if words and other)
+    assert said.repeats(words) == any(len(one & other) >= SAME * min(len(one), len(other)) for one, other in pairs)
