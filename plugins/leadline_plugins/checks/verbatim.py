@@ -31,15 +31,17 @@ _CJK_FRONT = re.compile(
 )
 
 _BREAK = re.compile(r"[.!?]\s|[。！？]|\n\s*\n")
+_END = re.compile(r"[\s*_`\"'”’»)\]]*(?:$|[.。!！?？;；:：|\[(（]|\n)")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def stands(claim: str, text: str) -> bool:
     """Return whether a claim stands in a text, word for word."""
-    return squeezed(claim).rstrip(".。") in squeezed(text) or any(_told(form, text) for form in _forms(claim))
+    return squeezed(claim) == squeezed(text) or any(_told(form, text) for form in _forms(claim))
 
 
 def _forms(claim: str) -> Iterator[str]:
+    yield claim.rstrip(".。 ")
     if joined := _joined(claim):
         rest = claim[joined:].rstrip(".。 ")
         yield rest
@@ -47,12 +49,12 @@ def _forms(claim: str) -> Iterator[str]:
 
 
 def _told(form: str, text: str) -> bool:
-    """Return whether a text says this by itself, and not as a part of what it denies or doubts ("No proof that …")."""
+    """Return whether a text says this, and neither denies it in front ("No proof that …") nor takes it back behind."""
     span = find(form, text) if squeezed(form) in squeezed(text) else None
     if span is None:
         return False
     before = _BREAK.split(text[: span[0]])[-1]
-    return _JOINING.issuperset(_WORD.findall(before.casefold()))
+    return bool(_END.match(text, span[1])) and _JOINING.issuperset(_WORD.findall(before.casefold()))
 
 
 def _joined(claim: str) -> int:

@@ -15,7 +15,7 @@ TEXT = "In 1831 the crew sounded the bay at 40 fathoms. 该湾深四十英寻。
         "In 1831 the crew sounded the bay at 40 fathoms.",
         "In addition, in 1831 the crew sounded the bay at 40 fathoms.",
         "By contrast, the crew sounded the bay at 40 fathoms.",
-        "Taken together with the above, in 1831 the crew sounded the bay.",
+        "Taken together with the above, in 1831 the crew sounded the bay at 40 fathoms.",
         "此外，该湾深四十英寻。",
     ],
 )
@@ -44,7 +44,10 @@ def test_words_that_state_something_do(claim: str) -> None:
         ("However, the bay is deep.", "No survey has shown that the bay is deep."),
         ("In addition, Boulogne is a port.", "It is untrue that Boulogne is a port."),
         ("此外，该湾深四十英寻。", "没有证据表明该湾深四十英寻。"),
+        ("Ada built the bridge.", "No proof that Ada built the bridge was found."),
+        ("The vaccine is safe.", "The vaccine is safe for adults, but not for children."),
+        ("该湾很深。", "该湾很深的说法有误。"),
     ],
 )
-def test_what_is_denied_in_front_does_not_stand(claim: str, text: str) -> None:
+def test_what_is_denied_or_taken_back_does_not_stand(claim: str, text: str) -> None:
     assert not stands(claim, text)
