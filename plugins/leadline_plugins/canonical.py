@@ -27,6 +27,7 @@ _AMP_PATH = re.compile(r"^/(?:amp|[acvwr]|mbv/s)(?P<secure>/s)?/(?P<rest>[^/]+\.
 _DOI = re.compile(r"^(?:doi:|https?://(?:dx\.|www\.)?doi\.org/)(10\.\d{4,9}/\S+)$", re.IGNORECASE)
 _ARXIV = re.compile(r"^https?://(?:\w+\.)?arxiv\.org/(?:abs|pdf|html)/([\w.-]+(?:/\d+)?(?:v\d+)?)", re.IGNORECASE)
 _PORTS = {"http": 80, "https": 443}
+_HOST = re.compile(r"[^\s\x00-\x1f\x7f]+")
 _SAFE = "-._~!$&'()*+,;=:@"
 _COPIES = ("www", "m", "mobile", "amp")
 """First labels of hosts that serve the same pages in another dress."""
@@ -42,7 +43,7 @@ def canonical(url: str) -> str:
         return f"arxiv:{match[1].lower().removesuffix('.pdf')}"
     try:
         parts = urlsplit(url)
-        return _of_web(parts) if parts.scheme in _PORTS and parts.hostname else url
+        return _of_web(parts) if parts.scheme in _PORTS and _HOST.fullmatch(parts.hostname or "") else url
     except ValueError:
         return url
 

@@ -90,7 +90,7 @@ def test_these_are_not(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["", "a", "https://", "https://[broken", "https://x:port/", "mailto:a@b", "http://\udcff/"]
+    "url", ["", "a", "https://", "https://[broken", "https://x:port/", "mailto:a@b", "http://\udcff/", "HTTP://\x0c/"]
 )
 def test_what_is_no_address_of_the_web_is_its_own(url: str) -> None:
     assert canonical(url) == url
