@@ -87,7 +87,9 @@ def engines(port: int) -> list[EntryPoint]:
 
 
 def _engine(url: str) -> Offer[Any, Any]:
-    return Offer(lambda settings, context: Engine(context, url), PluginSettings, "The emulator's", timeout=30)
+    return Offer(
+        lambda settings, context: Engine(context, url), PluginSettings, "The emulator's", timeout=30, at_once=1000
+    )
 
 
 def client(world: Emulator, folder: Path, settings: Mapping[str, Any] | None = None) -> leadline.Client:
@@ -100,6 +102,10 @@ def client(world: Emulator, folder: Path, settings: Mapping[str, Any] | None = N
         "read.fetchers": ["web"],
         "plugins.web.allow": ["127.0.0.0/8"],
         "plugins.web.ports": [world.port],
+        # As who serves many runs from one process sets it: politeness to a dozen hosts is not what is measured.
+        "plugins.web.per_host": 500,
+        "limits.web.at_once": 500,
+        "limits.openai.at_once": 500,
     }
     return leadline.Client(
         plugins=engines(world.port), folder=folder / "runs", cache=folder / "cache", set=values | dict(settings or {})
