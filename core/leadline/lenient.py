@@ -33,11 +33,33 @@ class Candidate(NamedTuple):
 def candidates(text: str) -> Iterator[Candidate]:
     """Yield what could be meant: sound objects in their order, then mended ones, the outermost first."""
     text = text[:LONGEST]
-    if text.lstrip().startswith("{"):  # then what looks like a thought may stand in its texts
-        yield from islice(_sound(text), 1)
-    said = _THOUGHT.sub("", text).strip() or text
+    said = _without_thoughts(text).strip() or text
     yield from _sound(said)  # fences need no look: a sound object ends where it ends
     yield from _mended((*(match.group(1) for match in islice(_FENCE.finditer(said), TRIES)), said))
+
+
+def _without_thoughts(text: str) -> str:
+    """Return what was said; what looks like a thought within a sound object is one of its texts."""
+    parts: list[str] = []
+    at = 0
+    for _ in range(TRIES):
+        match = _THOUGHT.search(text, at)
+        if match is None:
+            return "".join(parts) + text[at:]
+        start, end = match.span()
+        if (inside := _end_of_object(text, text.find("{", at, start))) > start:
+            start = end = inside
+        parts.append(text[at:start])
+        at = end
+    return "".join(parts) + _THOUGHT.sub("", text[at:])
+
+
+def _end_of_object(text: str, start: int) -> int:
+    """Return where the sound object ends that begins here; 0 where none does."""
+    try:
+        return _decoder.raw_decode(text, start)[1] if start >= 0 else 0
+    except (ValueError, RecursionError):
+        return 0
 
 
 def _sound(text: str) -> Iterator[Candidate]:

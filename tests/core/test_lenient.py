@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leadline.errors import BadReply
@@ -168,6 +168,8 @@ json_values = st.recursive(
 objects_of_any_sort = st.dictionaries(st.text(max_size=8), json_values, max_size=4)
 
 
+@example({"<THINK>": None}, "Here: ")
+@example({"a": "<think>no</think>", "b": "<think>"}, "<think>{}</think> So: ")
 @given(objects_of_any_sort, st.sampled_from(["", "Here: ", "```json\n", "<think>or not?</think>"]))
 @settings(max_examples=200, deadline=None)
 def test_sound_json_is_taken_as_it_stands(value: dict[str, Any], before: str) -> None:
