@@ -65,7 +65,7 @@ test: lint
 # As root on Debian the engines of the slow tests are installed as well; elsewhere their tests are skipped.
 test-all: lint $(ALL_STAMP)
 	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then sh .ci/debian-packages; fi
-	$(PYTEST)
+	$(PYTEST) --hypothesis-profile=exploring
 
 bench: $(DEV_STAMP)
 	for script in tests/benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
