@@ -13,6 +13,7 @@ from leadline.citations import number
 from leadline.contracts import Call
 from leadline.errors import ConfigError
 from leadline.records import Report, Source
+from leadline_plugins.formats.address import followable
 from leadline_plugins.formats.pandoc import meta, write
 from leadline_plugins.formats.tree import Node, clean
 
@@ -150,7 +151,7 @@ def _plainly(inlines: list[Node]) -> Iterator[Node]:
             yield from ({"t": "Str", "c": "“"}, *_plainly(content[1]), {"t": "Str", "c": "”"})
         elif kind in {"Emph", "Strong", "Superscript", "Subscript"}:
             yield {"t": kind, "c": list(_plainly(content))}
-        elif kind == "Link" and not content[2][0].lower().startswith(("https://", "http://")):
+        elif kind == "Link" and not followable(content[2][0]):
             yield from _plainly(content[1])
         elif kind in {"Str", "Space", "Link"}:
             yield node

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leadline_plugins.formats.inlines import Marks, inlines
+from leadline_plugins.formats.nested import Block, nested
+from leadline_plugins.formats.portions import portions
 from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tables import table
 from leadline_plugins.formats.tree import Node, attributes, clean, header, para, plain
 
-if TYPE_CHECKING:
-    from markdown_it.tree import SyntaxTreeNode
-
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#_-]{1,20}")
-_TASK = re.compile(r"\[([ xX])\]\s")
 
 
 class Blocks:
@@ -31,36 +29,34 @@ class Blocks:
         self._marks = Marks(cite, figure, self._note)
         self._name = name
         self._columns = columns
-        self._notes: dict[int, SyntaxTreeNode] = {}
+        self._notes: dict[int, Block] = {}
+        self._in_note = False
 
     def of(self, text: str) -> Iterator[Node]:
         """Yield the blocks of a Markdown text."""
-        from markdown_it.tree import SyntaxTreeNode
-
-        root = SyntaxTreeNode(parser().parse(text))
-        self._notes = {
-            note.meta["id"]: note
-            for child in root.children
-            if child.type == "footnote_block"
-            for note in child.children
-        }
+        root = nested(parser().parse(text))
+        notes = [note for child in root.children if child.kind == "footnote_block" for note in child.children]
+        self._notes = {note.token.meta["id"]: note for note in notes}
         yield from self._all(root)
+        yield from self._left()
 
-    def _all(self, node: SyntaxTreeNode) -> Iterator[Node]:
+    def _all(self, node: Block) -> Iterator[Node]:
         for child in node.children:
             yield from self._block(child)
 
-    def _block(self, node: SyntaxTreeNode) -> Iterator[Node]:
-        match node.type:
+    def _block(self, node: Block) -> Iterator[Node]:
+        match node.kind:
             case "heading":
-                level = max(2, int(node.tag[1]) - 1)
-                yield header(level, self._name(), self._inlines(node))
+                level = max(2, int(node.token.tag[1]) - 1)
+                title, *rest = portions(self._inlines(node))
+                yield header(level, self._name(), title)
+                yield from map(para, rest)
             case "paragraph":
-                yield (plain if node.hidden else para)(self._inlines(node))
+                yield from map(plain if node.token.hidden else para, portions(self._inlines(node)))
             case "bullet_list":
                 yield {"t": "BulletList", "c": self._items(node)}
             case "ordered_list":
-                start = min(int(node.attrs.get("start", 1)), 2**31 - 1)
+                start = min(int(node.token.attrs.get("start", 1)), 2**31 - 1)
                 yield {"t": "OrderedList", "c": [[start, {"t": "Decimal"}, {"t": "Period"}], self._items(node)]}
             case "blockquote":
                 yield {"t": "BlockQuote", "c": list(self._all(node))}
@@ -71,33 +67,45 @@ class Blocks:
             case "table":
                 yield from table(self._rows(node), _alignments(node), self._columns)
 
-    def _items(self, node: SyntaxTreeNode) -> list[list[Node]]:
+    def _items(self, node: Block) -> list[list[Node]]:
         return [list(self._all(item)) for item in node.children]
 
-    def _rows(self, node: SyntaxTreeNode) -> list[list[list[Node]]]:
+    def _rows(self, node: Block) -> list[list[list[Node]]]:
         """Return the rows of a table as cells of inlines, the head first."""
         return [[self._inlines(cell) for cell in row.children] for part in node.children for row in part.children]
 
-    def _inlines(self, node: SyntaxTreeNode) -> list[Node]:
-        tokens = [token for child in node.children if child.token for token in child.token.children or []]
-        return inlines(tokens, self._marks)
+    def _inlines(self, node: Block) -> list[Node]:
+        return inlines(node.inline, self._marks)
 
     def _note(self, number: int) -> list[Node]:
-        """Return a footnote, once; a note in a note would be a loop."""
-        note = self._notes.pop(number, None)
-        return [{"t": "Note", "c": list(self._all(note))}] if note else [{"t": "Superscript", "c": _number(number)}]
+        """Return a footnote, once; its number where it is mentioned again, or in another, which would be a loop."""
+        if self._in_note or number not in self._notes:
+            return [_number(number)]
+        return [{"t": "Note", "c": self._noted(self._notes.pop(number))}]
+
+    def _noted(self, note: Block) -> list[Node]:
+        self._in_note = True
+        blocks = list(self._all(note))
+        self._in_note = False
+        return blocks
+
+    def _left(self) -> Iterator[Node]:
+        """Yield the footnotes that only footnotes mention, behind the text, each below its number."""
+        for number, note in self._notes.items():
+            yield para([_number(number)])
+            yield from self._noted(note)
 
 
-def _number(number: int) -> list[Node]:
-    return [{"t": "Str", "c": str(number + 1)}]
+def _number(number: int) -> Node:
+    return {"t": "Superscript", "c": [{"t": "Str", "c": str(number + 1)}]}
 
 
-def _code(node: SyntaxTreeNode) -> Node:
-    language = _LANGUAGE.match(node.info)
+def _code(node: Block) -> Node:
+    language = _LANGUAGE.match(node.token.info)
     attr = attributes("", *([language.group().lower()] if language else []))
-    return {"t": "CodeBlock", "c": [attr, clean(node.content.rstrip("\n"))]}
+    return {"t": "CodeBlock", "c": [attr, clean(node.token.content.rstrip("\n"))]}
 
 
-def _alignments(node: SyntaxTreeNode) -> list[str]:
+def _alignments(node: Block) -> list[str]:
     heads: Any = node.children[0].children[0].children
-    return [str(cell.attrs.get("style", "")).removeprefix("text-align:") for cell in heads]
+    return [str(cell.token.attrs.get("style", "")).removeprefix("text-align:") for cell in heads]

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from leadline.records import Blob, Figure, Report
+from leadline_plugins.formats.address import shown
 from leadline_plugins.formats.labels import label
-from leadline_plugins.formats.tree import Node, attributes, clean, link, spaced, text, words
+from leadline_plugins.formats.tree import Node, spaced, text, words
 
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
 _BEGINS = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8", "image/svg+xml": b"<"}
@@ -73,10 +74,7 @@ def credited(caption: list[Node], figure: Figure, language: str) -> list[Node]:
     """Return a caption with where the picture is from, linked; as it is for what was drawn for the report."""
     if not figure.credit:
         return caption
-    address = words(figure.credit)
-    web = figure.credit.lower().startswith(("https://", "http://"))
-    shown = [link(address, clean(figure.credit), attributes("", "url"))] if web else address
-    return spaced([caption, words(f"· {label('credit', language)}:"), shown])
+    return spaced([caption, words(f"· {label('credit', language)}:"), shown(figure.credit)])
 
 
 def data_url(file: Blob) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from leadline_plugins.formats.address import followable
 from leadline_plugins.formats.tree import Node, attributes, clean, link, text, words
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 DEEPEST = 20
 """Levels to which emphasis is nested; deeper marks are passed over, their words stay."""
 _WRAPS = {"em": "Emph", "strong": "Strong", "s": "Strikeout", "sub": "Subscript", "sup": "Superscript"}
-_SAFE = re.compile(r"(?:https?|ftp)://|mailto:", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,8 @@ def _wrap(stack: list[_Open]) -> str:
 
 def _wrapped(mark: _Open) -> list[Node]:
     if mark.kind == "link":
-        return [link(mark.inside, clean(mark.url))] if _SAFE.match(mark.url) and text(mark.inside) else mark.inside
+        url = clean(mark.url)
+        return [link(mark.inside, url)] if followable(url) and text(mark.inside) else mark.inside
     return [{"t": _WRAPS[mark.kind], "c": mark.inside}] if mark.inside else []
 
 
@@ -97,4 +97,4 @@ def _image(token: Token, marks: Marks) -> list[Node]:
     if url.startswith("figure:"):
         return marks.figure(url.removeprefix("figure:")) or words(token.content)
     said = words(f"[{token.content or 'image'}]")
-    return [link(said, clean(url))] if _SAFE.match(url) else said
+    return [link(said, clean(url))] if followable(clean(url)) else said

@@ -19,7 +19,7 @@ from leadline_plugins.formats.method import heading, sentences
 from leadline_plugins.formats.references import ADDITIONAL, CITED, STATISTICS, statistics
 from leadline_plugins.formats.syntax import parser
 
-_FIGURE = re.compile(r"!\[[^\]]*\]\(figure:([^)\s]+)\)")
+_FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 _PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 _MARKUP = re.compile(r"[\\`*_\[\]<>]")
 

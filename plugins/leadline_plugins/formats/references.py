@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from leadline.citations import Numbered
 from leadline.findings import Verdict
 from leadline.records import Evidence, Source
+from leadline_plugins.formats.address import shown
 from leadline_plugins.formats.checks import Checks
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.tree import (
     Node,
     attributes,
     bullets,
-    clean,
     div,
     header,
-    link,
     para,
     spaced,
     strong,
@@ -26,7 +25,6 @@ from leadline_plugins.formats.tree import (
 CITED = "Cited Sources (Used in Report)"
 ADDITIONAL = "Additional Sources (Not Cited)"
 STATISTICS = "Citation Statistics"
-_LINKED = ("https://", "http://")
 
 
 def statistics(numbered: Numbered) -> tuple[str, str]:
@@ -63,10 +61,8 @@ class Lists:
 
 def entry(source: Source) -> list[Node]:
     """Return a source as `Title - URL`."""
-    url = clean(source.hit.url)
-    address = words(url)
-    linked = link(address, url, attributes("", "url")) if url.lower().startswith(_LINKED) else None
-    return spaced([words(" ".join(source.hit.title.split()) or url), words("-"), [linked] if linked else address])
+    url = source.hit.url
+    return spaced([words(" ".join(source.hit.title.split()) or url), words("-"), shown(url)])
 
 
 def quote(item: Evidence, place: str, checks: Checks) -> Node:

@@ -7,6 +7,7 @@ elsewhere (blocks nested past all reading) stays, as text.
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
-DEEPEST = 30
+DEEPEST = 12
 """Levels to which blocks are nested; what lies deeper stands as it is written."""
 _MATH = re.compile(
     r"\$\$(?P<wide>[^$]+?)\$\$|\\\[(?P<block>.+?)\\\]|\\\((?P<inline>.+?)\\\)"
@@ -30,8 +31,13 @@ _TEX = re.compile(r"\\[A-Za-z]|\^")
 """What tells a formula from brackets that are escaped, as CommonMark has it: a command, or a power."""
 _LONGEST = 2000
 """Characters of a formula."""
-_ADDRESS = re.compile(r"https?://[!-~]+")
-_OUTSIDE = re.compile(r"[<>\"'`\\|\]}].*|[.,;:!?*_]+$")
+_MONSTROUS = re.compile(r"(?:\{[^{}]*){20}|(?:\\[A-Za-z]+\s*){40}|(?<!\\)%|\^\^")
+"""What no formula of a report needs, and its readers die of or take for more: depth, comments, characters by number."""
+_ADDRESS = re.compile(r"https?://[^\x00-\x20\x7f-\U0010ffff<>\"'`\\|\]}]+")
+_OUTSIDE = re.compile(r"[.,;:!?*_]+$")
+_BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
+_FEW, _NESTED = 50, 10
+"""Brackets of a text that are all tried as links; of more, those around as many others as this are not."""
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>br|sub|sup)\s*/?>", re.IGNORECASE)
 
 
@@ -45,6 +51,7 @@ def parser() -> MarkdownIt:
     made.use(footnote_plugin)
     made.disable(["html_block", "html_inline"])
     made.block.ruler.before("table", "too_deep", _too_deep)
+    made.inline.ruler.before("escape", "leadline_bracket", _bracket)
     made.inline.ruler.before("escape", "leadline_math", _math)
     made.inline.ruler.before("link", "leadline_citation", _citation)
     made.inline.ruler.before("autolink", "leadline_tag", _tag)
@@ -61,6 +68,40 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
+def _bracket(state: StateInline, silent: bool) -> bool:
+    """Leave a bracket that closes nowhere as text, and one around many: their end is sought through all the rest."""
+    mark = state.src[state.pos]
+    if mark not in "[!^":
+        return False
+    known: dict[str, Set[int]] = state.env.setdefault("brackets", {})
+    if state.src not in known:
+        known[state.src] = _fruitless(state.src)
+    if state.pos + (mark != "[") not in known[state.src]:
+        return False
+    if not silent:
+        state.pending += mark
+    state.pos += 1
+    return True
+
+
+def _fruitless(text: str) -> Set[int]:
+    """Return the places of brackets, where they are many, that are no link's: not closed, or around too many others."""
+    if text.count("[") <= _FEW:
+        return frozenset()
+    around: list[tuple[int, int]] = []
+    found: set[int] = set()
+    for place, mark in ((match.start(), match.group()) for match in _BRACKETS.finditer(text)):
+        if mark == "[":
+            around.append((place, 0))
+        elif mark == "]" and around:
+            opened, inside = around.pop()
+            if inside >= _NESTED:
+                found.add(opened)
+            if around:
+                around[-1] = (around[-1][0], max(around[-1][1], inside + 1))
+    return found | {place for place, _ in around}
+
+
 def _math(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "$\\":
         return False
@@ -69,7 +110,7 @@ def _math(state: StateInline, silent: bool) -> bool:
         return False
     kind = found.lastgroup or ""
     sign = {"dollar": _FORMULA, "block": _TEX, "inline": _TEX}.get(kind)
-    if sign and not sign.search(found[kind]):
+    if (sign and not sign.search(found[kind])) or _MONSTROUS.search(found[kind]):
         return False
     if not silent:
         token = state.push("math_block" if kind in {"wide", "block"} else "math_inline", "", 0)
@@ -112,7 +153,7 @@ def _address(state: StateInline, silent: bool) -> bool:
     found = _ADDRESS.match(state.src, state.pos - len(scheme)) if scheme else None
     if not found:
         return False
-    url = _OUTSIDE.sub("", _OUTSIDE.sub("", found.group()))
+    url = _OUTSIDE.sub("", found.group())
     url = url[:-1] if url.endswith(")") and url.count("(") < url.count(")") else url
     if not silent:
         state.pending = state.pending[: -len(scheme)]
