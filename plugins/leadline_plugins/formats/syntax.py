@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from leadline.citations import CITATION, CITATIONS
+from leadline_plugins.formats.tex import LONGEST, tame
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -29,10 +30,6 @@ _FORMULA = re.compile(r"[\\^_={}<>]|^[A-Za-z][\w']?$")
 """What tells a formula between dollars from two prices."""
 _TEX = re.compile(r"\\[A-Za-z]|\^")
 """What tells a formula from brackets that are escaped, as CommonMark has it: a command, or a power."""
-_LONGEST = 2000
-"""Characters of a formula."""
-_MONSTROUS = re.compile(r"(?:\{[^{}]*){20}|(?:\\[A-Za-z]+\s*){40}|(?<!\\)%|\^\^")
-"""What no formula of a report needs, and its readers die of or take for more: depth, comments, characters by number."""
 _ADDRESS = re.compile(r"https?://[^\x00-\x20\x7f-\U0010ffff<>\"'`\\|\]}]+")
 _OUTSIDE = re.compile(r"[.,;:!?*_]+$")
 _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
@@ -105,14 +102,19 @@ def _fruitless(text: str) -> Set[int]:
 def _math(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "$\\":
         return False
-    found = _MATH.match(state.src, state.pos, state.pos + _LONGEST)
+    found = _MATH.match(state.src, state.pos, state.pos + LONGEST)
     if not found:
         return False
     kind = found.lastgroup or ""
     sign = {"dollar": _FORMULA, "block": _TEX, "inline": _TEX}.get(kind)
-    if (sign and not sign.search(found[kind])) or _MONSTROUS.search(found[kind]):
+    if sign and not sign.search(found[kind]):
         return False
-    if not silent:
+    known = tame(found[kind])
+    if not known and "\\" not in found.group():
+        return False
+    if not silent and not known:
+        state.push("code_inline", "code", 0).content = found.group()
+    elif not silent:
         token = state.push("math_block" if kind in {"wide", "block"} else "math_inline", "", 0)
         token.content = found[kind].strip()
     state.pos = found.end()

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from html import escape
 
-LONGEST = 2000
-"""Characters; a longer one is shown as it is written."""
-
 
 def formula(tex: str, *, block: bool) -> str:
     """Return a TeX formula as MathML; one that cannot be read is shown as it is written."""
     from latex2mathml.converter import convert
 
     written = f"<code>{escape(tex)}</code>"
-    if len(tex) > LONGEST:
-        return written
     try:
         made: str = convert(_plain(tex), display="block" if block else "inline")
     except Exception:  # noqa: BLE001 - the reader of formulas fails in its own ways; the formula is shown as text
