@@ -10,6 +10,7 @@ from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.bibliography import items
+from leadline_plugins.formats.tree import clean
 
 _KINDS = {
     "article-journal": "article",
@@ -76,7 +77,7 @@ def _date(issued: Any) -> tuple[str, ...]:
 
 def escaped(value: object) -> str:
     """Return a text in which TeX sees no command."""
-    return "".join(_SPECIAL.get(mark, mark) for mark in " ".join(str(value).split()))
+    return "".join(_SPECIAL.get(mark, mark) for mark in " ".join(clean(str(value)).split()))
 
 
 def _make(settings: PluginSettings, context: Context) -> Bibtex:

@@ -8,7 +8,7 @@ from typing import Any
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Files, Report
-from leadline_plugins.formats.bibliography import entries
+from leadline_plugins.formats.citation_style import entries
 from leadline_plugins.formats.document import Document, Medium, document
 
 Write = Callable[[Document, Context, Call], Awaitable[Files]]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from leadline.records import Blob, Figure, Report
 from leadline_plugins.formats.address import shown
+from leadline_plugins.formats.drawings import harmless
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.tree import Node, spaced, text, words
 
@@ -36,7 +37,7 @@ def numbered(report: Report, kinds: Sequence[str]) -> Mapping[str, Numbered]:
 def _file(figure: Figure, number: int, kinds: Sequence[str]) -> Blob | None:
     for kind in kinds:
         data = figure.media.get(kind, b"")
-        if data.lstrip().startswith(_BEGINS[kind]):
+        if data.lstrip().startswith(_BEGINS[kind]) and (kind != "image/svg+xml" or harmless(data)):
             return Blob(name=f"figures/figure-{number}.{ENDINGS[kind]}", media_type=kind, data=data)
     return None
 

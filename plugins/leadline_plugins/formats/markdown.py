@@ -11,17 +11,21 @@ from leadline.citations import Numbered, number
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Section, Source
+from leadline_plugins.formats.address import followable
 from leadline_plugins.formats.checks import Checks
+from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import Placing, data_url, numbered
 from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.method import heading, sentences
 from leadline_plugins.formats.references import ADDITIONAL, CITED, STATISTICS, statistics
 from leadline_plugins.formats.syntax import parser
+from leadline_plugins.formats.tree import clean
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 _PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
-_MARKUP = re.compile(r"[\\`*_\[\]<>]")
+_MARKUP = re.compile(r"[\\`*\[\]<>]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
+"""What may be markup; within a word an underline is none."""
 
 
 class Markdown:
@@ -32,7 +36,7 @@ class Markdown:
         settings = call.run.settings.report
         numbers, figures = number(report), numbered(report, _PICTURES)
         inline = settings.figures == "inline"
-        parts = [f"# {_line(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
+        parts = [f"# {_plain(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
         lists = list(references(numbers)) if settings.references else []
         pictures = [item.file for item in figures.values() if item.file and not inline]
         if settings.resource_file:
@@ -45,7 +49,7 @@ def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inli
     shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
     placing = Placing(figures, shown)
     for section in report.sections:
-        yield f"## {_line(section.title)}"
+        yield f"## {_plain(section.title)}"
         for block in _blocks(section):
             yield from _set(block, placing, report, numbers, figures, inline)
     yield from (_picture(item, report, numbers, inline) for item in placing.rest())
@@ -64,7 +68,7 @@ def _set(
 
 def _blocks(section: Section) -> Iterator[str]:
     """Yield the blocks of a section as they are written, where the parser sees them begin."""
-    text = section.text or ""
+    text = defused(section.text or "")
     lines = text.split("\n")
     starts = sorted({token.map[0] for token in parser().parse(text) if token.level == 0 and token.map} | {0})
     for start, end in pairwise([*starts, len(lines)]):
@@ -75,7 +79,7 @@ def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> 
     marks = numbers.render("".join(f"[@{name}]" for name in item.figure.evidence_ids))
     caption = f"*{label('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
     if item.figure.credit:
-        caption += f" · {label('credit', report.language)}: <{item.figure.credit}>"
+        caption += f" · {label('credit', report.language)}: {_address(item.figure.credit)}"
     if item.file is None:
         return f"[{_plain(item.figure.alt)}]\n\n{caption}"
     return f"![{_plain(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"
@@ -86,7 +90,7 @@ def method(report: Report) -> Iterator[str]:
     said = list(sentences(report))
     if said:
         yield f"## {heading(report.language)}"
-        yield " ".join(said)
+        yield _plain(" ".join(said))
 
 
 def checks(report: Report) -> Iterator[str]:
@@ -96,7 +100,7 @@ def checks(report: Report) -> Iterator[str]:
         yield f"## {label('checks', report.language)}"
         yield summary
         yield "\n".join(
-            f"- **{label(verdict.verdict, report.language)}:** {_line(verdict.claim)} ({_line(verdict.reason)})"
+            f"- **{label(verdict.verdict, report.language)}:** {_plain(verdict.claim)} ({_plain(verdict.reason)})"
             for verdict in found.failed()
         )
 
@@ -113,7 +117,13 @@ def references(numbered: Numbered) -> Iterator[str]:
 
 
 def _list(sources: Iterable[tuple[int, Source]]) -> str:
-    return "\n".join(f"[{place}] {_line(source.hit.title)} - <{source.hit.url}>  " for place, source in sources)
+    return "\n".join(
+        f"[{place}] {_plain(source.hit.title)} - {_address(source.hit.url)}  " for place, source in sources
+    )
+
+
+def _address(url: str) -> str:
+    return f"<{url}>" if followable(url) else _plain(url)
 
 
 def _line(text: str) -> str:
@@ -122,11 +132,11 @@ def _line(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a text on one line in which nothing is markup."""
-    return _MARKUP.sub(r"\\\g<0>", _line(text))
+    return _MARKUP.sub(r"\\\g<0>", _line(clean(text)))
 
 
 def _file(name: str, parts: list[str]) -> Blob:
-    text = "\n\n".join(filter(None, parts)) + "\n"
+    text = clean("\n\n".join(filter(None, parts)) + "\n")
     return Blob(name=name, media_type="text/markdown; charset=utf-8", data=text.encode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""Formulas that are only formulas: TeX is a language with files and programs, and LaTeX runs what stands in its file."""
+"""Formulas that are nothing else: TeX is a language with files and programs, and LaTeX runs what stands in its file."""
 
 from __future__ import annotations
 

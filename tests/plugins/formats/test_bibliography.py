@@ -9,8 +9,8 @@ import pytest
 from leadline.errors import ConfigError
 from leadline.records import Report
 from leadline.testing.context import FakeCall
-from leadline_plugins.formats.bibliography import entries
 from leadline_plugins.formats.bibtex import Bibtex, escaped
+from leadline_plugins.formats.citation_style import entries
 from leadline_plugins.formats.csl import Csl
 from leadline_plugins.formats.tree import text
 
