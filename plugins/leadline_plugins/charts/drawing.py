@@ -10,6 +10,7 @@ from typing import Any
 
 from leadline.errors import Unsupported
 from leadline.nearest import choose_from
+from leadline.printable import one_line
 from leadline.records import Chart
 from leadline_plugins.charts import bars, curves
 from leadline_plugins.charts.axes import folded
@@ -34,6 +35,7 @@ _DRAWN: Mapping[str, Draw] = {
     "timeline": curves.timeline,
 }
 _AXELESS = ("pie", "timeline")
+_SAID = ("title", "x_label", "y_label", "unit", "source")
 _DOTS = 200
 """Dots an inch: sharp in print."""
 _LOCK = Lock()
@@ -46,6 +48,7 @@ def draw(chart: Chart, fonts: Sequence[str], titled: bool) -> dict[str, bytes]:
     if form not in FORMS:
         raise Unsupported(f"there is no form {chart.chart_type!r}: {choose_from(form, FORMS)}")
     points = read(chart)
+    chart = chart.model_copy(update={name: one_line(getattr(chart, name)) for name in _SAID})
     with _LOCK, warnings.catch_warnings():
         # What matplotlib warns of here is a glyph or a layout that went wrong, and belongs to nobody's log.
         warnings.simplefilter("ignore")
@@ -53,7 +56,7 @@ def draw(chart: Chart, fonts: Sequence[str], titled: bool) -> dict[str, bytes]:
 
 
 def _texts(chart: Chart, points: Sequence[Point]) -> list[str]:
-    own = [chart.title, chart.x_label, chart.y_label, chart.unit, chart.source, "0123456789-.,%"]
+    own = [*(getattr(chart, name) for name in _SAID), "0123456789-.,%"]
     return own + [text for point in points for text in (point.label, point.series)]
 
 

@@ -6,14 +6,20 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, ValidationError
 
 from leadline.errors import Unsupported
+from leadline.printable import one_line
 from leadline.records import Chart, Record, Text
 
 MOST_POINTS = 2000
 _DATE = re.compile(r"(-?\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
+
+
+Said = Annotated[Text, AfterValidator(one_line)]
+"""A text without what a picture cannot show, or what turns its direction."""
 
 
 class Point(Record):
@@ -22,10 +28,10 @@ class Point(Record):
     `evidence_id` is the evidence in which its number stands. Dates are ISO 8601, as far as they are known.
     """
 
-    label: Text = ""
+    label: Said = ""
     value: float | None = None
     x: float | None = None
-    series: Text = ""
+    series: Said = ""
     date: str = ""
     evidence_id: str = ""
 

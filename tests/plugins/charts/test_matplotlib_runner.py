@@ -138,3 +138,14 @@ async def test_a_word_of_markup_in_a_label_stays_text_in_the_svg(runner: Matplot
     svg = (await drawn(runner, chart("bar", rows, title="</svg><script>"))).media["image/svg+xml"]
     names = {element.tag.rpartition("}")[2] for element in ET.fromstring(svg).iter()}
     assert "script" not in names
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_hostile_labels_are_drawn_as_text(runner: Matplotlib, form: str) -> None:
+    said = "<script>alert(1)</script> $\\frac{$ \u202e\x00 #read(1) \\input{x}"
+    rows = [{**row, **{key: f"{row[key]} {said}" for key in ("label", "series") if key in row}} for row in ROWS[form]]
+    figure = await drawn(runner, chart(form, rows, title=said, x_label=said, y_label=said, unit=said, source=said))
+    svg = figure.media["image/svg+xml"]
+    tags = {element.tag.rpartition("}")[2].lower() for element in ET.fromstring(svg).iter()}
+    assert "script" not in tags
+    assert b"\0" not in svg
