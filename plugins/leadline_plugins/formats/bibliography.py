@@ -30,7 +30,7 @@ def item(source: Source, name: str) -> dict[str, Any]:
     own = {
         "type": "webpage",
         "title": " ".join(clean(hit.title).split()) or clean(hit.url),
-        "URL": clean(hit.url),
+        **({"URL": hit.url} if followable(hit.url) or hit.url.startswith("file://") else {}),
         **({"issued": {"date-parts": [[int(part) for part in found.groups() if part]]}} if found else {}),
     }
     return {**own, **dict(_known(hit.csl)), "id": name}

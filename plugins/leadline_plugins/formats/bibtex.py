@@ -60,7 +60,8 @@ def _fields(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, name in _PLAIN.items():
         if item.get(key):
             yield name, escaped(item[key])
-    yield "url", re.sub(r"[{}\\\s]", lambda mark: f"%{ord(mark.group()):02X}", str(item["URL"]))
+    if "URL" in item:
+        yield "url", re.sub(r"[{}\\\s]", lambda mark: f"%{ord(mark.group()):02X}", str(item["URL"]))
 
 
 def _person(author: Mapping[str, Any]) -> str:

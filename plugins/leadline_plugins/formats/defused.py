@@ -12,7 +12,7 @@ from itertools import groupby
 from leadline_plugins.formats.syntax import parser
 
 _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"
-_KEPT = rf"""(?P<code>(?<!`)(?P<ticks>`++).{1, 2000}?(?<!`)(?P=ticks)(?!`))|\\.|</?(?:br|sub|sup)\s*/?>|<(?:https?://|mailto:)[^\s<>]*>
+_KEPT = rf"""(?P<code>(?<!`)(?P<ticks>`++).{1, 2000}?(?<!`)(?P=ticks)(?!`))|\\.|</?(?:br|sub|sup)\s*/?>|<(?:https?://|mailto:)[^\s<>]+>
     |!\[[^\[\]]*\]\(figure:|\[\^[^\]\s]*\]:|\](?:\(|:)\s*<?{_WEB}"""
 """Code, escapes, the tags and addresses that reports have, their figures and footnotes, and links to the web."""
 _MARKS = re.compile(rf"(?P<kept>{_KEPT})|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:])", re.DOTALL | re.VERBOSE)
@@ -23,8 +23,10 @@ _HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.
 def defused(text: str) -> str:
     """Return a Markdown text with nothing in it but links to the web, and figures of the report.
 
-    Where a reader would still find more, the text stands whole as code.
+    Where a reader would still find more, or blocks too deep in one another, the text stands whole as code.
     """
+    if any(token.meta.get("deep") for token in parser().parse(text)):
+        return fenced(text)
     if not _SUSPECT.search(text):
         return text
     made = "\n".join(_parts(text))

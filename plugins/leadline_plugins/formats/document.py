@@ -5,6 +5,7 @@ Built once for each format, since formats differ in what a page can hold; writte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,6 +20,8 @@ from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.method import heading, sentences
 from leadline_plugins.formats.references import Lists, failures, quote
 from leadline_plugins.formats.tree import Node, attributes, clean, figure, header, image, link, para, plain, text, words
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ class Builder:
             blocks += Lists(self._numbers, entries, self._name).blocks(self._quotes)
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"
-        return Document(title, self._report.language, blocks, files, self._checks.summary())
+        language = self._report.language if _LANGUAGE.fullmatch(self._report.language) else ""
+        return Document(title, language, blocks, files, self._checks.summary())
 
     def _name(self) -> str:
         return next(self._names)

@@ -63,7 +63,8 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if state.level < DEEPEST:
         return False
     if not silent:
-        state.push("code_block", "code", 0).content = state.getLines(start, end, 0, False).strip() + "\n"
+        token = state.push("code_block", "code", 0)
+        token.content, token.meta = state.getLines(start, end, 0, False).strip() + "\n", {"deep": True}
         state.line = end
     return True
 
