@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 from leadline_plugins.formats.tree import Node, attributes, clean, link, words
 
 LONGEST = 2000
 """Characters; longer ones are refused by programs that show PDF and Word files, and by those that write them."""
-_SAFE = re.compile(r"(?:(?:https?|ftp)://[^\s\"<>\\^`{|}/?#]|mailto:)[^\s\"<>\\^`{|}]*", re.IGNORECASE)
+_SAFE = re.compile(r"(?:https?|ftp)://[^\s/?#]|mailto:", re.IGNORECASE)
+_ODD = re.compile(r"[\s\"<>\\^`{|}]")
 
 
-def followable(url: str) -> bool:
-    """Return whether an address may be a link; one with spaces, quotes or the like is none, and breaks Word files."""
-    return len(url) <= LONGEST and bool(_SAFE.fullmatch(url))
+def followable(url: str) -> str:
+    """Return an address as a link may have it; empty for one that nobody should follow.
+
+    Signs that are none of an address are written by their number: programs that read Word files refuse them.
+    """
+    url = clean(url).strip()
+    if not _SAFE.match(url) or len(url) > LONGEST:
+        return ""
+    return _ODD.sub(lambda sign: quote(sign[0]), url)
 
 
 def shown(url: str) -> list[Node]:
     """Return an address as a link to itself; as words where it is none to follow."""
-    address = words(url)
-    return [link(address, clean(url), attributes("", "url"))] if followable(clean(url)) else address
+    target = followable(url)
+    return [link(words(url), target, attributes("", "url"))] if target else words(url)

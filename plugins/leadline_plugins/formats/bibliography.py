@@ -27,10 +27,11 @@ def item(source: Source, name: str) -> dict[str, Any]:
     """Return a source as an item of CSL-JSON: what the engine knew of it, completed by its hit."""
     hit = source.hit
     found = _DATE.match(hit.published or "")
+    url = hit.url if hit.url.startswith("file://") else followable(hit.url)
     own = {
         "type": "webpage",
         "title": " ".join(clean(hit.title).split()) or clean(hit.url),
-        **({"URL": hit.url} if followable(hit.url) or hit.url.startswith("file://") else {}),
+        **({"URL": url} if url else {}),
         **({"issued": {"date-parts": [[int(part) for part in found.groups() if part]]}} if found else {}),
     }
     return {**own, **dict(_known(hit.csl)), "id": name}
@@ -51,7 +52,7 @@ def _known(told: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _fits(key: str, value: str) -> bool:
     if key == "type":
         return bool(_TYPE.fullmatch(value))
-    return followable(value) if key == "URL" else bool(value.strip())
+    return bool(followable(value) if key == "URL" else value.strip())
 
 
 def _name(given: Any) -> dict[str, str]:

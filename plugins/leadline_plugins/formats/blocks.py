@@ -31,9 +31,12 @@ class Blocks:
         self._columns = columns
         self._notes: dict[int, Block] = {}
         self._in_note = False
+        self._level = 1
+        """Of the heading above: the next is at most one deeper, though a writer skipped some."""
 
     def of(self, text: str) -> Iterator[Node]:
         """Yield the blocks of a Markdown text."""
+        self._level = 1
         root = nested(parser().parse(text))
         notes = [note for child in root.children if child.kind == "footnote_block" for note in child.children]
         self._notes = {note.token.meta["id"]: note for note in notes}
@@ -47,9 +50,9 @@ class Blocks:
     def _block(self, node: Block) -> Iterator[Node]:
         match node.kind:
             case "heading":
-                level = max(2, int(node.token.tag[1]) - 1)
+                self._level = min(max(2, int(node.token.tag[1]) - 1), self._level + 1)
                 title, *rest = portions(self._inlines(node))
-                yield header(level, self._name(), title)
+                yield header(self._level, self._name(), title)
                 yield from map(para, rest)
             case "paragraph":
                 yield from map(plain if node.token.hidden else para, portions(self._inlines(node)))

@@ -64,8 +64,8 @@ def _wrap(stack: list[_Open]) -> str:
 
 def _wrapped(mark: _Open) -> list[Node]:
     if mark.kind == "link":
-        url = clean(mark.url)
-        return [link(mark.inside, url)] if followable(url) and text(mark.inside) else mark.inside
+        url = followable(mark.url)
+        return [link(mark.inside, url)] if url and text(mark.inside) else mark.inside
     return [{"t": _WRAPS[mark.kind], "c": mark.inside}] if mark.inside else []
 
 
@@ -97,4 +97,5 @@ def _image(token: Token, marks: Marks) -> list[Node]:
     if url.startswith("figure:"):
         return marks.figure(url.removeprefix("figure:")) or words(token.content)
     said = words(f"[{token.content or 'image'}]")
-    return [link(said, clean(url))] if followable(clean(url)) else said
+    target = followable(url)
+    return [link(said, target)] if target else said

@@ -123,7 +123,8 @@ def _list(sources: Iterable[tuple[int, Source]]) -> str:
 
 
 def _address(url: str) -> str:
-    return f"<{url}>" if followable(url) else _plain(url)
+    target = followable(url)
+    return f"<{target}>" if target else _plain(url)
 
 
 def _line(text: str) -> str:

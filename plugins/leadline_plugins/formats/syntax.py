@@ -30,7 +30,7 @@ _FORMULA = re.compile(r"[\\^_={}<>]|^[A-Za-z][\w']?$")
 """What tells a formula between dollars from two prices."""
 _TEX = re.compile(r"\\[A-Za-z]|\^")
 """What tells a formula from brackets that are escaped, as CommonMark has it: a command, or a power."""
-_ADDRESS = re.compile(r"https?://[^\x00-\x20\x7f-\U0010ffff<>\"'`\\|\]}]+")
+_ADDRESS = re.compile(r"https?://[^\x00-\x20\x7f-\U0010ffff<>\"'`\\|\[\]{}^]+")
 _OUTSIDE = re.compile(r"[.,;:!?*_]+$")
 _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 _FEW, _NESTED = 50, 10

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +16,67 @@ from leadline_plugins.formats.document import document
 from leadline_plugins.formats.html import MEDIUM
 from leadline_plugins.formats.html.page import page as html_page
 
+CONTRASTS = """() => {
+  const parts = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (node) => {
+    for (; node; node = node.parentElement) {
+      const rgb = parts(getComputedStyle(node).backgroundColor);
+      if (rgb.length === 3 || rgb[3] === 1) return rgb;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const node of document.querySelectorAll("body *")) {
+    if (![...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim())) continue;
+    for (const pseudo of [undefined, "::after"]) {
+      const [a, b] = [light(parts(getComputedStyle(node, pseudo).color)), light(ground(node))];
+      found.push([(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), node.outerHTML.slice(0, 80)]);
+    }
+  }
+  return found.sort((x, y) => x[0] - y[0]);
+}"""
+"""The contrast of each text on its ground, as WCAG 2 computes it, with its element; the least first."""
+
 pytestmark = pytest.mark.slow
 playwright = pytest.importorskip("playwright.async_api", reason="needs pip install playwright")
+Shown = tuple[Any, list[str]]
 CHROMIUM = shutil.which("chromium")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 
 
-@pytest.fixture
-async def shown(tmp_path: Path, make_report: Callable[..., Report]) -> AsyncIterator[tuple[Any, list[str]]]:
-    """Yield the page, and what it complains of or asks the network for."""
+@asynccontextmanager
+async def browsing() -> AsyncIterator[Any]:
     if CHROMIUM is None:
         pytest.skip("needs the Debian package chromium")
-    path = tmp_path / "report.html"
-    path.write_text(html_page(document(make_report(), MEDIUM)), "utf-8")
-    told: list[str] = []
     async with playwright.async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        await browser.close()
+
+
+def written(folder: Path, report: Report) -> str:
+    path = folder / "report.html"
+    path.write_text(html_page(document(report, MEDIUM)), "utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture
+async def shown(tmp_path: Path, make_report: Callable[..., Report]) -> AsyncIterator[Shown]:
+    """Yield the page, and what it complains of or asks the network for."""
+    told: list[str] = []
+    async with browsing() as browser:
         page = await browser.new_page(viewport={"width": 1300, "height": 800})
         page.on("console", lambda message: told.append(message.text))
         page.on("pageerror", lambda error: told.append(str(error)))
         page.on("request", lambda asked: None if asked.url.startswith(("file:", "data:")) else told.append(asked.url))
-        await page.goto(path.as_uri())
+        await page.goto(written(tmp_path, make_report()))
         yield page, told
-        await browser.close()
 
 
-async def test_a_citation_opens_its_quote_by_mouse_and_keyboard(shown: tuple[Any, list[str]]) -> None:
+async def test_a_citation_opens_its_quote_by_mouse_and_keyboard(shown: Shown) -> None:
     page, told = shown
     box, citation = page.locator("#quote"), page.locator("a.citation").first
     await citation.click()
@@ -57,16 +94,20 @@ async def test_a_citation_opens_its_quote_by_mouse_and_keyboard(shown: tuple[Any
     assert told == []
 
 
-async def test_tables_sort_by_number_and_nothing_is_wider_than_a_phone(shown: tuple[Any, list[str]]) -> None:
+async def test_tables_sort_by_number_and_by_keyboard_and_nothing_is_wider_than_a_phone(shown: Shown) -> None:
     page, told = shown
+    depths = page.locator("tbody td:nth-child(2)")
     await page.locator("th button").nth(1).click()
-    assert (await page.locator("tbody td:nth-child(2)").all_inner_texts())[0].startswith("7")
+    assert (await depths.all_inner_texts())[0].startswith("7")
+    await page.keyboard.press("Enter")
+    assert (await depths.all_inner_texts())[0] == "12.5"
+    assert await page.locator("th").nth(1).get_attribute("aria-sort") == "descending"
     await page.set_viewport_size({"width": 360, "height": 700})
     assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert told == []
 
 
-async def test_dark_and_print_have_their_own_colours(shown: tuple[Any, list[str]]) -> None:
+async def test_dark_and_print_have_their_own_colours(shown: Shown) -> None:
     page, _ = shown
     ask = "getComputedStyle(document.body).backgroundColor"
     light = await page.evaluate(ask)
@@ -74,3 +115,40 @@ async def test_dark_and_print_have_their_own_colours(shown: tuple[Any, list[str]
     assert await page.evaluate(ask) != light
     await page.emulate_media(media="print")
     assert await page.evaluate(ask) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_every_text_stands_out_from_its_ground(scheme: str, shown: Shown) -> None:
+    page, _ = shown
+    await page.emulate_media(color_scheme=scheme)
+    await page.locator("a.citation").first.click()
+    found = await page.evaluate(CONTRASTS)
+    assert len(found) > 50
+    assert [item for item in found if item[0] < 4.5] == []
+
+
+async def test_landmarks_headings_names_and_alternatives(shown: Shown) -> None:
+    page, _ = shown
+    assert await page.locator("body > header, body > nav, body > main").count() == 3
+    levels = await page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map((h) => +h.tagName[1])")
+    body = await page.evaluate("[...document.querySelectorAll('main :is(h2,h3,h4,h5,h6)')].map((h) => +h.tagName[1])")
+    assert levels.count(1) == 1
+    assert body[0] == 2
+    assert all(after <= before + 1 for before, after in pairwise(body))
+    assert await page.locator("img:not([alt]), img[alt='']").count() == 0
+    assert await page.locator("[role=region]:not([aria-label]), nav:not([aria-labelledby])").count() == 0
+    await page.keyboard.press("Tab")
+    assert await page.evaluate("document.activeElement.className") == "skip"
+    await page.keyboard.press("Enter")
+    assert await page.evaluate("document.activeElement.id") == "report"
+
+
+async def test_without_script_citations_lead_to_sources(tmp_path: Path, make_report: Callable[..., Report]) -> None:
+    async with browsing() as browser:
+        context = await browser.new_context(java_script_enabled=False)
+        page = await context.new_page()
+        await page.goto(written(tmp_path, make_report()))
+        await page.locator("a.citation").first.click()
+        assert page.url.endswith("#ref-1")
+        assert await page.locator("#ref-1 .quote").is_visible()
+        assert not await page.locator("#quote").is_visible()

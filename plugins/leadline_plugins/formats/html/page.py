@@ -38,9 +38,9 @@ def page(document: Document) -> str:
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         f'<meta name="generator" content="Leadline">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n'
         f'<a class="skip" href="#report">{word("skip")}</a>\n'
+        f'<header id="title"><h1>{title}</h1>{_about(document)}</header>\n'
         f"{_contents(document, writer)}"
-        f'<main id="report">\n<article>\n<header><h1>{title}</h1>{_about(document)}</header>\n'
-        f"{body}\n</article>\n</main>\n"
+        f'<main id="report" tabindex="-1">\n{body}\n</main>\n'
         f'<aside id="quote" popover tabindex="-1" role="dialog" aria-label="{word("evidence")}" '
         f'data-close="{word("close")}"></aside>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"

@@ -21,6 +21,7 @@ _SIMPLE = {
 _FIXED = {"Space": " ", "SoftBreak": "\n", "LineBreak": "<br>", "HorizontalRule": "<hr>"}
 _SIDES = {"AlignRight": "right", "AlignCenter": "center"}
 _DEEPEST_HEADING = 6
+_BACK = ' <a href="#noteref-{0}" role="doc-backlink" aria-label="↩ {0}">↩</a>'
 
 
 class Writer:
@@ -66,7 +67,7 @@ class Writer:
         if not self._notes:
             return ""
         items = "".join(
-            f'<li id="note-{place}">{note} <a href="#noteref-{place}" role="doc-backlink" aria-label="Back">↩</a></li>'
+            f'<li id="note-{place}">{_ended(note, _BACK.format(place))}</li>'
             for place, note in enumerate(self._notes, start=1)
         )
         return f'<section class="notes" role="doc-endnotes"><hr><ol>{items}</ol></section>'
@@ -123,3 +124,8 @@ def _attributes(attr: Any) -> str:
     name, classes, values = attr
     given = [("id", name), ("class", " ".join(classes)), *((key, value) for key, value in values)]
     return "".join(f' {key}="{escape(value)}"' for key, value in given if value)
+
+
+def _ended(note: str, back: str) -> str:
+    """Return a note with the way back on its last line."""
+    return f"{note[:-4]}{back}</p>" if note.endswith("</p>") else note + back
