@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -18,10 +19,33 @@ if TYPE_CHECKING:
 GATHERED = 0.05
 """Seconds over which the pieces of a streamed reply are told as one: vendors send an event a token, a hundred a second,
 and a run reads ten replies at once."""
+log = logging.getLogger(__name__)
 stage_now: ContextVar[str] = ContextVar("stage_now", default="")
 """The name of the stage that runs."""
 call_now: ContextVar[ActiveCall | None] = ContextVar("call_now", default=None)
 """The call below which the code runs; None in a stage."""
+
+
+def within_context(heard: Callable[[int, str], None] | None) -> Callable[[int, str], None] | None:
+    """Return a listener that runs in the context that is now: what it begins is its own, and not the call's.
+
+    What it raises is its own too: the reply goes on, and it hears no more of it.
+    """
+    if heard is None:
+        return None
+    here, failed = copy_context(), False
+
+    def run(attempt: int, piece: str) -> None:
+        nonlocal failed
+        if failed:
+            return
+        try:
+            here.run(heard, attempt, piece)
+        except Exception:
+            failed = True
+            log.warning("what hears a reply failed, and hears no more of it", exc_info=True)
+
+    return run
 
 
 def new_span() -> str:

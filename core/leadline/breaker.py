@@ -2,7 +2,7 @@
 
 It belongs to the process, as limits do. Only what is the engine's own trouble counts, and of failures side by side only
 one: five requests into one short outage are no proof, three in a row are, where nothing went well for a while. For an
-engine that fails now and then has three in a row as well, once a thousand requests are made of it.
+engine that fails one time in ten has three in a row as well, once a thousand requests are made of it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ LASTING = 2.0
 class Breaker:
     """Counts an engine's failures in a row; after `after` of them, over 2 s or more, it rests `rest` seconds.
 
-    An `after` of 0 lets it never rest.
-
-    Then one request goes out to see, and while it is under way the others still fail.
+    Then one request goes out to see, and while it is under way the others still fail. An `after` of 0 lets it never
+    rest.
     """
 
     def __init__(self, name: str, after: int, rest: float, clock: Callable[[], float] = time.monotonic) -> None:

@@ -9,17 +9,15 @@ leaves, and its outcome is a row too, so that whatever hangs on timing replays. 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from leadline.active import call_now, stage_now, total
+from leadline.active import call_now, stage_now, total, within_context
 from leadline.attempts import Attempts, Trip
 from leadline.budget import Budget, Share, share_now
 from leadline.cache import Answers
@@ -42,7 +40,6 @@ from leadline.wire import decode, reads
 __all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
-log = logging.getLogger(__name__)
 
 
 class _Name(Record):
@@ -55,28 +52,6 @@ class _Value(Record):
 
 _FACT = Kind("fact", _Value, composite=True, quiet=True)
 _HOUSE = Maker("leadline")
-
-
-def within_context(heard: Callable[[int, str], None] | None) -> Callable[[int, str], None] | None:
-    """Return a listener that runs in the context that is now: what it begins is its own, and not the call's.
-
-    What it raises is its own too: the reply goes on, and it hears no more of it.
-    """
-    if heard is None:
-        return None
-    here, failed = copy_context(), False
-
-    def run(attempt: int, piece: str) -> None:
-        nonlocal failed
-        if failed:
-            return
-        try:
-            here.run(heard, attempt, piece)
-        except Exception:
-            failed = True
-            log.warning("what hears a reply failed, and hears no more of it", exc_info=True)
-
-    return run
 
 
 @dataclass(frozen=True)

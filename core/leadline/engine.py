@@ -9,16 +9,16 @@ are merged in the order of the items, so that a second run of the same question 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
 
 from leadline.board import Board, View
-from leadline.errors import CallRefused, PluginError
+from leadline.errors import CallRefused
 from leadline.findings import Key
+from leadline.flow import Flow, Level
 from leadline.hookspecs import MapOffer
 from leadline.pipeline import Loop, Pipeline, Step
 from leadline.tasking import bare_task_group
@@ -134,15 +134,15 @@ class Engine:
         everything = self.board.get(first.over)
         items = everything[self._taken.get(group[0].name, 0) :]
         self._taken[group[0].name] = len(everything)
-        levels = [_Level(step, await self.host.made(step)) for step in group]
-        await _Flow(levels, self.board.snapshot(), self).go(items)
+        levels = [Level(step, await self.host.made(step)) for step in group]
+        await Flow(levels, self.board.snapshot(), self.run, self.host.inside, self.lost).go(items)
         for depth, level in enumerate(levels):
             await self._merge_level(level)
             # What flowed on inside the group is taken by the stage it flowed to.
             for follower in levels[depth + 1 : depth + 2]:
                 self._taken[follower.step.name] = len(self.board.get(level.step.gives[0]))
 
-    async def _merge_level(self, level: _Level) -> None:
+    async def _merge_level(self, level: Level) -> None:
         outputs = level.in_order()
         patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in level.step.writes}
         await self._finished(level.step, {key: await self._merge(key, items) for key, items in patch.items()})
@@ -194,85 +194,3 @@ def _fuses(group: list[Step], step: Step) -> bool:
     made = {key.name for member in group for key in member.writes}
     others = {key.name for key in (*step.offer.needs, *step.offer.wants)}
     return last.gives.name == step.offer.over.name and not made & others
-
-
-@dataclass
-class _Level:
-    """One map stage of a fused group. Items and outputs stand by path: `(0, 2)` is the third output of the first."""
-
-    step: Step
-    stage: Any
-    items: dict[tuple[int, ...], Any] = field(default_factory=dict)
-    tasks: list[asyncio.Task[None]] = field(default_factory=list)
-    outputs: dict[tuple[int, ...], Any] = field(default_factory=dict)
-
-    def in_order(self) -> tuple[Any, ...]:
-        return tuple(self.outputs[path] for path in sorted(self.outputs))
-
-
-_REST = 1 << 31
-"""Where the outputs of `rest` stand in a path: behind those of all items."""
-
-
-@dataclass
-class _Flow:
-    """Items going down a fused group, each as soon as it can."""
-
-    levels: list[_Level]
-    board: Board
-    engine: Engine
-
-    async def go(self, items: Sequence[Any]) -> None:
-        async with bare_task_group() as group:
-            self._start(group, 0, {(index,): item for index, item in enumerate(items)})
-            for depth, level in enumerate(self.levels):
-                # A mapping starts the next level's before it ends: so once a level is done, the next is complete.
-                rest = group.create_task(self._rest(group, depth))
-                await asyncio.wait({*level.tasks, rest})
-
-    def _start(self, group: asyncio.TaskGroup, depth: int, items: dict[tuple[int, ...], Any]) -> None:
-        if depth == len(self.levels):
-            return
-        level = self.levels[depth]
-        level.items.update(items)
-        level.tasks.extend(group.create_task(self._map(group, depth, path)) for path in items)
-
-    async def _map(self, group: asyncio.TaskGroup, depth: int, path: tuple[int, ...]) -> None:
-        level = self.levels[depth]
-        outputs = await self._ask(level, partial(level.stage.map, level.items[path]))
-        self._pass_on(group, depth, path, outputs)
-
-    async def _rest(self, group: asyncio.TaskGroup, depth: int) -> None:
-        level = self.levels[depth]
-        if not hasattr(level.stage, "rest"):
-            return
-        items = tuple(level.items[path] for path in sorted(level.items))
-        outputs = await self._ask(level, partial(level.stage.rest, items))
-        self._pass_on(group, depth, (_REST + depth,), outputs)
-
-    def _pass_on(self, group: asyncio.TaskGroup, depth: int, path: tuple[int, ...], outputs: Sequence[Any]) -> None:
-        level = self.levels[depth]
-        made = {(*path, index): output for index, output in enumerate(outputs)}
-        level.outputs.update(made)
-        kind = level.step.gives[0].type
-        self._start(group, depth + 1, {place: output for place, output in made.items() if isinstance(output, kind)})
-
-    async def _ask(self, level: _Level, call: Callable[..., Awaitable[Sequence[Any]]]) -> Sequence[Any]:
-        view = View(level.step.name, self.board, level.step.reads, ())
-        try:
-            with self.engine.host.inside(level.step):
-                outputs = tuple(await call(view, self.engine.run))
-        except CallRefused as refused:
-            # The item is lost, its siblings are not: what is found so far can still be written up.
-            self.engine.lost.setdefault(level.step.name, refused.record.message)
-            return ()
-        _check_outputs(level.step, outputs)
-        return outputs
-
-
-def _check_outputs(step: Step, outputs: Sequence[Any]) -> None:
-    kinds = tuple(key.type for key in step.writes)
-    for output in outputs:
-        if not isinstance(output, kinds):
-            names = ", ".join(kind.__name__ for kind in kinds)
-            raise PluginError(f"stage '{step.name}' returned a {type(output).__name__}, but its offer gives: {names}")

@@ -19,8 +19,10 @@ The kinds, and their `data`:
                     from: live | journal | cache | shared, seconds, attempts, usage}
 
 A call answered from the journal, the cache across runs, or another's flight has no `call.started`; its text comes as
-one `call.delta`. Spans are calls: `span_id` is the call's, `parent_id` that of the composite call around it. `seq`
-rises by one, over all sessions of a run. Secrets are masked in every text.
+one `call.delta`. Deltas go to those who take them: observers without `deltas = False`, and readers from when they begin
+to read; where nobody does, replies may come whole. Spans are calls: `span_id` is the call's, `parent_id` that of the
+composite call around it. `seq` rises by one, over all sessions of a run; who takes no deltas sees gaps. Secrets are
+masked in every text.
 """
 
 from __future__ import annotations

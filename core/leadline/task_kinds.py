@@ -31,6 +31,6 @@ class TaskKind(Generic[Q, R]):
     expects: Callable[[Scope], Expected] | None = None
     """Says what it will cost, for `leadline explain`; None: nobody knows."""
 
-    def of(self, inputs: Q, *, sample: int = 0, heard: Callable[[int, str], None] | None = None) -> Task[R]:
+    def of(self, inputs: Q, *, sample: int = 0) -> Task[R]:
         """Return the task with these inputs."""
-        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, self.shrink, heard, self.check)
+        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, shrink=self.shrink, check=self.check)

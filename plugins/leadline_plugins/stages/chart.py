@@ -21,7 +21,7 @@ from leadline_plugins.charts.planning import numeric, passages, planned
 from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
-from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.degrade import perform_or, tell
 
 ASK_PLAN = TaskKind(
     "chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=less_evidence, expects=expect.chart_plan
@@ -66,7 +66,7 @@ class Charting:
             return
         languages = [language for language in ("data", "python") if await run.draws(language)]
         if not languages:
-            await _tell(run, "no charts were drawn: there is no chart runner (pip install 'leadline[charts]')")
+            await tell(run, "no charts were drawn: there is no chart runner (pip install 'leadline[charts]')")
             if self._settings.mode == "auto":
                 return  # a plan is paid for: nobody asked for one that nobody draws
         sources = {source.id: source for source in findings[SOURCES]}
@@ -84,7 +84,7 @@ class Charting:
         if self._settings.mode == "on":
             if not (modelled and evidence):
                 why = "no language model is set up" if not modelled else "the evidence has no numbers"
-                await _tell(run, f"no charts were drawn: {why}")
+                await tell(run, f"no charts were drawn: {why}")
             return modelled and bool(evidence)
         return modelled and len(evidence) >= self._settings.at_least
 
@@ -110,11 +110,11 @@ async def _draw_all(run: Run, material: Material, plan: tuple[PlannedChart, ...]
             figures.append(made)
             in_a_row = 0
             continue
-        await _tell(run, f"the chart {chart.title!r} was not drawn: {made}")
+        await tell(run, f"the chart {chart.title!r} was not drawn: {made}")
         in_a_row += 1
         left = len(plan) - place
         if in_a_row >= run.settings.charts.max_failures and left:
-            await _tell(run, f"{left} more charts were given up after {in_a_row} failures in a row")
+            await tell(run, f"{left} more charts were given up after {in_a_row} failures in a row")
             break
     return figures
 
@@ -146,10 +146,6 @@ async def _repair(run: Run, material: Material, chart: PlannedChart, problem: st
         evidence=passages(material.evidence.values(), material.sources),
     )
     return await run.perform(ASK_REPAIR.of(request))
-
-
-async def _tell(run: Run, message: str) -> None:
-    await run.emit("notice", {"message": message})
 
 
 def _make(settings: ChartSettings, context: Context) -> Charting:

@@ -11,6 +11,7 @@ from leadline.errors import ClarificationFailed
 from leadline.findings import QUESTION, Findings, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Json
+from leadline_plugins.stages.degrade import tell
 from leadline_plugins.text import content_words, language
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
@@ -37,7 +38,7 @@ class Clarify:
         if run.settings.clarify.mode == "ask":
             return await self._ask(question, asked, run)
         assumption = "the question is meant as it stands, in its most usual sense"
-        await run.emit("notice", {"message": f"{'; '.join(reasons)}: assumed that {assumption}"})
+        await tell(run, f"{'; '.join(reasons)}: assumed that {assumption}")
         return question.model_copy(update={"assumptions": (assumption,)})
 
     async def _ask(self, question: Question, message: str, run: Run) -> Question:

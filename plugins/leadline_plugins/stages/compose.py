@@ -14,7 +14,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
-from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.tasks import Composition, WriteRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -54,7 +54,7 @@ class Composing:
         findings[COMPOSITION] = kept = known(composed, {item.id for item in evidence})
         for part in ("summary", "conclusion"):
             if getattr(composed, part).strip() and not getattr(kept, part):
-                await run.emit("notice", {"message": f"the {part} was left out, for it cited nothing"})
+                await tell(run, f"the {part} was left out, for it cited nothing")
 
 
 def used(sections: Iterable[Section]) -> set[str]:

@@ -23,5 +23,10 @@ async def perform_or(run: Run, task: Task[R], otherwise: R, saying: str, *, clos
     except CallFailed as failed:
         if isinstance(failed, CallRefused) and not closing:
             raise
-        await run.emit("notice", {"message": f"{saying} ({failed.record.text})"})
+        await tell(run, f"{saying} ({failed.record.text})")
         return otherwise
+
+
+async def tell(run: Run, message: str) -> None:
+    """Say what was done with less: to those who watch, and in the method section of the report."""
+    await run.emit("notice", {"message": message})

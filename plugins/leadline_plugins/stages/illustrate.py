@@ -16,6 +16,7 @@ from leadline.records import Blob, FetchRequest, Figure, Record
 from leadline_plugins.images import checking
 from leadline_plugins.images.checking import Picture
 from leadline_plugins.images.choosing import Candidate, candidates, chosen
+from leadline_plugins.stages.degrade import tell
 
 _WAVES = 3
 """Times that pictures are looked for in place of those that turned out unfit."""
@@ -62,10 +63,10 @@ class Illustrating:
         waiting = candidates(sections, evidence, sources)
         if not waiting:
             if any(source.document.images or source.hit.images for source in sources.values()):
-                await _tell(run, "no picture of the pages that were read belongs to what the report says")
+                await tell(run, "no picture of the pages that were read belongs to what the report says")
             return
         if not await run.fact("pictures can be read", checking.ready):
-            await _tell(run, f"no pictures were embedded: pip install '{checking.EXTRA}'")
+            await tell(run, f"no pictures were embedded: pip install '{checking.EXTRA}'")
             return
         tried = await self._try(run, waiting)
         places = [section.id for section in sections]
@@ -76,7 +77,7 @@ class Illustrating:
         if unused:
             reasons = [one.reason for one in unused[:_NAMED]] + ["…"] * (len(unused) > _NAMED)
             text = f"{len(unused)} of {len(tried)} pictures found on pages were left out"
-            await _tell(run, f"{text} ({'; '.join(reasons)})")
+            await tell(run, f"{text} ({'; '.join(reasons)})")
 
     async def _try(self, run: Run, waiting: Sequence[Candidate]) -> list[Tried]:
         """Return all that were tried; the same ones whatever answered first."""
@@ -144,10 +145,6 @@ def _figure(one: Tried) -> Figure:
         media={one.picture.media_type: one.picture.data},
         credit=said.page,
     )
-
-
-async def _tell(run: Run, message: str) -> None:
-    await run.emit("notice", {"message": message})
 
 
 def _make(settings: IllustrateSettings, context: Context) -> Illustrating:

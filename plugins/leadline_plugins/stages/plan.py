@@ -14,7 +14,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
-from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.tasks import PlanRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -51,7 +51,7 @@ class Outline:
         plan = await perform_or(run, task, whole(question), saying)
         if plan.sections:
             return plan
-        await run.emit("notice", {"message": f"{saying} (it came without sections)"})
+        await tell(run, f"{saying} (it came without sections)")
         return whole(question)
 
 

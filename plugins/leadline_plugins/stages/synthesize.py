@@ -17,7 +17,7 @@ from leadline_plugins.duplicates import copies
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
-from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.unsure import PLACE, settled
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
 
@@ -53,7 +53,7 @@ class Synthesis:
         requests = requests_for(plan, question, evidence, sources)
         sections = await run.each(requests, run.synthesize)
         for notice in (notice for section in sections for notice in section.notices):
-            await run.emit("notice", {"message": notice})
+            await tell(run, notice)
         findings[SECTIONS] = tuple(sections)
 
 

@@ -20,7 +20,7 @@ _LARGEST = 50_000_000
 """Bytes of an answer; no model writes more."""
 _GATHER, _WAITED = 0.05, 0.004
 """Seconds between two readings of a stream, once what had come is read: an event a token would wake a run a thousand
-times a second, each time for microseconds of work and ten times as much of waking."""
+times a second, which costs more than the events."""
 Reading = ChatReading | ResponsesReading
 
 

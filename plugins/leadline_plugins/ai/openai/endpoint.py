@@ -98,7 +98,7 @@ class Endpoint:
                 # Reading the usual authorities takes 30 ms that plain HTTP does not need; this trusts nobody.
                 options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             # How many at once is the house's to say; a pool that is full would only fail with a timeout of its own.
-            # Each request looks at all connections that idle, at 0.2 ms each: so no more of those than one run needs.
+            # Each request looks at all connections that idle: so no more of those than one run needs.
             self._made = self._context.http(
                 headers=self._headers(),
                 timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),

@@ -44,7 +44,7 @@ class Manner:
 
 
 def streams(wanted: Streaming, manner: Manner, *, followed: bool) -> bool:
-    """Return whether a reply is streamed: an event a token costs a hundred times what a whole reply does."""
+    """Return whether a reply is streamed: reading an event a token was most of the CPU of a run."""
     return manner.stream and (followed or not manner.patient if wanted == "auto" else wanted)
 
 
