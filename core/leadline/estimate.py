@@ -54,6 +54,9 @@ class Estimate(Record):
     basis: tuple[str, ...] = ()
 
 
+_COUNTED = ("calls", "least", "most", "input_tokens", "output_tokens")
+
+
 async def estimate(house: House, question: str = "") -> Estimate:
     """Return what a run is likely to cost. Providers are made, and none is asked."""
     pipeline = pipeline_of(house, house.settings.pipeline)
@@ -64,25 +67,17 @@ async def estimate(house: House, question: str = "") -> Estimate:
     found = [await _task(house, one, expected[one.task.name]) for one in chosen if one.task.expects]
     asked = [one for one in found if one.model]
     costs = [one.cost for one in asked if one.calls]
-    total = _Total(asked)
+    counts = {name: sum(getattr(one, name) for one in asked) for name in _COUNTED}
     return Estimate(
         tasks=tuple(found),
         queries=scope.queries(scope.rounds),
-        **total.counts,
+        **counts,
         cost=None if None in costs else sum(filter(None, costs), Decimal(0)),
         unpriced=tuple(dict.fromkeys(one.model for one in asked if one.cost is None)),
         unknown=tuple(one.task.name for one in chosen if not one.task.expects),
-        over=tuple(_over(house, total.counts, costs)),
+        over=tuple(_over(house, counts, costs)),
         basis=tuple(_basis(scope, [one for one in expected.values() if one.most])),
     )
-
-
-class _Total:
-    """The sums over tasks that a model is asked."""
-
-    def __init__(self, asked: list[TaskEstimate]) -> None:
-        names = ("calls", "least", "most", "input_tokens", "output_tokens")
-        self.counts: dict[str, int] = {name: sum(getattr(one, name) for one in asked) for name in names}
 
 
 async def _task(house: House, one: Declared, expected: Expected) -> TaskEstimate:

@@ -15,7 +15,7 @@ CHARACTERS_PER_TOKEN = 4
 USUAL_ROUNDS = 2
 """Of research: a first, and one that closes the gaps."""
 PAGE = 8_000
-"""Characters of the text of a page, as pages are on average."""
+"""Characters that the text of a page is taken to have."""
 
 
 @dataclass(frozen=True)
