@@ -27,7 +27,6 @@ from leadline.errors import JournalError, JournalMissing, PluginError, Refused
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
 from leadline.journal import Journal, Row
-from leadline.keys import call_key, plain
 from leadline.kinds import Job, Kind, Maker
 from leadline.missing import explain_missing
 from leadline.outcomes import Blame, Ended, escaped, raised
@@ -119,11 +118,9 @@ class Door:
         caller = call_now.get()
         if caller and not caller.composite:
             raise PluginError(f"a provider makes no calls of its own: {kind.name} was asked by one that answers a call")
-        tree = plain(request)
-        key = call_key(kind.name, maker.name, maker.fingerprint, tree, sample)
-        job = Job(kind, maker, request, do, tree, key, sample, task, caller, within_context(heard))
+        job = Job(kind, maker, request, do, sample, task, caller, within_context(heard))
         start, waiting = partial(self._fly, job), caller.key if caller else ""
-        landed, shared = await self._flights.board(key, job.what, start, waiting)
+        landed, shared = await self._flights.board(job.key, job.what, start, waiting)
         if shared:
             self._charge(landed.row)
             await self._reports.finished(job, landed.row, landed.body, "shared")

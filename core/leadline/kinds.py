@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from pydantic import JsonValue
@@ -12,9 +13,10 @@ from pydantic import JsonValue
 from leadline.active import ActiveCall, new_span
 from leadline.budget import Need
 from leadline.contracts import Call
-from leadline.keys import outline
+from leadline.keys import call_key, digest, outline, plain
 from leadline.limits import Permits
 from leadline.records import Record, Usage
+from leadline.wire import compact
 
 R = TypeVar("R", bound=Record)
 
@@ -77,20 +79,30 @@ class Kind(Generic[R]):
 
 @dataclass(frozen=True)
 class Job:
-    """One call as it was asked for; `tree` is its request as plain JSON."""
+    """One call as it was asked for."""
 
     kind: Kind[Any]
     maker: Maker
     request: Any
     do: Callable[[Any, Call], Awaitable[Any]]
-    tree: JsonValue
-    key: str
     sample: int
     task: str
     parent: ActiveCall | None
     heard: Callable[[int, str], None] | None = None
     """Takes the pieces of the reply while it is streamed; a reply that was kept comes whole, and not here."""
     span: str = field(default_factory=new_span)
+
+    @cached_property
+    def tree(self) -> JsonValue:
+        """The request as plain JSON. Raises TypeError for a request that has none."""
+        return plain(self.request)
+
+    @cached_property
+    def key(self) -> str:
+        """The name of the call. One that is not kept needs none to be found by again: less work."""
+        if self.kind.keep:
+            return call_key(self.kind.name, self.maker.name, self.maker.fingerprint, self.tree, self.sample)
+        return digest(f"{self.kind.name} {self.maker.name} {self.sample} ".encode() + compact(self.request))
 
     @property
     def what(self) -> str:

@@ -49,6 +49,7 @@ from leadline.settings import Settings
 from leadline.state import RunState
 from leadline.tasking import each
 from leadline.tasks import Task
+from leadline.wire import indented
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -310,7 +311,7 @@ class ActiveRun:
 
     async def keep(self, key: Key[Any], value: Any) -> None:
         """Save a finding that has a file, as JSON."""
-        await self.save(Blob(name=key.file, media_type="application/json", data=as_json(value)))
+        await self.save(Blob(name=key.file, media_type="application/json", data=indented(value) + b"\n"))
 
     # --- helpers ---
 
@@ -338,12 +339,3 @@ class ActiveRun:
 async def _quietly(work: Coroutine[Any, Any, object]) -> None:
     with suppress(CallFailed):
         await work
-
-
-def as_json(value: Any) -> bytes:
-    """Return a record, or a tuple of records, as indented JSON."""
-    import json
-
-    items = [item.model_dump(mode="json") for item in value] if isinstance(value, tuple) else None
-    data = value.model_dump(mode="json") if items is None else items
-    return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "replace")

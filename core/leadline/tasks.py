@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from leadline.errors import BadReply
 from leadline.lenient import candidates
 from leadline.records import Json, Message, Record, Text
-from leadline.wire import without_surrogates
+from leadline.wire import indented, without_surrogates
 
 R = TypeVar("R", bound=Record)
 Role = Literal["thinking", "task"]
@@ -88,7 +88,7 @@ def render(prompt: str, request: TaskRequest, reply: type[Record]) -> tuple[Mess
 
 def _fenced(request: TaskRequest) -> str:
     # In JSON `<\/` is `</`: so no source can close the fence it stands in.
-    inputs = json.dumps(request.inputs, ensure_ascii=False, indent=1).replace("</", "<\\/")
+    inputs = indented(request.inputs).decode().replace("</", "<\\/")
     question = request.inputs.get("question")
     asked = question.get("text") if isinstance(question, dict) else question
     again = f"\n\nThe question is: {json.dumps(asked, ensure_ascii=False)}" if asked else ""

@@ -8,6 +8,7 @@ the settings come first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, cast
 from urllib.parse import urlsplit
 
@@ -83,7 +84,7 @@ class Tiers:
 
     def of(self, url: str) -> Tier | None:
         """Return the tier of an address, None where no rule knows it."""
-        names = list(_names(url))
+        names = _names(url)
         for rules in self._rules:
             if tier := next((rules[name] for name in names if name in rules), None):
                 return tier
@@ -98,8 +99,13 @@ def _by_rule(rules: Rules) -> dict[str, Tier]:
     return {rule.strip().lower(): cast("Tier", int(tier)) for tier, some in rules.items() for rule in some}
 
 
-def _names(url: str) -> Iterator[str]:
-    """Yield the rules that would fit an address, the most exact first."""
+@lru_cache(maxsize=2048)  # a hit is met by its engine, by the strategy and where pages are chosen
+def _names(url: str) -> tuple[str, ...]:
+    """Return the rules that would fit an address, the most exact first."""
+    return tuple(_fitting(url))
+
+
+def _fitting(url: str) -> Iterator[str]:
     try:
         parts = urlsplit(url.strip())
         host = (parts.hostname or "").rstrip(".")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeVar
 
-from pydantic_core import PydanticSerializationError, ValidationError
+from pydantic_core import PydanticSerializationError, ValidationError, to_json, to_jsonable_python
 
 from leadline.records import Record
 
@@ -26,6 +26,19 @@ def encode(reply: Any, model: type[R]) -> bytes:
         reply, data = _scrubbed(reply)
     _check(reply, data)
     return data
+
+
+def compact(value: Any, indent: int | None = None) -> bytes:
+    """Return a record, a tuple of records or plain JSON as one line of UTF-8, lone surrogates replaced."""
+    try:
+        return to_json(value, indent=indent)
+    except (PydanticSerializationError, UnicodeEncodeError):
+        return to_json(without_surrogates(to_jsonable_python(value)), indent=indent)
+
+
+def indented(value: Any) -> bytes:
+    """Return the same for people to read; `json.dumps` leaves its C code where it indents (5 times as long)."""
+    return compact(value, indent=1)
 
 
 def _scrubbed(reply: R) -> tuple[R, bytes]:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
@@ -27,11 +29,10 @@ _CONNECT = 5.0
 """Seconds for one address of a host; the next is tried then."""
 _TRIED = 4
 """Addresses of a host that are tried."""
-_CONNECTIONS = 100
 _IDLE = 15.0
 """Seconds an unused connection is kept."""
-_KEPT = 20
-"""Unused connections that are kept: pages are of many sites, and the pool looks at each one for every request."""
+_KEPT = 2
+"""Connections of a site that are kept."""
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
@@ -86,19 +87,35 @@ class _Body(httpx.AsyncByteStream):
         await self._body.aclose()
 
 
+@dataclass
+class _Site:
+    """The connections to one origin, and when it was last asked for something."""
+
+    pool: httpcore.AsyncConnectionPool
+    asked: float = 0.0
+
+    def rests(self, now: float) -> bool:
+        """Return whether nothing is under way, and nothing was asked for long."""
+        return now - self.asked > _IDLE and all(connection.is_idle() for connection in self.pool.connections)
+
+
 class GuardedTransport(httpx.AsyncBaseTransport):
     """A transport for httpx; HTTP/2 where the package h2 is installed, proxies as the environment says."""
 
-    def __init__(self, guard: Guard, verify: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, guard: Guard, verify: ssl.SSLContext | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._clock = clock
         self._verify = verify or httpx.create_ssl_context()
         self._options: dict[str, Any] = {
             "ssl_context": self._verify,
-            "max_connections": _CONNECTIONS,
+            "max_connections": None,  # how many at once is the limiter's business
             "max_keepalive_connections": _KEPT,
             "keepalive_expiry": _IDLE,
             "http2": find_spec("h2") is not None,
         }
-        self._direct = httpcore.AsyncConnectionPool(network_backend=GuardedBackend(guard), **self._options)
+        self._backend = GuardedBackend(guard)
+        self._sites: dict[str, _Site] = {}
         self._named = {scheme: proxy for scheme, proxy in getproxies().items() if scheme in ("http", "https", "all")}
         self._proxies: dict[str, httpx.AsyncHTTPTransport] = {}
 
@@ -115,8 +132,23 @@ class GuardedTransport(httpx.AsyncBaseTransport):
             extensions=request.extensions,
         )
         with _translated():
-            reply = await self._direct.handle_async_request(asked)
+            reply = await (await self._site(str(asked.url.origin))).handle_async_request(asked)
         return httpx.Response(reply.status, headers=reply.headers, stream=_Body(reply.stream), request=request)
+
+    async def _site(self, origin: str) -> httpcore.AsyncConnectionPool:
+        """Return the pool of a site, and close those that were not asked for lately.
+
+        A pool each: one pool for all sites looks, for every request, at every connection there is.
+        """
+        now = self._clock()
+        site = self._sites.pop(origin, None) or _Site(
+            httpcore.AsyncConnectionPool(network_backend=self._backend, **self._options)
+        )
+        site.asked = now
+        self._sites[origin] = site  # the last asked for stands last
+        while (oldest := next(iter(self._sites))) != origin and self._sites[oldest].rests(now):
+            await self._sites.pop(oldest).pool.aclose()
+        return site.pool
 
     def _through(self, proxy: str) -> httpx.AsyncHTTPTransport:
         if proxy not in self._proxies:
@@ -126,7 +158,8 @@ class GuardedTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._direct.aclose()
+        for site in self._sites.values():
+            await site.pool.aclose()
         for transport in self._proxies.values():
             await transport.aclose()
 

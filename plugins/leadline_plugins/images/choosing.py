@@ -71,9 +71,10 @@ def _of(section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str
     for item in (evidence[name] for name in ids if name in evidence):
         by_source.setdefault(item.source_id, []).append(item)
     for source_id, items in by_source.items():
-        if source := sources.get(source_id):
+        source = sources.get(source_id)
+        if source and (images := list(_images(source))):
             held = {*content_words(section.title), *(word for item in items for word in _words(item))}
-            for image in _images(source):
+            for image in images:
                 yield from _fitting(image, source, section, items, held)
 
 
