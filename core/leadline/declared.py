@@ -10,6 +10,7 @@ from typing import Any
 from leadline.host import Host, Plugin
 from leadline.nearest import choose_from
 from leadline.settings_model import ALGORITHMS, Settings
+from leadline.settings_pipelines import BUILT_IN
 from leadline.task_kinds import TaskKind
 
 TEMPLATES = (".md", ".txt")
@@ -35,19 +36,44 @@ def declared(plugins: Iterable[Plugin]) -> tuple[Declared, ...]:
     return tuple(found.values())
 
 
-def misnamed(core: Settings, host: Host, chosen: Iterable[Plugin], place: Callable[[str], str]) -> Iterator[str]:
-    """Yield what is wrong with the names of tasks; `place` says where a key stands.
+def tools(plugins: Iterable[Plugin]) -> set[str]:
+    """Return the names of the tools that plugins let models call."""
+    return {tool.name for plugin in plugins for offer in plugin.offers.values() for tool in offer.tools}
 
-    Names of tasks that only other plugins ask are let pass: then all are loaded, and not otherwise.
+
+def misnamed(core: Settings, host: Host, chosen: Iterable[Plugin], place: Callable[[str], str]) -> Iterator[str]:
+    """Yield what is wrong with the names of tasks and tools; `place` says where a key stands.
+
+    Names that only other plugins know are let pass: then all are loaded, and not otherwise.
     """
+    chosen = tuple(chosen)
     named = [(f"ai.tasks.{name}", name) for name in core.ai.tasks if name not in ALGORITHMS]
     named += [(f"prompts.{name}", name) for name in core.prompts]
-    known = {one.task.name for one in declared(chosen)}
-    if any(name not in known for _, name in named):
-        known |= {one.task.name for one in declared(host.loadable())}
-    for key, name in named:
+    yield from _unknown(named, "asks a task of this name", _tasks, host, chosen, place)
+    ours = {tool for pipeline in BUILT_IN.values() for tool in pipeline.tools}
+    masks = {f"pipelines.{name}.tools": pipeline.tools for name, pipeline in core.pipelines.items()}
+    named = [(key, tool) for key, mask in masks.items() for tool in mask if tool not in ours]
+    yield from _unknown(named, "has a tool {name!r}", tools, host, chosen, place)
+
+
+def _tasks(plugins: Iterable[Plugin]) -> set[str]:
+    return {one.task.name for one in declared(plugins)}
+
+
+def _unknown(
+    named: Iterable[tuple[str, str]],
+    what: str,
+    names: Callable[[Iterable[Plugin]], set[str]],
+    host: Host,
+    chosen: tuple[Plugin, ...],
+    place: Callable[[str], str],
+) -> Iterator[str]:
+    known = names(chosen)
+    left = [(key, name) for key, name in named if name not in known]
+    known |= names(host.loadable()) if left else set()
+    for key, name in left:
         if name not in known:
-            yield f"{key}: no plugin asks a task of this name: {choose_from(name, known)}{place(key)}"
+            yield f"{key}: no plugin {what.format(name=name)}: {choose_from(name, known)}{place(key)}"
 
 
 def templates(

@@ -7,9 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from leadline.assemble import House
+from leadline.chains import chain_of
 from leadline.declared import Declared, declared
 from leadline.expecting import CHARACTERS_PER_TOKEN, PAGE, Expected, Scope
-from leadline.models import chain_of
 from leadline.opening import pipeline_of
 from leadline.pipeline import rounds
 from leadline.prices import Prices, cost

@@ -98,4 +98,8 @@ def _expected(house: House, pipeline: Pipeline) -> list[Expected]:
         calls.append(Expected(kind="search", by=engines, at_least=1, at_most=queries * max(1, len(engines))))
     if "fetch" in names:
         calls.append(Expected(kind="fetch", by=fetchers, at_least=0, at_most=queries * research.pages_per_query))
+    if "explore" in names:
+        most = research.max_queries
+        calls.append(Expected(kind="search by tools", by=engines, at_least=0, at_most=most * max(1, len(engines))))
+        calls.append(Expected(kind="fetch by tools", by=fetchers, at_least=0, at_most=most * research.pages_per_query))
     return calls

@@ -40,6 +40,7 @@ from leadline.contracts import (
     TaskProvider,
 )
 from leadline.findings import Key
+from leadline.records import Tool
 from leadline.task_kinds import TaskKind
 
 GROUP = "leadline.v1"
@@ -98,6 +99,8 @@ class Offer(Generic[S, M]):
     """Seconds a call may take; None leaves it to the house: `search.timeout` for engines, 30 for the rest."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks it asks of models: what is not declared here, settings cannot name."""
+    tools: tuple[Tool, ...] = ()
+    """The tools that it lets a model call: likewise."""
 
 
 @dataclass(frozen=True, kw_only=True)

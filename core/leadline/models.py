@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from leadline.assemble import House, Member
+from leadline.assemble import House
 from leadline.budget import Need
 from leadline.calls import Door, Kind, Maker
+from leadline.chains import Choice, chain_of, together, unfit
 from leadline.contracts import Call
 from leadline.durations import seconds
-from leadline.errors import BadReply, CallFailed, CallRefused
+from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
 from leadline.keys import fingerprint, plain
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
-from leadline.tasks import Performed, Task, TaskRequest, checked, parse, render, repair, schema
+from leadline.tasks import Performed, Talk, Task, TaskRequest, checked, parse, render, repair, schema, talk
 
 R = TypeVar("R", bound=Record)
 CHARS_PER_TOKEN = 3
 """For leases only: no tokenizer gives fewer characters a token in the languages that matter, CJK aside."""
 REPLY_TOKENS = 4_000
 """What is leased for a reply of unknown length."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One provider of a chain, with the model it is asked for; an empty model is the provider's own default."""
-
-    member: Member
-    model: str = ""
 
 
 class Models:
@@ -141,7 +134,8 @@ class Models:
         cut = 0
         while True:
             try:
-                reply = await self._read(choice, provider, task)
+                ask = self._turn if isinstance(task.inputs, Talk) else self._read
+                reply = await ask(choice, provider, task)
             except CallFailed as failed:
                 smaller = task.shrink(task.inputs) if task.shrink and failed.record.type == "TooLong" else None
                 if smaller is None:
@@ -163,17 +157,26 @@ class Models:
         try:
             return checked(parse(said.message.text, task.reply), task)
         except BadReply as error:
-            name = choice.member.name
-            record = Failure(kind="chat", provider=name, category="LLM", type="BadReply", message=str(error))
-            raise CallFailed(record) from error
+            raise unfit(choice, BadReply, str(error)) from error
+
+    async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> R:
+        """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""
+        traits, speaker = provider.traits(choice.model), f"{choice.member.name}:{choice.model}"
+        if not traits.tools:
+            raise unfit(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
+        messages = talk(self._prompt(task), _request(task), cast("Talk", task.inputs).turns, speaker)
+        said = await self._say(choice, provider, task, messages)
+        if said.finish_reason == "length":
+            raise unfit(choice, BadReply, "the reply was cut off at the model's limit of length")
+        return task.reply.model_validate(said.message.model_copy(update={"by": speaker}))
 
     async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
         traits = provider.traits(choice.model)
-        request = ChatRequest(
-            model=choice.model,
-            messages=messages,
-            json_schema=schema(task.reply) if traits.json_schema else None,
-        )
+        request = ChatRequest(model=choice.model, messages=messages)
+        if isinstance(task.inputs, Talk):
+            request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
+        elif traits.json_schema:
+            request = request.model_copy(update={"json_schema": schema(task.reply)})
         kind = Kind(
             name="chat",
             reply=ChatReply,
@@ -181,7 +184,7 @@ class Models:
             text=_text,
             price=partial(self._priced, traits.model),
             ttl=self._ttl(choice, task),
-            whole=lambda reply: reply.finish_reason == "stop",
+            whole=lambda reply: reply.finish_reason in ("stop", "tool_calls"),
         )
         return await self._door.call(
             kind,
@@ -206,15 +209,6 @@ class Models:
         return self._settings.prompts.get(task.name, task.prompt)
 
 
-def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> Iterator[Choice]:
-    """Yield the task's own provider, then its role's, then the others in the order of the settings."""
-    roles: Mapping[Any, str] = house.settings.ai.roles
-    said = house.settings.ai.tasks.get(task) or roles.get(role) or ""
-    first, _, model = said.partition(":")
-    for name in dict.fromkeys([first, *providers] if first else providers):
-        yield Choice(house.member("ai_providers", name), model if name == first else "")
-
-
 def _request(task: Task[Any]) -> TaskRequest:
     inputs = plain(task.inputs)
     assert isinstance(inputs, dict)
@@ -236,17 +230,3 @@ def _need(request: Record) -> Need:
     assert isinstance(request, ChatRequest)
     prompt = sum(len(message.text) for message in request.messages) // CHARS_PER_TOKEN
     return Need(model_calls=1, tokens=prompt + (request.max_tokens or REPLY_TOKENS))
-
-
-def together(failures: Sequence[Failure]) -> Failure:
-    """Return the failures of a whole chain as one, each told."""
-    if len(failures) == 1:
-        return failures[0]
-    last = failures[-1]
-    return last.model_copy(
-        update={
-            "provider": ", ".join(failure.provider for failure in failures),
-            "message": "; ".join(failure.text for failure in failures),
-            "attempts": 1,
-        }
-    )

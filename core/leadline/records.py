@@ -307,6 +307,9 @@ class Message(Record):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     opaque: JsonValue = None
+    by: str = ""
+    """The provider and model that said it, where a talk goes on: set and taken off by the core, for `opaque` is theirs
+    alone."""
 
 
 class ModelTraits(Record):
@@ -328,6 +331,9 @@ class ChatRequest(Record):
     model: str
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
+    allowed: tuple[str, ...] | None = None
+    """Names of the tools that may be called now; None: all. The others stay defined, so that the prefix stays as it
+    was; a provider whose endpoint cannot be told so leaves it."""
     json_schema: Json | None = None
     max_tokens: int | None = None
     temperature: float | None = None

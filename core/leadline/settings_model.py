@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from leadline.durations import Duration
 from leadline.secrecy import public
-from leadline.settings_pipelines import BUILT_IN, PipelineSettings
+from leadline.settings_pipelines import BUILT_IN, PipelineSettings, allowed_tools
 from leadline.settings_presets import Preset
 from leadline.settings_section import Section
 
@@ -218,6 +218,11 @@ class Settings(Section):
     retry: Retry = Retry()
     pipelines: dict[str, PipelineSettings] = Field(BUILT_IN, description="The pipelines, by name.")
     plugins: Any = Field({}, description="The plugins' own settings, by name.")
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools that the pipeline lets models call; empty: all of them."""
+        return allowed_tools(self.pipelines, self.pipeline)
 
     def public(self) -> dict[str, Any]:
         """Return all settings as JSON data, secrets left out: what a run keeps and shows."""

@@ -40,6 +40,7 @@ class PipelineSettings(Section):
     replace: dict[str, Stages] = Field({}, description='Other stages in place of one: { write = ["mine"] }.')
     before: dict[str, Stages] = Field({}, description="Stages put before one.")
     after: dict[str, Stages] = Field({}, description="Stages put after one.")
+    tools: Stages = Field((), description="Tools a model may call in it; empty: as in what it extends, else all.")
 
 
 BUILT_IN: dict[str, PipelineSettings] = {
@@ -59,6 +60,7 @@ BUILT_IN: dict[str, PipelineSettings] = {
             "audit",
             "export",
         ),
+        tools=("respond", "web_search", "web_fetch", "code_execute"),
     )
 }
 
@@ -77,6 +79,12 @@ def resolve(pipelines: Mapping[str, PipelineSettings], name: str, seen: tuple[st
     if not steps:
         raise ConfigError(f"pipelines.{name}: has no stages: give `stages`, or a pipeline it `extends`")
     return _edited(own, name, steps)
+
+
+def allowed_tools(pipelines: Mapping[str, PipelineSettings], name: str) -> Stages:
+    """Return the tools that a pipeline lets models call, its own or those of what it extends; none named: all."""
+    own = pipelines[name]
+    return own.tools or (allowed_tools(pipelines, own.extends) if own.extends else ())
 
 
 def stage_names(steps: Iterable[str | Loop]) -> Stages:

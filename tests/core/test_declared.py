@@ -52,6 +52,13 @@ def test_a_task_that_nobody_asks_is_refused_with_the_nearest(load: Load, key: st
     assert "polish" in told
 
 
+def test_a_tool_that_nobody_has_is_refused_with_the_nearest(load: Load) -> None:
+    told = fault(load, {"pipelines.mine": {"extends": "research", "tools": ["respond", "web_serach"]}})
+    assert told.startswith(
+        "pipelines.mine.tools: no plugin has a tool 'web_serach': did you mean 'web_search'? (choose "
+    )
+
+
 def test_a_file_is_named_with_its_line(load: Load, tmp_path: Path) -> None:
     (tmp_path / "leadline.toml").write_text('[ai.tasks]\nwirte = "embedded"\n')
     assert fault(load, {}).endswith("(leadline.toml:2)")
@@ -65,7 +72,8 @@ def test_tasks_of_plugins_that_are_not_chosen_wait_unread(load: Load) -> None:
 
 def test_nothing_more_is_imported_where_all_names_are_known(tmp_path: Path) -> None:
     host = Host.discover(extra=[polisher()])
-    load_settings(host, arguments={"prompts.plan": "Plan it."}, environ={}, cwd=tmp_path, user_file=tmp_path / "x")
+    values = {"prompts.plan": "Plan it.", "pipelines.mine": {"extends": "research", "tools": ["web_search"]}}
+    load_settings(host, arguments=values, environ={}, cwd=tmp_path, user_file=tmp_path / "x")
     assert "polisher" not in host._loaded
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from leadline.errors import ConfigError
 from leadline.settings import Loop, PipelineSettings, resolve, stage_names
+from leadline.settings_pipelines import BUILT_IN, allowed_tools
 
 BASE = PipelineSettings(stages=("plan", Loop(loop=("query", "search"), at_most=2), "write"))
 
@@ -56,3 +57,11 @@ def test_a_pipeline_that_cannot_be_is_an_error(pipelines: dict[str, PipelineSett
     with pytest.raises(ConfigError) as caught:
         resolve(pipelines, "a")
     assert told in str(caught.value)
+
+
+def test_a_pipeline_masks_tools_as_what_it_extends_unless_it_says_otherwise() -> None:
+    mine = PipelineSettings(extends="research", tools=("respond", "web_search"))
+    pipelines = BUILT_IN | {"mine": mine, "ours": PipelineSettings(extends="mine"), "own": BASE}
+    assert allowed_tools(pipelines, "research") == ("respond", "web_search", "web_fetch", "code_execute")
+    assert allowed_tools(pipelines, "ours") == ("respond", "web_search")
+    assert allowed_tools(pipelines, "own") == ()

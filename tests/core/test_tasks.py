@@ -16,7 +16,7 @@ from leadline.findings import QUESTION as QUESTION_KEY
 from leadline.findings import Digest, Findings, Plan, Question, Review
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import ChatReply, ChatRequest, Evidence, Json, Message, ModelTraits, Record, Usage
-from leadline.tasks import Task, TaskRequest, parse, render
+from leadline.tasks import Task, TaskRequest, parse, render, talk
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 from leadline_plugins.tasks import ReviewRequest
@@ -206,3 +206,16 @@ async def test_material_over_the_context_is_shrunk_and_that_is_said(tmp_path: Pa
 class Nothing:
     async def perform(self, task: Any, call: Call, /) -> Any:
         raise Unavailable("HTTP 503")
+
+
+def test_what_a_vendor_wants_back_goes_to_no_other() -> None:
+    turns = (
+        Message(role="assistant", text="a", opaque={"sealed": "by one"}, by="one:m"),
+        Message(role="tool", text="b", tool_call_id="1"),
+        Message(role="assistant", text="c", opaque={"sealed": "by two"}, by="two:"),
+    )
+    request = TaskRequest(name="explore", inputs={"question": "How deep?", "turns": [], "tools": []})
+    system, user, *said = talk("Explore.", request, turns, "two:")
+    assert "JSON object" not in system.text
+    assert user.text == '<data>\n{\n "question": "How deep?"\n}\n</data>\n\nThe question is: "How deep?"'
+    assert [(turn.opaque, turn.by) for turn in said] == [(None, ""), (None, ""), ({"sealed": "by two"}, "")]
