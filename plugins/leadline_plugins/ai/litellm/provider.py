@@ -93,7 +93,7 @@ def _silence(body: Mapping[str, Any], call: Call) -> float:
 
 def _usual(library: Any, model: str) -> Manner:
     known = library.supports_response_schema(model=model)
-    return Manner(form="schema" if known else "plain", limit="max_tokens")
+    return Manner(form="schema" if known else "plain", limit="max_tokens", choice=False)
 
 
 def _plain(chunk: Any) -> dict[str, Any]:

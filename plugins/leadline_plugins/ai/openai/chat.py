@@ -25,6 +25,8 @@ def body(request: ChatRequest, model: str, manner: Manner) -> dict[str, Any]:
             asked["stream_options"] = {"include_usage": True}
     if request.tools:
         asked["tools"] = [{"type": "function", "function": tool.model_dump(mode="json")} for tool in request.tools]
+        if request.allowed is not None and manner.choice:
+            asked["tool_choice"] = _choice(request.allowed)
     if request.json_schema is not None and manner.form != "plain":
         asked["response_format"] = _response_format(request.json_schema, manner)
     if request.max_tokens is not None:
@@ -34,6 +36,12 @@ def body(request: ChatRequest, model: str, manner: Manner) -> dict[str, Any]:
     if request.effort is not None and manner.effort:
         asked["reasoning_effort"] = request.effort
     return asked
+
+
+def _choice(allowed: tuple[str, ...]) -> str | dict[str, Any]:
+    """Return the mask of tools: they stay defined, and only these may be called."""
+    tools = [{"type": "function", "function": {"name": name}} for name in allowed]
+    return {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": tools}} if tools else "none"
 
 
 def _response_format(schema: Mapping[str, Any], manner: Manner) -> dict[str, Any]:

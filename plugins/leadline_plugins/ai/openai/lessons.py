@@ -71,6 +71,11 @@ _LESSONS = (
         lambda manner: replace(manner, effort=False),
     ),
     _Lesson(
+        _words(r"tool_choice|allowed_tools"),
+        lambda body: "tool_choice" in body,
+        lambda manner: replace(manner, choice=False),
+    ),
+    _Lesson(
         _words(r"include|encrypted"), lambda body: "include" in body, lambda manner: replace(manner, include=False)
     ),
     _Lesson(

@@ -39,6 +39,8 @@ class Manner:
     effort: bool = True
     system: bool = True
     """Whether it has a system role; without, instructions stand in the first message of the user."""
+    choice: bool = True
+    """Whether it can be told which of the tools may be called."""
     include: bool = True
     """Whether encrypted reasoning may be asked for (responses)."""
 

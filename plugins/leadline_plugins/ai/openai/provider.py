@@ -64,6 +64,8 @@ class OpenAI:
         return Manner(
             api="responses" if self._settings.api == "responses" else "chat",
             limit="max_completion_tokens" if newest else "max_tokens",
+            # Elsewhere a mask is refused, ignored, or read as something else: a call of a masked tool is answered.
+            choice=newest,
         )
 
     async def _default(self) -> str:

@@ -26,6 +26,8 @@ def body(request: ChatRequest, model: str, manner: Manner) -> dict[str, Any]:
         asked["tools"] = [
             {"type": "function", "strict": False, **tool.model_dump(mode="json")} for tool in request.tools
         ]
+        if request.allowed is not None and manner.choice:
+            asked["tool_choice"] = _choice(request.allowed)
         if manner.include:
             asked["include"] = ["reasoning.encrypted_content"]
     if request.json_schema is not None and manner.form != "plain":
@@ -37,6 +39,11 @@ def body(request: ChatRequest, model: str, manner: Manner) -> dict[str, Any]:
     if request.effort is not None and manner.effort:
         asked["reasoning"] = {"effort": request.effort}
     return asked
+
+
+def _choice(allowed: tuple[str, ...]) -> str | dict[str, Any]:
+    tools = [{"type": "function", "name": name} for name in allowed]
+    return {"type": "allowed_tools", "mode": "auto", "tools": tools} if tools else "none"
 
 
 def _format(schema: Mapping[str, Any], manner: Manner) -> dict[str, Any]:

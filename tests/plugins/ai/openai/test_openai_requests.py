@@ -14,8 +14,11 @@ from leadline.errors import BadReply, Unavailable, Unsupported
 from leadline.records import ChatRequest, EmbedRequest, Message, Record, Tool, ToolCall
 from leadline.testing.context import FakeCall
 from leadline.testing.server import Said, ScriptedServer, said_json
+from leadline_plugins.ai.openai import chat, responses
 from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
 from leadline_plugins.ai.openai.endpoint import Endpoint
+from leadline_plugins.ai.openai.failures import Refusal
+from leadline_plugins.ai.openai.lessons import learn
 from leadline_plugins.ai.openai.manner import Manner, Manners
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.schemas import strict
@@ -396,3 +399,31 @@ async def test_what_may_not_be_streamed_is_not_asked_twice_for_it(
     with pytest.raises(Unavailable):
         await provider(stream=False).chat(request_of(), call)
     assert len(server.asked) == 1
+
+
+def test_a_mask_is_said_where_the_endpoint_can_be_told(request_of: Ask) -> None:
+    find = Tool(name="find", description="finds", parameters={"type": "object"})
+    masked, closed = request_of(tools=(find,), allowed=("find",)), request_of(tools=(find,), allowed=())
+    named = {"type": "function", "function": {"name": "find"}}
+    said = chat.body(masked, "m", Manner())
+    assert said["tool_choice"] == {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}}
+    assert said["tools"] == chat.body(request_of(tools=(find,)), "m", Manner())["tools"]
+    assert responses.body(masked, "m", Manner(api="responses"))["tool_choice"] == {
+        "type": "allowed_tools",
+        "mode": "auto",
+        "tools": [{"type": "function", "name": "find"}],
+    }
+    assert chat.body(closed, "m", Manner())["tool_choice"] == "none"
+    assert "tool_choice" not in chat.body(request_of(tools=(find,)), "m", Manner())
+    refusal = Refusal(400, "Invalid value for 'tool_choice': 'allowed_tools' is not supported.")
+    assert learn(Manner(), refusal, said) == Manner(choice=False)
+    assert "tool_choice" not in chat.body(masked, "m", Manner(choice=False))
+
+
+async def test_a_mask_is_left_out_where_nobody_knows_what_it_would_be_read_as(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [spoken()]
+    find = Tool(name="find", description="finds", parameters={"type": "object"})
+    await provider().chat(request_of(tools=(find,), allowed=("find",)), call)
+    assert "tool_choice" not in server.asked[0].body
