@@ -20,6 +20,8 @@ _CITED = 1.2
 _PLAN = 3_000
 _CLAIM_WORDS, _CLAIM = 25, 600
 """Words of a claim; characters of one with its passages."""
+_TOOLS = 3_400
+"""Characters of the definitions of tools."""
 _OPEN = 0.4
 """The share of claims that rules leave to the model; of the emulator's, which are quotes, it is a tenth."""
 
@@ -134,3 +136,12 @@ def verify_claim(scope: Scope, batch: int) -> Expected:
     calls = [-(-round(claims * share) // batch) for share in (_OPEN, 1)]
     inputs = _CLAIM * claims * _OPEN / max(1, calls[0])
     return _expected(scope, inputs, 300, calls=(0, calls[0], calls[1]))
+
+
+def explore(scope: Scope, steps: int, page: int) -> Expected:
+    """Expect a reply that searches, one that reads and one that responds; each is shown all that was brought before."""
+    likely = min(steps, 3)
+    searched = SECTIONS * scope.settings.search.results_per_query * 300
+    read = 2 * SECTIONS * min(page, PAGE)
+    inputs = _PLAN + _TOOLS + (searched + (searched + read)) / 3
+    return _expected(scope, inputs, 900, calls=(1, likely, steps))

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from leadline.records import Document, Source
 from leadline_plugins.tasks import (
+    ExploreRequest,
     ExtractRequest,
     PlaceRequest,
     SortRequest,
@@ -19,6 +20,8 @@ from leadline_plugins.tasks import (
 )
 
 R = TypeVar("R", bound=Any)
+LEFT_OUT = "(left out: all that was brought is over the model's context; call it again where it is needed)"
+"""In place of what a tool brought."""
 _SHORTEST = 500
 """Characters of a source below which it is not the source that is too long."""
 
@@ -40,6 +43,16 @@ def fewer_claims(inputs: VerifyRequest) -> VerifyRequest | None:
     """Return the inputs with the first half of the claims: the others are judged by words."""
     keep = len(inputs.claims) // 2
     return inputs.model_copy(update={"claims": inputs.claims[:keep]}) if keep else None
+
+
+def fewer_results(inputs: ExploreRequest) -> ExploreRequest | None:
+    """Return the inputs with the newer half of what the tools brought; that a tool was called stays in view."""
+    whole = [place for place, turn in enumerate(inputs.turns) if turn.role == "tool" and turn.text != LEFT_OUT]
+    gone = whole[: -(-len(whole) // 2)] if len(whole) > 1 else []
+    turns = (
+        turn.model_copy(update={"text": LEFT_OUT}) if place in gone else turn for place, turn in enumerate(inputs.turns)
+    )
+    return inputs.model_copy(update={"turns": tuple(turns)}) if gone else None
 
 
 def shorter_source(inputs: ExtractRequest) -> ExtractRequest | None:

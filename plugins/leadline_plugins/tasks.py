@@ -20,6 +20,7 @@ from leadline.findings import (
     VerdictKind,
 )
 from leadline.records import Confidence, Evidence, Record, Section, Source, Text, Tier
+from leadline.tasks import Talk
 
 
 class PlanRequest(Record):
@@ -56,6 +57,21 @@ class Queries(Record):
     """Proposed queries, the most important first."""
 
     queries: tuple[Query, ...] = ()
+
+
+class ExploreRequest(Talk):
+    """Asks for the next turn of an exploration: calls of tools, until one says what was found out.
+
+    It has `steps` turns in all, and the run so many `searches`. `past` was searched before, `gaps` are what was
+    missing then.
+    """
+
+    question: Question
+    plan: Plan
+    steps: int
+    searches: int
+    past: tuple[PastSearch, ...] = ()
+    gaps: tuple[Text, ...] = ()
 
 
 class ExtractRequest(Record):

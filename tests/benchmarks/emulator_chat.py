@@ -12,6 +12,7 @@ from typing import Any
 
 from emulator_manners import Fault, Manners
 from emulator_says import say
+from emulator_tools import calls
 
 CHARACTERS = 4
 """Of a token."""
@@ -71,9 +72,9 @@ class Chat:
         if fault in ("error", "limit"):
             await asyncio.sleep(manners.first_token)
             return await _refuse(writer, fault, manners)
-        name, text = _reply(asked)
+        name, text, wanted = _reply(asked)
         if fault == "malformed":
-            text = _NONSENSE[len(text) % len(_NONSENSE)]
+            text, wanted = _NONSENSE[len(text) % len(_NONSENSE)], []
         self._tasks[name] += 1
         rate = manners.tokens_per_second
         self._seconds[span] = manners.first_token + (tokens(text) / rate if rate else 0.0)
@@ -81,9 +82,9 @@ class Chat:
         self._parts[span] = [manners.first_token + tokens(text[:end]) / rate for end in ends] if rate else []
         send = _stream if asked.get("stream") else _at_once
         if fault == "cut":
-            await send(writer, asked, text[: len(text) // 2], manners, whole=False)
+            await send(writer, asked, text[: len(text) // 2], wanted, manners, whole=False)
             return False
-        await send(writer, asked, text, manners, whole=True)
+        await send(writer, asked, text, wanted, manners, whole=True)
         self._whole[content] += 1
         return True
 
@@ -93,14 +94,21 @@ def tokens(text: str) -> int:
     return -(-len(text) // CHARACTERS)
 
 
-def _reply(asked: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the name of the reply's schema and the reply; the schema is in the request or in words."""
+Wanted = list[dict[str, Any]]
+"""Calls of tools in a reply; its text is then what they are paced and counted by."""
+
+
+def _reply(asked: Mapping[str, Any]) -> tuple[str, str, Wanted]:
+    """Return the name of the reply's schema, the reply, its calls; the schema is in the request or in words."""
     turns = asked["messages"]
+    if asked.get("tools"):
+        wanted = calls(turns)
+        return "tools", json.dumps(wanted), wanted
     said = _SCHEMA.search(turns[0]["content"])
     form = asked.get("response_format", {}).get("json_schema", {}).get("schema")
     schema = json.loads(said[1]) if said else form or {}
     data = next((found for turn in turns if (found := _DATA.search(turn["content"]))), None)
-    return schema.get("title", ""), say(schema.get("title", ""), schema, json.loads(data[1]) if data else {})
+    return schema.get("title", ""), say(schema.get("title", ""), schema, json.loads(data[1]) if data else {}), []
 
 
 async def _refuse(writer: asyncio.StreamWriter, fault: Fault, manners: Manners) -> bool:
@@ -114,13 +122,13 @@ async def _refuse(writer: asyncio.StreamWriter, fault: Fault, manners: Manners) 
 
 
 async def _at_once(
-    writer: asyncio.StreamWriter, asked: Mapping[str, Any], text: str, manners: Manners, *, whole: bool
+    writer: asyncio.StreamWriter, asked: Mapping[str, Any], text: str, wanted: Wanted, manners: Manners, *, whole: bool
 ) -> None:
     """Send a reply whole, when its last token is written; one that is cut off breaks off in its midst."""
     rate = manners.tokens_per_second
     await asyncio.sleep(manners.first_token + (tokens(text) / rate if rate else 0.0))
-    message = {"role": "assistant", "content": text}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    message: dict[str, Any] = {"role": "assistant", "content": None if wanted else text, "tool_calls": wanted}
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if wanted else "stop"}
     answer = {"id": "c", "model": "emulated", "choices": [choice], "usage": _usage(asked, text)}
     body = json.dumps(answer).encode()
     head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -129,7 +137,7 @@ async def _at_once(
 
 
 async def _stream(
-    writer: asyncio.StreamWriter, asked: Mapping[str, Any], text: str, manners: Manners, *, whole: bool
+    writer: asyncio.StreamWriter, asked: Mapping[str, Any], text: str, wanted: Wanted, manners: Manners, *, whole: bool
 ) -> None:
     """Send a reply token by token, an event each, at its pace."""
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -137,7 +145,9 @@ async def _stream(
     loop = asyncio.get_running_loop()
     began, rate, sent = loop.time() + manners.first_token, manners.tokens_per_second, 0
     pieces = [text[place : place + CHARACTERS] for place in range(0, len(text), CHARACTERS)]
-    events = [_event(_delta({"content": piece})) for piece in pieces]
+    deltas: list[dict[str, Any]] = [{} for _ in pieces[1:]] if wanted else [{"content": piece} for piece in pieces]
+    deltas += [{"tool_calls": [{"index": n, **one} for n, one in enumerate(wanted)]}] if wanted and whole else []
+    events = [_event(_delta(delta)) for delta in deltas]
     await asyncio.sleep(manners.first_token)
     while sent < len(events):
         due = int((loop.time() - began) * rate) + 1 if rate else len(events)
@@ -146,18 +156,19 @@ async def _stream(
         await writer.drain()
         await asyncio.sleep(max(_TICK, 1 / rate) if rate else 0)
     if whole:
-        writer.write(b"".join(map(_event, _end(asked, text))) + b"0\r\n\r\n")
+        end = _end(asked, text, "tool_calls" if wanted else "stop")
+        writer.write(b"".join(map(_event, end)) + b"0\r\n\r\n")
         await writer.drain()
 
 
-def _delta(delta: Mapping[str, str], finish: str | None = None) -> str:
+def _delta(delta: Mapping[str, Any], finish: str | None = None) -> str:
     return json.dumps(
         {"id": "c", "model": "emulated", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
     )
 
 
-def _end(asked: Mapping[str, Any], text: str) -> Iterator[str]:
-    yield _delta({}, "stop")
+def _end(asked: Mapping[str, Any], text: str, finish: str) -> Iterator[str]:
+    yield _delta({}, finish)
     yield json.dumps({"id": "c", "model": "emulated", "choices": [], "usage": _usage(asked, text)})
     yield "[DONE]"
 

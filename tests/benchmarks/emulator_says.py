@@ -46,6 +46,12 @@ def _query(asked: str, angle: str, section: str) -> dict[str, str]:
     return {"query": f"{' '.join(words)} {angle}", "section": section}
 
 
+def searches(inputs: Inputs) -> list[dict[str, str]]:
+    """Return a search for each section of the plan."""
+    asked = inputs["question"]["text"]
+    return [_query(asked, section["title"].lower(), section["id"]) for section in inputs["plan"]["sections"]]
+
+
 def _digest(inputs: Inputs) -> dict[str, Any]:
     names = [section["id"] for section in inputs["plan"]["sections"]]
     first = inputs.get("round", 1) < 2 and inputs.get("more", True)

@@ -40,37 +40,40 @@ class NextQueries:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Add search tasks, high priority first."""
-        done = findings[TASKS]
-        limit = allowed(len(done), run)
-        if limit <= 0:
-            return
-        proposed = await self._proposed(findings, run, limit)
-        findings[TASKS] = fresh(proposed, done, limit)
+        findings[TASKS] = await chosen(findings, run)
 
-    async def _proposed(self, findings: Findings, run: Run, limit: int) -> tuple[Query, ...]:
-        question, plan, done = findings[QUESTION], findings[PLAN], findings[TASKS]
-        digest = findings.get(DIGEST)
-        if ready := (digest.queries if digest else ()) if done else plan.queries:
-            # Proposed with the plan or the digest, in one reply, and begun while that was still being written.
-            return next_queries(question, ready, done, {section.id: section.goal for section in plan.sections})
-        review = findings.get(REVIEW)
-        evidence = findings[EVIDENCE]
-        best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]
-        request = QueryRequest(
-            question=question,
-            plan=plan,
-            round=done[-1].round + 1 if done else 1,
-            limit=limit,
-            past=tuple(past(found) for found in findings[FOUND]),
-            gaps=review.priority_gaps if review else (),
-            evidence=tuple(best),
-        )
-        reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed")
-        if done:
-            return reply.queries
-        # The first round begins with the question: its search is under way since the plan was asked for.
-        own = (query for query in reply.queries if _folded(query.query) == _folded(question.text))
-        return (next(own, whole(question)), *reply.queries)
+
+async def chosen(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
+    """Return the next search tasks; the findings hold all that the stage `query` declares."""
+    done = findings[TASKS]
+    limit = allowed(len(done), run)
+    return fresh(await _proposed(findings, run, limit), done, limit) if limit > 0 else ()
+
+
+async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ...]:
+    question, plan, done = findings[QUESTION], findings[PLAN], findings[TASKS]
+    digest = findings.get(DIGEST)
+    if ready := (digest.queries if digest else ()) if done else plan.queries:
+        # Proposed with the plan or the digest, in one reply, and begun while that was still being written.
+        return next_queries(question, ready, done, {section.id: section.goal for section in plan.sections})
+    review = findings.get(REVIEW)
+    evidence = findings[EVIDENCE]
+    best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]
+    request = QueryRequest(
+        question=question,
+        plan=plan,
+        round=done[-1].round + 1 if done else 1,
+        limit=limit,
+        past=tuple(past(found) for found in findings[FOUND]),
+        gaps=review.priority_gaps if review else (),
+        evidence=tuple(best),
+    )
+    reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed")
+    if done:
+        return reply.queries
+    # The first round begins with the question: its search is under way since the plan was asked for.
+    own = (query for query in reply.queries if _folded(query.query) == _folded(question.text))
+    return (next(own, whole(question)), *reply.queries)
 
 
 def allowed(done: int, run: Run) -> int:

@@ -1,0 +1,111 @@
+"""The stage `explore` over the emulator: a model searches and reads with tools, is masked, is killed and resumed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+STAGES = ["clarify", "plan", "explore", "extract", "synthesize", "write", "verify", "audit", "export"]
+EXPLORING: dict[str, Any] = {"pipeline": "exploring", "pipelines.exploring.stages": STAGES}
+START = """
+import asyncio, json, sys
+from pathlib import Path
+from emulator_use import Emulator, client, question
+
+async def main():
+    async with client(Emulator(int(sys.argv[1])), Path(sys.argv[2]), json.loads(sys.argv[3])) as runs:
+        await runs.research(question())
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        import emulator_use
+
+        yield emulator_use
+
+
+@pytest.fixture
+def world(tools: Any) -> Iterator[Any]:
+    with tools.emulator() as started:
+        yield started
+
+
+def calls_of(result: leadline.Result) -> Counter[str]:
+    """Return how many chats each task took."""
+    lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
+    done = [line["data"] for line in lines if line["kind"] == "call.finished"]
+    return Counter(data["task"] for data in done if data["kind"] == "chat")
+
+
+async def test_what_a_model_reads_with_tools_becomes_the_report(tools: Any, world: Any, tmp_path: Path) -> None:
+    async with tools.client(world, tmp_path, EXPLORING) as runs:
+        told = await runs.estimate(tools.question())
+        result = await runs.research(tools.question())
+        again = await runs.replay(result.folder)
+    assert (result.status, result.metadata.notices) == ("complete", ()), result.reason
+    assert calls_of(result)["explore"] == 3
+    assert (result.metadata.calls["query/batch"], result.metadata.calls["read/read"]) == (5, 10)
+    assert result.report
+    assert len(result.report.sources) == 10
+    assert result.metadata.verification
+    assert not result.metadata.verification["unknown_ids"]
+    assert again.report == result.report
+    assert max(world.tally()["asked"].values()) == 1
+    usage = result.metadata.usage
+    assert 0.6 < usage["tokens"] / (told.input_tokens + told.output_tokens) < 1.4
+    by_task: Any = usage["by_task"]
+    (one,) = (one for one in told.tasks if one.task == "explore")
+    assert 0.6 < by_task["explore"]["tokens"] / (one.input_tokens + one.output_tokens) < 1.4
+
+
+async def test_a_mask_of_the_pipeline_is_kept(tools: Any, world: Any, tmp_path: Path) -> None:
+    masked = EXPLORING | {"pipelines.exploring.tools": ["respond", "web_search"]}
+    async with tools.client(world, tmp_path, masked) as runs:
+        result = await runs.research(tools.question())
+    assert (result.status, result.report) == ("no_evidence", None)
+    assert calls_of(result)["explore"] == 3
+    assert "read/read" not in result.metadata.calls
+
+
+async def test_what_had_returned_when_it_was_killed_is_not_asked_again(tools: Any, world: Any, tmp_path: Path) -> None:
+    world.behave(first_token=0.5)
+    settings = json.dumps(EXPLORING)
+    command = [sys.executable, "-c", START, str(world.port), str(tmp_path), settings]
+    with subprocess.Popen(command, cwd=BENCHMARKS) as process:
+        try:
+            while world.tally()["tasks"].get("tools", 0) < 3:
+                assert process.poll() is None
+                await asyncio.sleep(0.05)
+        finally:
+            process.kill()
+    before = world.tally()
+    assert before["tasks"] == {"Plan": 1, "tools": 3}
+    async with tools.client(world, tmp_path, EXPLORING) as runs:
+        handle = await runs.resume(next((tmp_path / "runs").iterdir()))
+        result = await handle.result()
+    assert result.status == "complete", result.reason
+    after = world.tally()
+    # The third reply had not come: it alone is asked for again. Searches and pages had.
+    again = [content for content, count in before["asked"].items() if after["asked"][content] > count]
+    assert len(again) == 1
+    assert again[0] not in before["whole"]
+    assert after["served"] == before["served"]
+    assert set(after["served"].values()) == {1}
+    assert result.report
+    assert len(result.report.sources) == 10
