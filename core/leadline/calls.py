@@ -272,7 +272,8 @@ class Door:
         if job.kind.keep and self._journal.broken:
             raise self._journal.broken
         try:
-            self._secrets.refuse(job.tree, job.what)
+            if self._secrets:
+                self._secrets.refuse(job.tree, job.what)
         except Refused as error:
             return blame.refused(str(error))
         if not self._exempt(job) and (reason := self._over()):

@@ -37,6 +37,10 @@ class Secrets:
     def __repr__(self) -> str:
         return "Secrets(…)"
 
+    def __bool__(self) -> bool:
+        """Whether there is anything to be looked for."""
+        return self._pattern is not None
+
     def refuse(self, tree: JsonValue, what: str) -> None:
         """Raise `Refused`, naming the path, if the decoded JSON holds a secret."""
         if self._pattern and (path := self._find(tree, "request")):

@@ -68,12 +68,11 @@ class Engine:
     """A search engine of the emulator."""
 
     def __init__(self, context: Context, url: str) -> None:
-        self._context = context
+        self._http = context.http()
         self._url = url
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        http = self._context.http(verify=False, timeout=call.remaining())
-        answer = await http.get(self._url, params={"q": request.query})
+        answer = await self._http.get(self._url, params={"q": request.query}, timeout=call.remaining())
         answer.raise_for_status()
         found = answer.json()["results"]
         return SearchPage(hits=tuple(Hit(**one) for one in found[: request.limit]))

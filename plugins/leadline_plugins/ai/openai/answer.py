@@ -51,7 +51,7 @@ async def read(answer: httpx.Response, reading: Reading) -> None:
 
 def take(data: Any, reading: Reading) -> None:
     failed = data.get("response") if isinstance(data, dict) and data.get("type") == "response.failed" else None
-    if said := told(failed) or told(data):
+    if said := (failed and told(failed)) or told(data):
         raise RefusedError(said)
     if not isinstance(data, dict):
         raise BadReply("the answer is no JSON object")
