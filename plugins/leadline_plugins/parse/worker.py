@@ -1,14 +1,16 @@
 """One process that parses HTML, for `leadline_plugins.parse.workers`: pages in by stdin, documents out by stdout.
 
-python -P -m leadline_plugins.parse.worker
+python -P -m leadline_plugins.parse.worker SECONDS
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import logging
 import os
 import sys
+from pathlib import Path
 from typing import BinaryIO
 
 from leadline.errors import ProviderError
@@ -19,14 +21,21 @@ from leadline_plugins.parse.workers import LENGTHS
 _NICE = 5
 
 
-def serve(pages: BinaryIO, documents: BinaryIO) -> None:
-    """Answer until the other side closes: a document, or the class and text of an error."""
-    while head := pages.read(LENGTHS.size):
-        header, size = LENGTHS.unpack(head)
-        asked = json.loads(pages.read(header))
-        told, body = answer(Blob(name=asked["name"], media_type=asked["media_type"], data=pages.read(size)))
-        documents.write(LENGTHS.pack(len(told), len(body)) + told + body)
-        documents.flush()
+def serve(pages: BinaryIO, documents: BinaryIO, seconds: float) -> None:
+    """Answer until the other side closes: a document, or the class and text of an error.
+
+    A page that takes longer than so many seconds ends the process, whatever it is doing.
+    """
+    with Path(os.devnull).open("w") as nowhere:
+        while head := pages.read(LENGTHS.size):
+            header, size = LENGTHS.unpack(head)
+            asked = json.loads(pages.read(header))
+            blob = Blob(name=asked["name"], media_type=asked["media_type"], data=pages.read(size))
+            faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
+            told, body = answer(blob)
+            faulthandler.cancel_dump_traceback_later()
+            documents.write(LENGTHS.pack(len(told), len(body)) + told + body)
+            documents.flush()
 
 
 def answer(blob: Blob) -> tuple[bytes, bytes]:
@@ -43,7 +52,7 @@ def main() -> None:
     os.dup2(2, 1)
     logging.lastResort = None
     os.nice(_NICE)  # the event loop goes first
-    serve(sys.stdin.buffer, documents)
+    serve(sys.stdin.buffer, documents, float(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -46,12 +46,30 @@ async def test_a_page_that_takes_too_long_is_given_up() -> None:
     assert workers._idle == []
 
 
-async def test_a_process_that_died_is_told_and_replaced(workers: Workers) -> None:
+async def test_a_process_that_dies_of_a_page_is_told_and_replaced(workers: Workers) -> None:
+    await workers.parse(PAGE)
+    (process,) = workers._idle
+    task = asyncio.create_task(workers.parse(MONSTER))
+    await asyncio.sleep(0.2)
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(BadReply, match=r"monster\.html: the parser died of it \(-9\)"):
+        await task
+    assert (await workers.parse(PAGE)).title == "T"
+
+
+async def test_a_process_that_died_while_nothing_was_to_be_done_is_replaced(workers: Workers) -> None:
     await workers.parse(PAGE)
     os.kill(workers._idle[0].pid, signal.SIGKILL)
-    with pytest.raises(BadReply, match=r"page\.html: the parser died of it"):
-        await workers.parse(PAGE)
+    workers._idle[0].wait()
     assert (await workers.parse(PAGE)).title == "T"
+
+
+async def test_many_pages_wait_for_few_processes_and_none_is_lost_by_one_that_is_cancelled(workers: Workers) -> None:
+    tasks = [asyncio.create_task(workers.parse(PAGE)) for _ in range(40)]
+    await asyncio.sleep(0)
+    tasks[39].cancel()
+    assert [page.title for page in await asyncio.gather(*tasks[:39])] == ["T"] * 39
+    assert len(workers._idle) <= 2
 
 
 async def test_cancelling_ends_the_process(workers: Workers) -> None:
