@@ -42,10 +42,11 @@ async def make(server: RawServer, tmp_path: Path) -> AsyncIterator[Callable[...,
 
 @pytest.fixture
 def get(server: RawServer, make: Callable[..., Awaitable[WebFetcher]]) -> Callable[..., Awaitable[Blob]]:
-    """Fetch a path of the server, or an address, with a fetcher of these settings."""
+    """Fetch a path of the server, or an address, with a fetcher of these settings, left when it is done."""
 
     async def got(path: str, **settings: Any) -> Blob:
         url = path if "://" in path else server.at(path)
-        return await (await make(**settings)).fetch(FetchRequest(url=url), FakeCall())
+        async with await make(**settings) as fetcher:
+            return await fetcher.fetch(FetchRequest(url=url), FakeCall())
 
     return got

@@ -5,25 +5,16 @@ It is a cache: where the file is damaged or the disk full, pages are fetched as 
 
 from __future__ import annotations
 
-import sqlite3
+import json
 import time
-import zlib
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
-from typing import TypeVar
 
-T = TypeVar("T")
-_SCHEMA = """
-create table if not exists pages (
-    key text primary key, url text, media_type text, etag text, modified text, stored real, used real, size int,
-    body blob
-);
-create index if not exists by_use on pages (used, size);
-"""
-_FIELDS = "url, media_type, etag, modified, stored, body"
+from leadline.cache_file import CacheFile
+from leadline.disk_cache import DiskCache
+
 _WAIT = 5.0
 """Seconds that another process is waited for."""
 
@@ -41,69 +32,36 @@ class Kept:
 
 
 class Cache:
-    """The file; every method blocks, and belongs into a thread. A size of 0 keeps nothing."""
+    """The file; every method is called on the event loop."""
 
     def __init__(self, folder: Path, size: int, log: Logger, clock: Callable[[], float] = time.time) -> None:
-        self._path = folder / "pages.sqlite"
-        self._size = size
-        self._log = log
+        path = folder / "pages.sqlite"
+        file = CacheFile(path, size, table="pages", name="kept pages", log=log, wait=_WAIT, clock=clock)
+        self._kept = DiskCache(file)
         self._clock = clock
 
-    def get(self, key: str) -> Kept | None:
+    async def get(self, key: str) -> Kept | None:
         """Return the page kept for an address."""
+        found = await self._kept.get(key)
+        if found is None:
+            return None
+        head, _, data = found.body.partition(b"\n")
+        url, media_type, etag, modified = json.loads(head)
+        return Kept(url, media_type, data, etag, modified, found.stored)
 
-        def read(db: sqlite3.Connection) -> Kept | None:
-            row = db.execute(f"select {_FIELDS} from pages where key = ?", (key,)).fetchone()  # noqa: S608 - constants
-            if row is None:
-                return None
-            db.execute("update pages set used = ? where key = ?", (self._clock(), key))
-            url, media_type, etag, modified, stored, body = row
-            return Kept(url, media_type, zlib.decompress(body), etag, modified, stored)
+    def put_soon(self, key: str, page: Kept) -> None:
+        """Keep a page; those let go that were not used the longest."""
+        head = json.dumps([page.url, page.media_type, page.etag, page.modified])
+        self._kept.put_soon(key, b"%s\n%s" % (head.encode(), page.data))
 
-        return self._do(read)
-
-    def put(self, key: str, page: Kept) -> None:
-        """Keep a page, and let those go that were not used the longest."""
-
-        def write(db: sqlite3.Connection) -> None:
-            body, now = zlib.compress(page.data, 1), self._clock()
-            values = (key, page.url, page.media_type, page.etag, page.modified, now, now, len(body), body)
-            db.execute("insert or replace into pages values (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-            self._make_room(db)
-
-        self._do(write)
-
-    def confirm(self, key: str) -> None:
+    def confirm_soon(self, key: str) -> None:
         """Note that a page has not changed."""
-        now = self._clock()
-        self._do(lambda db: db.execute("update pages set stored = ?, used = ? where key = ?", (now, now, key)))
+        self._kept.renew_soon(key)
 
     def fresh(self, page: Kept, seconds: float) -> bool:
         """Tell whether a page may be used unasked."""
         return 0 <= self._clock() - page.stored < seconds
 
-    def _make_room(self, db: sqlite3.Connection) -> None:
-        total = db.execute("select sum(size) from pages").fetchone()[0] or 0
-        while total > self._size:
-            key, size = db.execute("select key, size from pages order by used, size desc limit 1").fetchone()
-            db.execute("delete from pages where key = ?", (key,))
-            total -= size
-
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Do it in one transaction; what is wrong with the file costs a fetch, and what is broken begins anew."""
-        if not self._size:
-            return None
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=_WAIT)) as db, db:
-                db.execute("pragma journal_mode = wal")
-                db.execute("pragma synchronous = off")  # a page lost with the power is fetched again
-                db.executescript(_SCHEMA)
-                return work(db)
-        except (sqlite3.Error, zlib.error, OSError) as error:
-            self._log.warning("kept pages cannot be used (%s): %s", error, self._path)
-            if isinstance(error, sqlite3.DatabaseError | zlib.error) and not isinstance(
-                error, sqlite3.OperationalError
-            ):
-                self._path.unlink(missing_ok=True)
-            return None
+    async def close(self) -> None:
+        """Write what is queued, and close the file."""
+        await self._kept.close()

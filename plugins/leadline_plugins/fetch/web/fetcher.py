@@ -61,6 +61,7 @@ class WebFetcher:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._transport.aclose()
+        await self._cache.close()
 
     def accepts(self, url: str, /) -> bool:
         """Accept http and https; the guard has its say when it is fetched."""
@@ -84,17 +85,17 @@ class WebFetcher:
         """Return a page, as it was kept or anew."""
         if not self._settings.cache_size:
             return await self._follow(url, None, request)
-        key, in_thread = str(url), self._context.in_thread
-        kept = await in_thread(self._cache.get, key)
+        key = str(url)
+        kept = await self._cache.get(key)
         if kept:
             self._guard.url(kept.url)  # what was let in under other settings may be shut now
             if self._cache.fresh(kept, self._settings.fresh):
                 return kept
         page = await self._follow(url, kept, request)
         if page is kept:
-            await in_thread(self._cache.confirm, key)
+            self._cache.confirm_soon(key)
         elif page.stored >= 0:
-            await in_thread(self._cache.put, key, page)
+            self._cache.put_soon(key, page)
         return page
 
     async def _follow(self, url: httpx.URL, kept: Kept | None, wanted: FetchRequest) -> Kept:
