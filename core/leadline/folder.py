@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from datetime import datetime
 from pathlib import Path
+from secrets import token_hex
 
 from leadline.errors import LeadlineError
 
@@ -13,6 +13,7 @@ JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
 EVENTS = "events.jsonl"
 METADATA = "metadata.json"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def folder_name(trace_id: str, began: datetime) -> str:
@@ -22,27 +23,23 @@ def folder_name(trace_id: str, began: datetime) -> str:
 
 def write_whole(path: Path, data: bytes) -> Path:
     """Write a file by a temporary one and a rename, so that a reader sees the old or the new, never half."""
+    beside = path.with_name(f".{path.name[:40]}.{token_hex(4)}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(name).replace(path)
+            file = os.open(beside, _NEW, 0o644)  # as the umask lets it be: a report is as readable as its folder
+        except FileNotFoundError:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = os.open(beside, _NEW, 0o644)
+        try:
+            with os.fdopen(file, "wb") as opened:
+                opened.write(data)
+            beside.replace(path)
         except BaseException:
-            Path(name).unlink(missing_ok=True)
+            beside.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
-    # mkstemp makes files private; a report is as readable as the folder it stands in.
-    path.chmod(0o644 & ~_umask())
     return path
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def inside(folder: Path, name: str) -> Path:

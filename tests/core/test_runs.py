@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,21 @@ def test_a_file_is_whole_or_not_there_and_stays_in_its_folder(tmp_path: Path) ->
     for name in ("../out", "/etc/x", ".", ""):
         with pytest.raises(LeadlineError, match="leads out of the run's folder"):
             inside(tmp_path, name)
-    with pytest.raises(LeadlineError, match="cannot write .*: File exists"):
+    with pytest.raises(LeadlineError, match="cannot write .*: Not a directory"):
         write_whole(tmp_path / "figures" / "1.png" / "2", b"")
+    (tmp_path / "taken" / "folder").mkdir(parents=True)
+    with pytest.raises(LeadlineError, match="cannot write .*: Is a directory"):
+        write_whole(tmp_path / "taken" / "folder", b"")
+    assert [path.name for path in (tmp_path / "taken").iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o000, 0o644)])
+def test_a_file_is_as_readable_as_the_umask_lets_it_be(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        assert write_whole(tmp_path / "report.md", b"").stat().st_mode & 0o777 == mode
+    finally:
+        os.umask(before)
 
 
 def test_a_folder_is_named_by_trace_and_time() -> None:
