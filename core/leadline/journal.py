@@ -19,8 +19,7 @@ from pydantic import JsonValue
 from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
-from leadline.keys import dump
-from leadline.rows import Row, Session, blob, mark_of, put, put_blob
+from leadline.rows import Row, Session, blob, mark_of, put, put_blob, text_of
 from leadline.storage import Mode, Storage
 
 __all__ = ["Journal", "Row", "Session"]
@@ -112,11 +111,12 @@ class Journal:
 
     async def keep(self, row: Row, body: bytes, request: JsonValue, *, durable: bool = False) -> Row:
         """Write what a call returned; it is committed when this returns."""
+        asked = text_of(request)  # here: it holds the interpreter on any thread, and is read from a warm cache here
 
         def write(db: sqlite3.Connection) -> Row:
             refs = {
                 "body": put_blob(db, body),
-                "request": put_blob(db, dump(request)),
+                "request": put_blob(db, asked),
                 "session": self.session,
             }
             kept = row.model_copy(update=refs)

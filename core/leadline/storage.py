@@ -30,9 +30,10 @@ ROOM = 8 * 2**20
 """Bytes that must be free on the disk at the start."""
 VERSION = 1
 """Of the file's layout."""
+# Blobs have row ids, so that a new one goes to the end of the file; in a tree by digest each would tear another page.
 _LAYOUT = """
 create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
-create table blobs (digest text primary key, data blob) without rowid;
+create table blobs (digest text primary key, data blob);
 """
 _pool: list[ThreadPoolExecutor] = []
 _turn = itertools.count()
@@ -117,7 +118,9 @@ class Storage:
             self._waiting.append(job)
             first = len(self._waiting) == 1
         if first:
-            self._thread.submit(self._drain)
+            # Not before this turn of the loop is over: what it still queues is in the same transaction. To wake a
+            # thread costs more than most of these writes.
+            self._loop.call_soon(self._thread.submit, self._drain)
         return job.future
 
     def _drain(self) -> None:
