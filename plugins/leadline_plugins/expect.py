@@ -20,7 +20,7 @@ _CITED = 1.2
 _PLAN = 3_000
 _CLAIM_WORDS, _CLAIM = 25, 600
 """Words of a claim; characters of one with its passages."""
-_TOOLS = 3_400
+_TOOLS = 2_300
 """Characters of the definitions of tools."""
 _OPEN = 0.4
 """The share of claims that rules leave to the model; of the emulator's, which are quotes, it is a tenth."""

@@ -51,6 +51,6 @@ def _step(event: Event) -> str:
     """Return a step that is through, in words: `search (round 1): 5 searches`."""
     data = event.data["data"]
     assert isinstance(data, dict)
-    number = f" (round {data['round']})" if any(key in data for key in IN_ROUNDS) else ""
+    number = f" (round {data['round']})" if data.get("round") and any(key in data for key in IN_ROUNDS) else ""
     told = f"not done: {one_line(data.get('reason', ''))}" if event.data["status"] == "failed" else given(data)
     return f"{event.data['step']}{number}" + (f": {told}" if told else "")

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import Field
-
 from leadline.contracts import Context, Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.expecting import Expected, Scope
@@ -28,7 +26,7 @@ from leadline.findings import (
     Findings,
     Unread,
 )
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.hookspecs import StageOffer, hookimpl
 from leadline.records import Message, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
@@ -36,21 +34,15 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_results
 from leadline_plugins.stages import query
 from leadline_plugins.stages.degrade import tell
-from leadline_plugins.stages.exploring import Exploring
+from leadline_plugins.stages.exploring import ExploreSettings, Exploring
 from leadline_plugins.stages.fetch import Reading
 from leadline_plugins.stages.search import Searching
 from leadline_plugins.tasks import ExploreRequest
 from leadline_plugins.tools import TOOLS
+from leadline_plugins.tools.calling import Calling
 from leadline_plugins.tools.desk import Desk
 
 _AS_USUAL = "the searches of the plan were made in place of an exploration by the model"
-
-
-class ExploreSettings(PluginSettings):
-    """How far the model may go by itself."""
-
-    steps: int = Field(8, ge=1, le=50, description="Replies of the model at most.")
-    page: int = Field(4_000, ge=200, description="Characters of a page that it is shown at once.")
 
 
 class Explore:
@@ -74,7 +66,8 @@ class Explore:
             await self._as_usual(findings, run, "no language model is asked first")
             return
         try:
-            await Exploring(desk, run.settings.tools).go(ASK, self._opening(desk, findings))
+            calling = Calling(desk, run.settings.tools)
+            await Exploring(desk, calling, self._settings).go(ASK, self._opening(desk, findings))
         except CallFailed as failed:
             if not desk.tasks and isinstance(failed, CallRefused):
                 raise
@@ -103,7 +96,9 @@ class Explore:
             return
         if desk.answer.strip():
             await desk.run.emit("message", {"kind": "learning", "text": desk.answer})
-        findings[DIGEST] = Digest(synthesis=desk.answer, knowledge_gaps=desk.missing)
+        last = findings.get(DIGEST) or Digest()
+        told = {"synthesis": f"{last.synthesis}\n\n{desk.answer}".strip(), "knowledge_gaps": desk.missing}
+        findings[DIGEST] = last.model_copy(update=told | {"review": None, "queries": ()})
 
     async def _as_usual(self, findings: Findings, run: Run, reason: str) -> None:
         """Search and read as the stages `query`, `search` and `fetch` do."""

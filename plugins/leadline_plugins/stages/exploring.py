@@ -1,113 +1,100 @@
 """The loop of `explore`: the model's turns, and what its calls of tools brought, added one behind the other.
 
-What was said stays as it was said, so that vendors' caches of prefixes hit, and failures stay in view. It all hangs on
-replies and findings alone: a resumed run says the same, and is answered from the journal.
+What was said stays as it was said, so that vendors' caches of prefixes hit; failures stay in view; what is open stands
+last. Each is a switch. It all hangs on replies and findings alone: a resumed run says the same, and is answered from
+the journal.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Collection
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from pydantic import ValidationError
+from pydantic import Field
 
-from leadline.errors import CallFailed
-from leadline.records import Json, Message, ToolCall
-from leadline.tasks import Task, fenced
+from leadline.hookspecs import PluginSettings
+from leadline.records import Message
+from leadline.task_kinds import TaskKind
+from leadline_plugins.shrinking import LEFT_OUT
 from leadline_plugins.tasks import ExploreRequest
 from leadline_plugins.tools import TOOLS
+from leadline_plugins.tools.calling import Calling
 from leadline_plugins.tools.desk import Desk
 from leadline_plugins.tools.respond import RESPOND
 
-AT_ONCE = 10
-"""Calls of one reply that are carried out."""
 _SHOWN = tuple(kind.tool for kind in TOOLS)
-_BY_NAME = {kind.name: kind for kind in TOOLS}
+_FAILED = "Failed."
+"""What is left in view of a failure where its reason is not to be."""
+
+
+class ExploreSettings(PluginSettings):
+    """How far the model may go by itself, and what it is shown meanwhile."""
+
+    steps: int = Field(8, ge=1, le=50, description="Replies of the model at most.")
+    page: int = Field(4_000, ge=200, description="Characters of a page that it is shown at once.")
+    append_only: bool = Field(True, description="Whether what was brought before the last reply stays in view.")
+    recite: bool = Field(True, description="Whether it is told behind each result what is open still.")
+    keep_errors: bool = Field(True, description="Whether the reasons of failures stay in view.")
+
+
+@dataclass(frozen=True)
+class _Turn:
+    message: Message
+    failed: bool = False
 
 
 class Exploring:
-    """One exploration; `mask` names the tools that the pipeline has, none: all."""
+    """One exploration at a desk."""
 
-    def __init__(self, desk: Desk, mask: Collection[str]) -> None:
+    def __init__(self, desk: Desk, calling: Calling, settings: ExploreSettings) -> None:
         self._desk = desk
-        self._mask = mask or tuple(_BY_NAME)
-        usable = (kind.name for kind in TOOLS if not kind.lacking(desk.run))
-        self._allowed = tuple(name for name in usable if name in self._mask)
-        self._misused: set[str] = set()
+        self._calling = calling
+        self._settings = settings
+        self._turns: list[_Turn] = []
 
-    async def go(self, ask: Any, opening: ExploreRequest) -> None:
-        """Go on until the model responds, or its steps are spent. Raises `CallFailed` where no model answers.
-
-        `ask` is the kind of task by which the model is asked.
-        """
-        turns: tuple[Message, ...] = ()
-        for left in reversed(range(opening.steps)):
-            allowed = self._allowed if left else tuple(name for name in self._allowed if name == RESPOND.name)
-            shown = {"turns": turns, "tools": _SHOWN, "allowed": None if len(allowed) == len(TOOLS) else allowed}
-            task: Task[Message] = ask.of(opening.model_copy(update=shown))
-            said = await self._desk.run.perform(task)
+    async def go(self, ask: TaskKind[ExploreRequest, Message], opening: ExploreRequest) -> None:
+        """Go on until the model responds, or its steps are spent. Raises `CallFailed` where no model answers."""
+        for left in reversed(range(self._settings.steps)):
+            allowed = self._calling.allowed(left)
+            shown = {
+                "turns": tuple(self._in_view()),
+                "tools": _SHOWN,
+                "allowed": None if len(allowed) == len(_SHOWN) else allowed,
+            }
+            said = await self._desk.run.perform(ask.of(opening.model_copy(update=shown)))
             if not said.tool_calls:
                 self._desk.answer = said.text
-                return
-            turns += (said, *await self._carried_out(said.tool_calls, allowed, left))
+            else:
+                self._turns += [_Turn(said), *await self._answered(said, left)]
             if self._desk.answer is not None:
                 return
 
-    async def _carried_out(self, calls: tuple[ToolCall, ...], allowed: Collection[str], left: int) -> list[Message]:
-        begun = [self._begun(call, allowed, place) for place, call in enumerate(calls)]
-        texts = await self._desk.run.each(begun, lambda work: work)
-        texts[-1] += f"\n\n{self._open(left)}"
-        return [Message(role="tool", text=text, tool_call_id=call.id) for call, text in zip(calls, texts, strict=True)]
+    async def _answered(self, said: Message, left: int) -> Sequence[_Turn]:
+        brought = await self._calling.carry_out(said.tool_calls, left)
+        texts = [one.text for one in brought]
+        if self._settings.recite:
+            texts[-1] += f"\n\n{self._open(left)}"
+        return [
+            _Turn(Message(role="tool", text=text, tool_call_id=call.id), one.failed)
+            for call, text, one in zip(said.tool_calls, texts, brought, strict=True)
+        ]
 
-    def _begun(self, call: ToolCall, allowed: Collection[str], place: int) -> Awaitable[str]:
-        """Begin a call, or refuse it in words that the model can read."""
-        if place >= AT_ONCE:
-            return _said(f"Not done: {AT_ONCE} calls in one reply are carried out at most.")
-        kind = _BY_NAME.get(call.name)
-        if kind is None or call.name not in self._mask:
-            there = ", ".join(self._allowed)
-            return _said(f"Refused: {json.dumps(call.name)} is no tool of this pipeline. It has: {there}.")
-        if reason := kind.lacking(self._desk.run):
-            return _said(f"Refused: {reason}.")
-        if call.name not in allowed:
-            return _said(f"Refused: the steps are spent; only {RESPOND.name} is left.")
-        try:
-            arguments = kind.arguments.model_validate(dict(call.arguments))
-        except ValidationError as error:
-            return _said(self._unusable(call.name, error))
-        self._misused.discard(call.name)
-        return _brought(kind.do(arguments, self._desk))
-
-    def _unusable(self, name: str, error: ValidationError) -> str:
-        """Return what is wrong with arguments; the second time in a row the call is only dropped."""
-        if name in self._misused:
-            return f"Dropped: the arguments of {name} are unusable again."
-        self._misused.add(name)
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the arguments"
-        form = json.dumps(_BY_NAME[name].arguments.model_json_schema(), ensure_ascii=False)
-        return f"Not done: {place}: {first['msg']}. Call it once more with arguments of this schema: {form}"
+    def _in_view(self) -> Iterator[Message]:
+        """Yield what was said as the model is shown it; the last results always as they are."""
+        last = max((place for place, turn in enumerate(self._turns) if turn.message.role == "assistant"), default=0)
+        for place, turn in enumerate(self._turns):
+            old = turn.message.role == "tool" and place < last
+            if old and turn.failed and not self._settings.keep_errors:
+                yield turn.message.model_copy(update={"text": _FAILED})
+            elif old and not turn.failed and not self._settings.append_only:
+                yield turn.message.model_copy(update={"text": LEFT_OUT})
+            else:
+                yield turn.message
 
     def _open(self, left: int) -> str:
         """Return what is open still: it stands last, where models heed it most."""
-        sections = [
-            f"{section.id} {json.dumps(section.title, ensure_ascii=False)}" for section in self._desk.open_points()
-        ]
-        points = (
-            f"Nothing was read yet for: {'; '.join(sections)}." if sections else "Something was read for each section."
-        )
-        steps = f"Replies left: {left}; searches left: {max(0, self._desk.searches_left)}."
-        return f"{points} {steps}" + (f" The next reply is the last: call {RESPOND.name}." if left == 1 else "")
-
-
-async def _said(words: str) -> str:
-    return words
-
-
-async def _brought(work: Awaitable[Json]) -> str:
-    """Return what a tool brought, fenced: also its failure, whose words may come from outside."""
-    try:
-        return fenced(await work)
-    except CallFailed as failed:
-        return fenced({"error": failed.record.text})
+        titles = [f"{one.id} {json.dumps(one.title, ensure_ascii=False)}" for one in self._desk.open_points()]
+        points = f"Nothing was read yet for: {'; '.join(titles)}." if titles else "Something was read for each section."
+        rest = f"Replies left: {left}; searches left: {max(0, self._desk.searches_left)}."
+        return f"{points} {rest}" + (f" The next reply is the last: call {RESPOND.name}." if left == 1 else "")

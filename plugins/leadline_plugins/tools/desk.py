@@ -5,6 +5,7 @@ Everything lies in the order of the calls, whatever the order of arrival: so a r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -14,6 +15,10 @@ from leadline.records import Hit, Source
 from leadline_plugins.canonical import canonical
 from leadline_plugins.stages.fetch import source_id
 from leadline_plugins.stages.query import fresh
+
+_ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]（）「」]+")
+_BEHIND = ".,;:!?。，、；：！？"
+"""What stands behind an address in a sentence, and is no part of it."""
 
 
 @dataclass
@@ -74,13 +79,17 @@ class Desk:
         return research.max_queries * research.pages_per_query - self.pages
 
     def hit(self, url: str) -> tuple[Hit, str] | None:
-        """Return the first result at an address, with its search task; an address of the question's own is one too."""
+        """Return the first result at an address, with its search task; an address of the question's own is one too.
+
+        It is read by the address it was found by: what a model adds to it that `canonical` leaves out goes nowhere.
+        """
         wanted = canonical(url)
         for found in (*self.before, *self.found):
             for hit in found.hits:
                 if canonical(hit.url) == wanted:
                     return hit, found.task.id
-        return (Hit(url=url), "") if url in self.question.text.split() else None
+        named = (found.rstrip(_BEHIND) for found in _ADDRESS.findall(self.question.text))
+        return next(((Hit(url=own), "") for own in named if canonical(own) == wanted), None)
 
     def source(self, url: str) -> Source | None:
         """Return the source at an address, where it was read."""

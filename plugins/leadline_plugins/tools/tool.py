@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict
+from pydantic.json_schema import GenerateJsonSchema
 
 from leadline.contracts import Run
 from leadline.records import Json, Record, Tool
@@ -19,6 +20,16 @@ class Arguments(Record):
     """The base of a tool's arguments; models write numbers where a text is meant."""
 
     model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class _Form(GenerateJsonSchema):
+    """Without titles and defaults: every request carries the form, and some vendors refuse what they do not know."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
 
 
 def _nothing(_: Run) -> str:
@@ -41,6 +52,11 @@ class ToolKind(Generic[A]):
     """Says why it cannot be used in this run; empty where it can."""
 
     @property
+    def form(self) -> Json:
+        """The JSON schema of the arguments."""
+        return self.arguments.model_json_schema(schema_generator=_Form)
+
+    @property
     def tool(self) -> Tool:
         """As the model is shown it."""
-        return Tool(name=self.name, description=self.description, parameters=self.arguments.model_json_schema())
+        return Tool(name=self.name, description=self.description, parameters=self.form)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 from pydantic import Field, JsonValue
 
-from leadline.errors import CallFailed
+from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Found, Query, SearchTask
 from leadline.records import Hit, Json, Text
 from leadline_plugins.stages.search import request_for
@@ -40,6 +40,8 @@ async def _found(task: SearchTask, desk: Desk) -> Json:
     run = desk.run
     try:
         page = await run.search(request_for(task.query, desk.question.language, run))
+    except CallRefused:
+        raise
     except CallFailed as failed:
         desk.keep(Found(id=task.id, task=task, failure=failed.record.text))
         raise

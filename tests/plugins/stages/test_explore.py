@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -165,6 +166,14 @@ async def test_messages_are_only_added_to_and_the_open_points_stand_last(tmp_pat
     assert "Replies left: 7; searches left: 18." in two[-1].text
     assert three[-1].text.endswith("Something was read for each section. Replies left: 6; searches left: 18.")
     assert all(request.tools == chat.asked[0].tools for request in chat.asked)
+    assert chat.asked[0].tools[2].parameters["properties"] == {
+        "url": {"type": "string", "minLength": 1, "description": "an address that web_search gave"},
+        "start": {
+            "type": "integer",
+            "minimum": 0,
+            "description": "the character to begin at, to read on in a long text",
+        },
+    }
     assert [tool.name for tool in chat.asked[0].tools] == ["respond", "web_search", "web_fetch", "code_execute"]
 
 
@@ -201,10 +210,62 @@ async def test_a_page_gives_no_orders(tmp_path: Path) -> None:
 async def test_an_address_in_the_question_may_be_read(tmp_path: Path) -> None:
     chat = Scripted([calls(fetch(f"{SITE}abc/0"), fetch(f"{SITE}abc/1")), ENOUGH])
     async with client_of(tmp_path, chat) as runs:
-        await runs.research(f"How deep was the harbour measured, by {SITE}abc/0 ?")
+        await runs.research(f"How deep was the harbour measured (by {SITE}abc/0)?")
     named, other = map(data, brought(chat.asked[1]))
     assert named["text"].startswith("The harbour of page abc/0")
     assert other["error"].startswith("no search gave this address")
+
+
+async def test_a_page_is_read_by_the_address_it_was_found_by(tmp_path: Path) -> None:
+    def leak(request: ChatRequest) -> Message:
+        url = data(brought(request)[0])["results"][0]["url"]
+        return calls(fetch(f"{url}?utm_source=all+that+is+known#secret"))
+
+    result, _ = await explored(tmp_path, [calls(search("depth")), leak, ENOUGH])
+    events = (result.folder / "events.jsonl").read_text()
+    assert result.metadata.calls["fetch/fakeweb"] == 1
+    assert "utm_source" not in events
+    assert result.report
+    assert "utm_source" not in result.report.sources[0].hit.url
+
+
+async def test_calls_of_one_reply_run_side_by_side_in_the_order_they_were_made(tmp_path: Path) -> None:
+    met = asyncio.Barrier(2)
+
+    class Meeting:
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            async with asyncio.timeout(20):
+                await met.wait()
+            await asyncio.sleep(0.05 if request.query == "depth" else 0)
+            return SearchPage(hits=(Hit(url=f"{SITE}{request.query}/0", title=request.query),))
+
+    engine = plugin("meeting", search_providers=Offer(lambda s, c: Meeting(), PluginSettings, "Waits for another"))
+    replies: list[Reply] = [calls(search("depth"), search("soundings")), read_first, ENOUGH]
+    result, chat = await explored(tmp_path, replies, engine, search__engines=["meeting"])
+    assert [data(text)["results"][0]["title"] for text in brought(chat.asked[1])] == ["depth", "soundings"]
+    assert [one["task"]["query"] for one in searches(result)] == ["depth", "soundings"]
+
+
+async def test_each_rule_of_the_context_is_a_switch(tmp_path: Path) -> None:
+    settings: dict[str, Any] = dict.fromkeys(
+        (f"plugins__explore__{name}" for name in ("append_only", "recite", "keep_errors")), False
+    )
+    replies: list[Reply] = [calls(search("depth"), fetch(EVIL)), read_first, ENOUGH]
+    _, chat = await explored(tmp_path, replies, **settings)
+    assert [message.text for message in chat.asked[2].messages if message.role == "tool"][:2] == [LEFT_OUT, "Failed."]
+    assert all(text.endswith("</data>") for request in chat.asked[1:] for text in brought(request))
+
+
+async def test_more_of_the_budget_takes_an_exploration_on_from_where_it_was(tmp_path: Path) -> None:
+    chat = Scripted([calls(search("depth")), read_first, calls(search("soundings")), read_first, ENOUGH])
+    async with client_of(tmp_path, chat, budget__model_calls=2) as runs:
+        first = await runs.research(QUESTION)
+    async with client_of(tmp_path, chat, budget__model_calls=9) as runs:
+        second = await (await runs.resume(first.folder)).result()
+    assert (first.status, second.status) == ("partial", "complete")
+    assert first.report
+    assert second.report
+    assert (len(chat.asked), len(first.report.sources), len(second.report.sources)) == (5, 2, 4)
 
 
 async def test_a_masked_tool_stays_defined_and_is_refused_in_words(tmp_path: Path) -> None:
