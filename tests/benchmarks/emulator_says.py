@@ -47,9 +47,11 @@ def _query(asked: str, angle: str, section: str) -> dict[str, str]:
 
 
 def searches(inputs: Inputs) -> list[dict[str, str]]:
-    """Return a search for each section of the plan."""
-    asked = inputs["question"]["text"]
-    return [_query(asked, section["title"].lower(), section["id"]) for section in inputs["plan"]["sections"]]
+    """Return a search for each section of the plan; in later rounds others, for some of them."""
+    asked, sections = inputs["question"]["text"], inputs["plan"]["sections"]
+    if inputs.get("past"):
+        return [_query(asked, f"newest figures {section['id']}", section["id"]) for section in sections[:2]]
+    return [_query(asked, section["title"].lower(), section["id"]) for section in sections]
 
 
 def _digest(inputs: Inputs) -> dict[str, Any]:

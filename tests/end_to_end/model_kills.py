@@ -1,4 +1,4 @@
-"""Kills runs by a model at random moments, and resumes them: `python model_kills.py TRIALS SEED FOLDER PORT`.
+"""Kills runs by a model at random moments and resumes them: `python model_kills.py TRIALS SEED FOLDER PORT [SETTINGS]`.
 
 The emulator at that port counts by content what it served. A reply is repeated that stood in the journal when the run
 was killed, and was asked for again by the session after it.
@@ -24,14 +24,16 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 from emulator_use import Emulator, client, question
 
+SETTINGS = json.loads(sys.argv[5]) if len(sys.argv) > 5 else {}
+
 
 async def start(world: Emulator, folder: Path, number: int) -> None:
-    async with client(world, folder) as runs:
+    async with client(world, folder, SETTINGS) as runs:
         await runs.research(question(number))
 
 
 async def resume(world: Emulator, folder: Path) -> None:
-    async with client(world, folder) as runs:
+    async with client(world, folder, SETTINGS) as runs:
         handle = await runs.resume(next((folder / "runs").iterdir()))
         result = await handle.result()
         assert result.status == "complete", result.reason

@@ -67,11 +67,28 @@ async def test_what_a_model_reads_with_tools_becomes_the_report(tools: Any, worl
     assert not result.metadata.verification["unknown_ids"]
     assert again.report == result.report
     assert max(world.tally()["asked"].values()) == 1
-    usage = result.metadata.usage
-    assert 0.6 < usage["tokens"] / (told.input_tokens + told.output_tokens) < 1.4
-    by_task: Any = usage["by_task"]
+    by_task: Any = result.metadata.usage["by_task"]
     (one,) = (one for one in told.tasks if one.task == "explore")
     assert 0.6 < by_task["explore"]["tokens"] / (one.input_tokens + one.output_tokens) < 1.4
+
+
+async def test_each_round_of_a_loop_explores_what_was_missing(tools: Any, world: Any, tmp_path: Path) -> None:
+    rounds = {"loop": ["explore", "extract", "digest", "review"], "at_most": 3}
+    looped = EXPLORING | {"pipelines.exploring.stages": [*STAGES[:2], rounds, *STAGES[4:]]}
+    async with tools.client(world, tmp_path, looped) as runs:
+        result = await runs.research(tools.question())
+    assert (result.status, result.metadata.notices, result.metadata.iterations) == ("complete", (), 2)
+    found = json.loads((result.folder / "search_results.json").read_text())
+    assert [one["id"] for one in found] == ["q1.1", "q1.2", "q1.3", "q1.4", "q1.5", "q2.1", "q2.2"]
+    assert result.report
+    assert len(result.report.sources) == 14
+
+
+async def test_the_guard_stands_before_what_a_model_wants_to_read(tools: Any, world: Any, tmp_path: Path) -> None:
+    async with tools.client(world, tmp_path, EXPLORING | {"plugins.web.allow": []}) as runs:
+        result = await runs.research(tools.question())
+    assert result.status == "no_evidence"
+    assert not [path for path in world.tally()["served"] if path.startswith("/page")]
 
 
 async def test_a_mask_of_the_pipeline_is_kept(tools: Any, world: Any, tmp_path: Path) -> None:
@@ -109,3 +126,17 @@ async def test_what_had_returned_when_it_was_killed_is_not_asked_again(tools: An
     assert set(after["served"].values()) == {1}
     assert result.report
     assert len(result.report.sources) == 10
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_killed_at_any_moment_no_reply_that_was_kept_is_paid_again(world: Any, tmp_path: Path) -> None:
+    world.behave(first_token=0.05, tokens_per_second=4000, search=0.02, page=0.02)
+    script = Path(__file__).with_name("model_kills.py")
+    command = [sys.executable, str(script), "30", "20261122", str(tmp_path), str(world.port), json.dumps(EXPLORING)]
+    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=550, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert counts["begun"] == counts["ended"] == 30, (counts, done.stderr[-2000:])
+    assert counts["kept"] > 0
+    assert counts["repeated"] == 0
