@@ -6,7 +6,7 @@ what they do, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leadline.contracts import Context, Run
@@ -24,6 +24,7 @@ from leadline.findings import (
     UNREAD,
     Digest,
     Findings,
+    Found,
     Unread,
 )
 from leadline.hookspecs import StageOffer, hookimpl
@@ -41,6 +42,7 @@ from leadline_plugins.tasks import ExploreRequest
 from leadline_plugins.tools import TOOLS
 from leadline_plugins.tools.calling import Calling
 from leadline_plugins.tools.desk import Desk
+from leadline_plugins.tools.web_fetch import WEB_FETCH
 
 _AS_USUAL = "the searches of the plan were made in place of an exploration by the model"
 
@@ -65,17 +67,29 @@ class Explore:
         if not await run.by_chat(ASK.name, ASK.role):
             await self._as_usual(findings, run, "no language model is asked first")
             return
+        reason, refused = "the model made no search", False
         try:
             calling = Calling(desk, run.settings.tools)
             await Exploring(desk, calling, self._settings).go(ASK, self._opening(desk, findings))
         except CallFailed as failed:
-            if not desk.tasks and isinstance(failed, CallRefused):
+            reason, refused = failed.record.text, isinstance(failed, CallRefused)
+            if refused and desk.untouched:
                 raise
-            if not desk.tasks:
-                await self._as_usual(findings, run, failed.record.text)
-                return
-            await tell(run, f"the exploration ended before the model said that it has enough ({failed.record.text})")
-        await self._leave(desk, findings)
+            if not desk.untouched:
+                await tell(run, f"the exploration ended before the model said that it has enough ({reason})")
+        if desk.untouched:
+            await self._as_usual(findings, run, reason)
+            return
+        await self._leave(desk, findings, () if refused else await self._instead(desk, findings))
+
+    async def _instead(self, desk: Desk, findings: Findings) -> Sequence[Source | Unread]:
+        """Return the best pages of what was found, where the model may read and has read nothing: weak ones forget."""
+        mask = desk.run.settings.tools
+        hits = any(found.hits for found in desk.found)
+        if desk.sources or desk.read_before or not hits or (mask and WEB_FETCH.name not in mask):
+            return ()
+        await tell(desk.run, "the model read no page of what it found: the best were read as usual")
+        return await _best_pages(desk.found, findings, desk.run)
 
     def _opening(self, desk: Desk, findings: Findings) -> ExploreRequest:
         review, digest = findings.get(REVIEW), findings.get(DIGEST)
@@ -89,9 +103,9 @@ class Explore:
             gaps=gaps,
         )
 
-    async def _leave(self, desk: Desk, findings: Findings) -> None:
+    async def _leave(self, desk: Desk, findings: Findings, others: Sequence[Source | Unread]) -> None:
         findings[TASKS], findings[FOUND] = tuple(desk.tasks), desk.found
-        findings[SOURCES], findings[UNREAD] = desk.sources, desk.unread
+        _leave_read((*desk.sources, *desk.unread, *others), findings)
         if desk.answer is None:
             return
         if desk.answer.strip():
@@ -103,15 +117,23 @@ class Explore:
     async def _as_usual(self, findings: Findings, run: Run, reason: str) -> None:
         """Search and read as the stages `query`, `search` and `fetch` do."""
         await tell(run, f"{_AS_USUAL} ({reason})")
-        tasks, reading = await query.chosen(findings, run), Reading()
+        tasks = await query.chosen(findings, run)
         found = [
             one for many in await run.each(tasks, lambda task: Searching().map(task, findings, run)) for one in many
         ]
-        read = [one for many in await run.each(found, lambda item: reading.map(item, findings, run)) for one in many]
-        read += await reading.rest(found, findings, run)
         findings[TASKS], findings[FOUND] = tasks, tuple(found)
-        findings[SOURCES] = tuple(item for item in read if isinstance(item, Source))
-        findings[UNREAD] = tuple(item for item in read if isinstance(item, Unread))
+        _leave_read(await _best_pages(found, findings, run), findings)
+
+
+async def _best_pages(found: Sequence[Found], findings: Findings, run: Run) -> list[Source | Unread]:
+    reading = Reading()
+    read = [one for many in await run.each(found, lambda item: reading.map(item, findings, run)) for one in many]
+    return [*read, *await reading.rest(found, findings, run)]
+
+
+def _leave_read(read: Sequence[Source | Unread], findings: Findings) -> None:
+    findings[SOURCES] = tuple(item for item in read if isinstance(item, Source))
+    findings[UNREAD] = tuple(item for item in read if isinstance(item, Unread))
 
 
 def _expects(scope: Scope) -> Expected:

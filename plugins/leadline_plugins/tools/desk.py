@@ -42,6 +42,11 @@ class Desk:
     _found: dict[str, Found] = field(default_factory=dict)
     _read: dict[str, Source | Unread | None] = field(default_factory=dict)
 
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing was searched or read, here or in an earlier round."""
+        return not (self.past or self.tasks or self.pages)
+
     # --- searches ---
 
     @property

@@ -423,6 +423,24 @@ async def test_where_no_model_calls_tools_the_plan_is_searched_as_usual(tmp_path
     assert searches(result) == searches(other)
 
 
+async def test_a_model_that_calls_nothing_leaves_the_search_to_the_plan(tmp_path: Path) -> None:
+    result, chat = await explored(tmp_path, [Message(role="assistant", text="I think it was deep.")])
+    assert (result.status, len(chat.asked)) == ("complete", 1)
+    assert [note for note in result.metadata.notices if note.endswith("(the model made no search)")]
+    assert "I think" not in result.text
+
+
+async def test_a_model_that_reads_nothing_has_the_best_pages_read(tmp_path: Path) -> None:
+    result, _ = await explored(tmp_path, [calls(search("depth"), search("soundings")), ENOUGH])
+    assert result.status == "complete"
+    assert [note for note in result.metadata.notices if note.startswith("the model read no page")]
+    assert result.report
+    assert len(result.report.sources) == 6
+    replies: list[Reply] = [calls(search("depth")), Unavailable("gone"), Unavailable("gone"), Unavailable("gone")]
+    result, _ = await explored(tmp_path / "gone", replies)
+    assert (result.status, len(result.metadata.notices)) == ("complete", 2)
+
+
 async def test_a_model_that_fails_midway_loses_nothing_that_was_read(tmp_path: Path) -> None:
     gone = [Unavailable("gone")] * 3
     result, _ = await explored(tmp_path, [calls(search("depth")), read_first, *gone])
