@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leadline.result import Result as Result
     from leadline.task_kinds import TaskKind as TaskKind
     from leadline.tasks import Task as Task
+    from leadline.tuning import tune_gc as tune_gc
 
 __version__ = "0.1.0"
 
@@ -47,6 +48,7 @@ _HOMES = {
     "hookimpl": "hookspecs",
     "research": "api",
     "research_sync": "api",
+    "tune_gc": "tuning",
 }
 __all__ = [*sorted(_HOMES), "__version__"]
 

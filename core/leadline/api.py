@@ -74,7 +74,7 @@ class Client:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for handle in self._handles:
+        for handle in tuple(self._handles):
             await handle.cancel()
         for house in self._houses:
             await house.close()
@@ -209,6 +209,7 @@ class Client:
         opening = Session.open(order, folder, house, journal, asker=asker, observers=observers)
         handle = RunHandle(await _opened(opening, journal))
         self._handles.append(handle)
+        handle.when_ended(self._handles.remove)
         return handle
 
 

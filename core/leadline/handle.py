@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from leadline.events import Subscription
@@ -40,6 +41,10 @@ class RunHandle:
     def stop(self, reason: str = "stopped") -> None:
         """Search no further; what is found so far is written up, and the run ends as `partial`."""
         self._session.stop(reason)
+
+    def when_ended(self, do: Callable[[RunHandle], object]) -> None:
+        """Call it on the event loop when the run has ended, however it did."""
+        self._task.add_done_callback(lambda _: do(self))
 
     async def cancel(self) -> None:
         """End the run at once; what had returned is kept, and `resume` goes on from there."""

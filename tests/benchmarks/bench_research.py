@@ -32,6 +32,7 @@ async def main(count: int) -> dict[str, Any]:
         one, hung = Path(folder) / "one", Path(folder) / "hung"
         async with client(world, one) as runs:
             await runs.research(question())
+            leadline.tune_gc()
             world.behave(**REALISTIC, seed=1)
             single = await measured(runs, world, 1)
             crowd = await crowded(runs, count, single["wall s"])

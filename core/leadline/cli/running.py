@@ -22,6 +22,7 @@ from leadline.errors import Unsupported
 from leadline.handle import RunHandle
 from leadline.records import Blob, Document
 from leadline.result import Result
+from leadline.tuning import tune_gc
 
 PROGRESS = "terminal"
 """The observer that shows progress, by its plugin name."""
@@ -37,6 +38,7 @@ async def through(client: Client, launch: Launch, args: argparse.Namespace) -> R
     """Launch a run and wait for its end."""
     with _progress(client, args) as observers:
         handle = await launch(asker=ask if interactive() else None, observers=observers)
+        tune_gc()
         with interruptible(handle):
             return await handle.result()
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 50_000_000
 """Bytes of an answer; no model writes more."""
-_GATHER, _WAITED = 0.05, 0.004
+_GATHER, _WAITED = 0.1, 0.004
 """Seconds between two readings of a stream, once what had come is read: an event a token would wake a run a thousand
 times a second, which costs more than the events."""
 Reading = ChatReading | ResponsesReading
