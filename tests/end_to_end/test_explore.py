@@ -72,6 +72,18 @@ async def test_what_a_model_reads_with_tools_becomes_the_report(tools: Any, worl
     assert 0.6 < by_task["explore"]["tokens"] / (one.input_tokens + one.output_tokens) < 1.4
 
 
+async def test_a_recorded_exploration_is_gone_through_again(tools: Any, world: Any, tmp_path: Path) -> None:
+    async with tools.client(world, tmp_path, EXPLORING) as runs:
+        first = await runs.research(tools.question())
+    world.behave()
+    recorded = EXPLORING | {"ai.providers": ["recorded"], "plugins.recorded.run": str(first.folder)}
+    async with tools.client(world, tmp_path, recorded) as runs:
+        again = await runs.research(tools.question())
+    assert (again.status, again.metadata.notices) == ("complete", ())
+    assert again.text == first.text
+    assert not world.tally()["asked"]
+
+
 async def test_each_round_of_a_loop_explores_what_was_missing(tools: Any, world: Any, tmp_path: Path) -> None:
     rounds = {"loop": ["explore", "extract", "digest", "review"], "at_most": 3}
     looped = EXPLORING | {"pipelines.exploring.stages": [*STAGES[:2], rounds, *STAGES[4:]]}

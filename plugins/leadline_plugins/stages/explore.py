@@ -80,6 +80,8 @@ class Explore:
         if desk.untouched:
             await self._as_usual(findings, run, reason)
             return
+        if not desk.tasks and not desk.pages:
+            findings.end_loop("the exploration added nothing new")
         await self._leave(desk, findings, () if refused else await self._instead(desk, findings))
 
     async def _instead(self, desk: Desk, findings: Findings) -> Sequence[Source | Unread]:
@@ -161,4 +163,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         may_give=(UNREAD, DIGEST),
         tasks=(ASK,),
         tools=tuple(kind.tool for kind in TOOLS),
+        ends_loop=True,
     )

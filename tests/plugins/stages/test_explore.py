@@ -430,6 +430,18 @@ async def test_a_model_that_calls_nothing_leaves_the_search_to_the_plan(tmp_path
     assert "I think" not in result.text
 
 
+async def test_a_loop_ends_when_there_is_nothing_more_to_explore(tmp_path: Path) -> None:
+    rounds = {"loop": ["explore", "extract"], "at_most": 5}
+    replies: list[Reply] = [calls(search("depth")), read_first, ENOUGH, ENOUGH]
+    stages = ["plan", rounds, *STAGES[3:]]
+    result, chat = await explored(tmp_path, replies, pipelines__exploring__stages=stages)
+    assert (result.status, result.metadata.notices) == ("complete", ())
+    assert (result.metadata.iterations, len(chat.asked)) == (2, 4)
+    inputs = data(chat.asked[3].messages[1].text)
+    assert [one["task"]["query"] for one in inputs["past"]] == ["depth"]
+    assert inputs["gaps"] == ["How deep is it today?"]
+
+
 async def test_a_model_that_reads_nothing_has_the_best_pages_read(tmp_path: Path) -> None:
     result, _ = await explored(tmp_path, [calls(search("depth"), search("soundings")), ENOUGH])
     assert result.status == "complete"
