@@ -297,6 +297,8 @@ class ToolCall(Record):
     id: str
     name: str
     arguments: Json
+    unread: Text = ""
+    """The arguments as they came, where they are no JSON object: the model is told so, and may say them again."""
 
 
 class Message(Record):

@@ -60,7 +60,7 @@ class Calling:
         if call.name not in self.allowed(left):
             return _said(f"Refused: the replies are spent, and only {RESPOND.name} was left.")
         try:
-            arguments = kind.arguments.model_validate(dict(call.arguments))
+            arguments = kind.arguments.model_validate(None if call.unread else dict(call.arguments))
         except ValidationError as error:
             return _said(self._unusable(call.name, error))
         self._misused.discard(call.name)
@@ -72,9 +72,10 @@ class Calling:
             return f"Dropped: the arguments of {name} are unusable again."
         self._misused.add(name)
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the arguments"
+        place = ".".join(map(str, first["loc"]))
+        problem = f"{place}: {first['msg']}" if place else "the arguments are no JSON object"
         form = json.dumps(_BY_NAME[name].form, ensure_ascii=False)
-        return f"Not done: {place}: {first['msg']}. Call it once more with arguments of this schema: {form}"
+        return f"Not done: {problem}. Call it once more with arguments of this schema: {form}"
 
 
 async def _said(words: str) -> Brought:

@@ -335,6 +335,13 @@ async def test_bad_arguments_are_told_once_and_then_dropped(tmp_path: Path) -> N
     assert len(searches(result)) == 1
 
 
+async def test_arguments_that_are_no_json_are_told_likewise(tmp_path: Path) -> None:
+    broken = ToolCall(id="c0", name="web_search", arguments={}, unread='{"query": "dep')
+    first = Message(role="assistant", tool_calls=(broken,))
+    _, chat = await explored(tmp_path, [first, calls(search("depth")), read_first, ENOUGH])
+    assert brought(chat.asked[1])[0].startswith("Not done: the arguments are no JSON object. Call it once more with")
+
+
 def read_pages(request: ChatRequest) -> Message:
     """Read the first pages that any search found."""
     texts = [message.text for message in request.messages if message.role == "tool" and '"results"' in message.text]

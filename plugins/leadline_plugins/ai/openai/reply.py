@@ -29,17 +29,15 @@ class ToolParts:
     """The vendor's own, wanted back with the call."""
 
     def made(self, place: int) -> ToolCall:
-        """Return the call. Raises `BadReply` where its arguments are no JSON object."""
-        if self.whole is not None:
-            arguments: Any = self.whole
-        else:
-            try:
-                arguments = json.loads(self.arguments.strip() or "{}")
-            except ValueError as error:
-                raise BadReply(f"the arguments of the tool call {self.name!r} are no JSON: {error}") from None
+        """Return the call; arguments that are no JSON object are the model's to mend, and no fault of the vendor."""
+        name = self.id or f"call_{place}"
+        try:
+            arguments: Any = json.loads(self.arguments.strip() or "{}") if self.whole is None else self.whole
+        except (ValueError, RecursionError):
+            arguments = None
         if not isinstance(arguments, Mapping):
-            raise BadReply(f"the arguments of the tool call {self.name!r} are no JSON object")
-        return ToolCall(id=self.id or f"call_{place}", name=self.name, arguments=arguments)
+            return ToolCall(id=name, name=self.name, arguments={}, unread=self.arguments)
+        return ToolCall(id=name, name=self.name, arguments=arguments)
 
 
 @dataclass

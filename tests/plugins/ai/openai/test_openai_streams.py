@@ -123,6 +123,12 @@ async def test_fragments_of_tool_calls_are_put_together(
     made = [(one.id, one.name, dict(one.arguments)) for one in reply.message.tool_calls]
     assert made == [("a", "find", {"q": "x"}), ("b", "read", {}), ("c", "read", {"n": 2})]
     assert reply.finish_reason == "tool_calls"
+    broken = (tool(0, id="a", name="find", arguments='{"q": "x'), tool(1, id="b", name="read", arguments="[1]"))
+    body = frames(*broken, chunk("tool_calls"))
+    server.answers = [Said(body, headers=EVENTS)]
+    reply = await provider().chat(request_of(), call)
+    unread = [(one.name, dict(one.arguments), one.unread) for one in reply.message.tool_calls]
+    assert unread == [("find", {}, '{"q": "x'), ("read", {}, "[1]")]
 
 
 @pytest.mark.parametrize(
