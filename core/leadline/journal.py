@@ -19,10 +19,13 @@ from pydantic import JsonValue
 from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
+from leadline.recent import Recent
 from leadline.rows import Row, Session, blob, mark_of, put, put_blob, text_of
 from leadline.storage import Mode, Storage
 
 __all__ = ["Journal", "Row", "Session"]
+RECENT = 2**20
+"""Bytes of what was written last that stay in memory: work done ahead is asked for again within the second."""
 
 
 class Journal:
@@ -36,6 +39,7 @@ class Journal:
         self._sessions: dict[int, Session] = {}
         self._leases: dict[str, tuple[Need, Need | None]] = {}
         self._asked: set[str] = set()
+        self._recent = Recent(RECENT)
         self.damaged: list[str] = []
         """What could not be read when it was opened, in words."""
 
@@ -102,7 +106,9 @@ class Journal:
         if row is None:
             return None
         self._asked.add(key)
-        body = await self._storage.read(lambda db: blob(db, row.body))
+        body = self._recent.get(key)
+        if body is None:
+            body = await self._storage.read(lambda db: blob(db, row.body))
         if body is None:
             del self._rows[key]
             self.damaged.append(f"{row.kind} by {row.provider}")
@@ -123,11 +129,12 @@ class Journal:
             put(db, "call", row.key, kept.model_dump_json(exclude_defaults=True))
             return kept
 
-        return await self._storage.write(write, durable=durable, then=self._kept)
+        def kept(row: Row) -> None:
+            self._rows[row.key] = row
+            self._asked.add(row.key)
+            self._recent.put(row.key, body)
 
-    def _kept(self, row: Row) -> None:
-        self._rows[row.key] = row
-        self._asked.add(row.key)
+        return await self._storage.write(write, durable=durable, then=kept)
 
     async def begin_effect(self, key: str) -> None:
         """Mark that an effect starts; `effects_begun` tells it after a crash."""
@@ -162,6 +169,7 @@ class Journal:
         gone = self._below(self._named(keys)) if keys is not None else self._lost()
         for row in gone:
             del self._rows[row.key]
+            self._recent.drop(row.key)
         names = [(row.key,) for row in gone]
         if names:
             delete = "delete from entries where space = 'call' and name = ?"

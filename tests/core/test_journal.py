@@ -1,5 +1,6 @@
 """The journal: rows, notes, sessions, the ledger, forgetting."""
 
+import asyncio
 import os
 import sqlite3
 import subprocess
@@ -14,9 +15,9 @@ import pytest
 
 from leadline.budget import Need
 from leadline.errors import JournalBusy, JournalError
-from leadline.journal import Journal, Row
+from leadline.journal import RECENT, Journal, Row
 from leadline.records import Usage
-from leadline.storage import Mode
+from leadline.storage import Mode, Storage
 
 ROW = Row(key="k", kind="search", provider="fake", outcome="reply")
 
@@ -224,3 +225,40 @@ async def test_the_layout_is_as_documented(tmp_path: Path) -> None:
     db.close()
     assert kind == ("search",)
     assert zlib.decompress(body[0]) == b'{"text": "lead"}'
+
+
+# --- trips to the thread -------------------------------------------------------------------------------------------
+
+
+async def test_what_one_turn_of_the_loop_writes_is_one_transaction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together: list[int] = []
+    transaction = Storage._transaction
+
+    def counted(self: Storage, jobs: list[Any]) -> list[Any]:
+        together.append(len(jobs))
+        return transaction(self, jobs)
+
+    async with journal(tmp_path) as opened:
+        monkeypatch.setattr(Storage, "_transaction", counted)
+        name = opened.lease(Need(tokens=1))
+        opened.settle(name, Need())
+        await asyncio.gather(*(keep(opened, key) for key in "abc"))
+        assert together == [5]
+
+
+async def test_what_was_just_written_is_not_read_from_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with journal(tmp_path) as opened:
+        await keep(opened, "large", body=bytes(2 * RECENT))
+        kept = await keep(opened, "a", "failure", body=b"body")
+
+        async def never(self: Storage, do: Any) -> Any:
+            raise AssertionError("it was read")
+
+        monkeypatch.setattr(Storage, "read", never)
+        assert await opened.get("a") == (kept, b"body")
+        with pytest.raises(AssertionError, match="it was read"):
+            await opened.get("large")
+        await opened.forget(["a"])
+        assert await opened.get("a") is None
