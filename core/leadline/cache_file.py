@@ -28,6 +28,11 @@ _SPARE = 1 / 16
 _DAMAGE = ("malformed", "not a database", "file is encrypted", "no such table", "no such column", "has no column")
 
 
+def mark_of(key: str, body: bytes) -> str:
+    """Return what tells that a body is whole, and the one of this key: a flipped bit may lead to another's."""
+    return digest(f"{key}\n{digest(body)}".encode("utf-8", "surrogatepass"))
+
+
 class Found(NamedTuple):
     """What was kept, and when it was known good (seconds since 1970)."""
 
@@ -85,14 +90,14 @@ class CacheFile:
         if row is None or not 0 <= now - row[0] < seconds:
             return None
         body = zlib.decompress(row[2])
-        if digest(body) != row[1]:
+        if mark_of(key, body) != row[1]:
             raise zlib.error(f"the mark of {key} does not fit")
         self._used[key] = now  # written with the next write, so that no look costs a transaction
         return Found(row[0], body)
 
     def _put(self, bodies: Mapping[str, bytes | None], db: sqlite3.Connection) -> None:
         now = self._clock()
-        packed = [(key, digest(body), zlib.compress(body, 1)) for key, body in bodies.items() if body is not None]
+        packed = [(key, mark_of(key, body), zlib.compress(body, 1)) for key, body in bodies.items() if body is not None]
         rows = [(key, now, now, len(data), mark, data) for key, mark, data in packed if len(data) <= self._size]
         with db:
             db.executemany(self._sql["use"], [(at, key) for key, at in self._used.items()])
@@ -145,11 +150,11 @@ class CacheFile:
         self._leave()  # where another process has thrown the file away, or a person
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._path.touch(mode=0o600)
+        self._place, self._total = self._there(), math.inf
         self._db = sqlite3.connect(self._path, timeout=self._wait)
         self._db.execute("pragma journal_mode = wal")
         self._db.execute("pragma synchronous = off")  # what is lost with the power is asked again
         self._db.executescript(self._sql["layout"])
-        self._place, self._total = self._there(), math.inf
         return self._db
 
     def _there(self) -> tuple[int, int]:
