@@ -24,6 +24,7 @@ HEAD = 200
 def plain(value: Any, path: str = "request") -> JsonValue:
     """Return the value as plain JSON: records without their default-valued fields, bytes as base64.
 
+    A record that holds what is plain already says so by a method `__plain__`, and is not gone through again.
     Raises TypeError, naming the path, for whatever would differ from run to run or has no JSON: set, Path, datetime,
     NaN, SecretStr. A frozen set of text (`Labels`) is sorted.
     """
@@ -47,6 +48,8 @@ def _plain(value: Any) -> JsonValue:
     if value is None or kind is str or kind is int or kind is bool:
         return value  # type: ignore[no-any-return]
     if isinstance(value, BaseModel):
+        if known := getattr(kind, "__plain__", None):
+            return known(value)  # type: ignore[no-any-return]
         held = value.__dict__
         return _tree((name, held[name]) for name, default in _defaults(kind) if held[name] != default)
     if kind is tuple or kind is list:

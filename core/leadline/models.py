@@ -14,7 +14,7 @@ from leadline.chains import Choice, chain_of, together, unfit
 from leadline.contracts import Call
 from leadline.durations import seconds
 from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
-from leadline.keys import fingerprint, plain
+from leadline.keys import fingerprint
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
@@ -65,7 +65,7 @@ class Models:
             return await self._first(chain, task)
 
         maker = self._chain_maker(chain, task)
-        done = await self._door.call(kind, _request(task), do, maker=maker, sample=task.sample, task=task.name)
+        done = await self._door.call(kind, task.request, do, maker=maker, sample=task.sample, task=task.name)
         for notice in done.notices:
             await self._notice(notice)
         return task.reply.model_validate(done.reply)
@@ -116,7 +116,7 @@ class Models:
         return Performed(reply=reply.model_dump(mode="json"), notices=tuple(fallen))
 
     async def _performed(self, choice: Choice, provider: Any, task: Task[R]) -> R:
-        request = _request(task)
+        request = task.request
         kind = Kind(name="perform", reply=task.reply)
 
         async def do(asked: TaskRequest, call: Call) -> R:
@@ -147,7 +147,7 @@ class Models:
 
     async def _read(self, choice: Choice, provider: Any, task: Task[R]) -> R:
         """Read the reply; an unusable one is asked for once more, with the error in hand."""
-        messages = render(self._prompt(task), _request(task), task.reply)
+        messages = render(self._prompt(task), task.request, task.reply)
         said = await self._say(choice, provider, task, messages)
         try:
             return checked(read(said, task.reply), task)
@@ -164,7 +164,7 @@ class Models:
         traits, speaker = provider.traits(choice.model), f"{choice.member.name}:{choice.model}"
         if not traits.tools:
             raise unfit(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
-        messages = talk(self._prompt(task), _request(task), cast("Talk", task.inputs).turns, speaker)
+        messages = talk(self._prompt(task), task.request, cast("Talk", task.inputs).turns, speaker)
         said = await self._say(choice, provider, task, messages)
         if said.finish_reason == "length":
             raise unfit(choice, BadReply, "the reply was cut off at the model's limit of length")
@@ -207,12 +207,6 @@ class Models:
 
     def _prompt(self, task: Task[Any]) -> str:
         return self._settings.prompts.get(task.name, task.prompt)
-
-
-def _request(task: Task[Any]) -> TaskRequest:
-    inputs = plain(task.inputs)
-    assert isinstance(inputs, dict)
-    return TaskRequest(name=task.name, inputs=inputs)
 
 
 def read(reply: ChatReply, form: type[R]) -> R:

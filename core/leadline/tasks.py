@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import ValidationError
 
 from leadline.errors import BadReply
+from leadline.keys import plain
 from leadline.lenient import candidates
 from leadline.records import Json, Message, Record, Text, Tool
 from leadline.wire import indented, without_surrogates
@@ -45,12 +46,22 @@ class Task(Generic[R]):
     heard: Callable[[int, str], None] | None = None
     check: Callable[[Any, Any], str] | None = None
 
+    @cached_property
+    def request(self) -> TaskRequest:
+        """The task as it goes through the door. Raises TypeError for inputs that have no JSON."""
+        inputs: Any = plain(self.inputs, "inputs")
+        # Not validated: `plain` has just made it, and a validation of large inputs takes longer than that.
+        return TaskRequest.model_construct(name=self.name, inputs=inputs)
+
 
 class TaskRequest(Record):
-    """A task on its way through the door: its name and its inputs as JSON."""
+    """A task on its way through the door: its name and its inputs as plain JSON."""
 
     name: str
     inputs: Json = {}
+
+    def __plain__(self) -> Json:
+        return {"name": self.name} | ({"inputs": dict(self.inputs)} if self.inputs else {})
 
 
 class Talk(Record):

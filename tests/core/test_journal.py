@@ -185,19 +185,21 @@ async def test_two_runs_of_one_process_exclude_each_other(tmp_path: Path) -> Non
 
 async def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
     async with journal(tmp_path):
-        reading, writing = os.pipe()
+        (reading, writing), (hearing, telling) = os.pipe(), os.pipe()
         child = os.fork()
         if not child:
+            os.write(telling, b"x")
             os.read(reading, 1)  # outlives the owner's session
             os._exit(0)
+        os.read(hearing, 1)  # on a busy machine a child begins late
     try:
         async with journal(tmp_path) as opened:
             assert opened.session == 2
     finally:
         os.write(writing, b"x")
         os.waitpid(child, 0)
-        os.close(reading)
-        os.close(writing)
+        for end in (reading, writing, hearing, telling):
+            os.close(end)
 
 
 # --- what other versions wrote -------------------------------------------------------------------------------------

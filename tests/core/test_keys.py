@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from leadline.keys import call_key, canonical, fingerprint, outline, plain
 from leadline.records import Blob, Principal, Record, SearchRequest
+from leadline.tasks import TaskRequest
 
 
 class Newer(Record):
@@ -106,3 +107,9 @@ json_values = st.recursive(
 @given(json_values)
 def test_the_canonical_form_of_json_is_json_and_stable(value: Any) -> None:
     assert canonical(json.loads(canonical(value))) == canonical(value)
+
+
+def test_a_task_on_its_way_has_the_key_of_its_parts() -> None:
+    inputs: Any = {"passages": [{"id": "e1", "score": 2}], "question": "why"}
+    assert plain(TaskRequest(name="plan", inputs=inputs)) == {"name": "plan", "inputs": inputs}
+    assert plain(TaskRequest(name="plan")) == {"name": "plan"}
