@@ -23,7 +23,7 @@ class FolderLock:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             owner = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
-            self.release()
+            self.close()
             raise JournalBusy(
                 f"another process (id {owner}) is at the run in {path.parent}; wait for it or end it, "
                 f"then: leadline resume {path.parent.name}"
@@ -35,6 +35,13 @@ class FolderLock:
     def release(self) -> None:
         """Give the lock up; a second time does nothing."""
         if self._fd is not None:
+            # In words: a child forked just now has the file open until its turn comes to close it.
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            self.close()
+
+    def close(self) -> None:
+        """Close the file, and leave the lock to whoever has it open as well."""
+        if self._fd is not None:
             os.close(self._fd)
             self._fd = None
 
@@ -43,10 +50,11 @@ _held: WeakSet[FolderLock] = WeakSet()
 
 
 def _after_fork() -> None:
-    # A forked child shares the lock, and would hold it for as long as it lives.
+    # A forked child shares the lock, and would hold it for as long as it lives; to release it would take it from its
+    # owner.
     for lock in list(_held):
         with contextlib.suppress(OSError):
-            lock.release()
+            lock.close()
 
 
 os.register_at_fork(after_in_child=_after_fork)

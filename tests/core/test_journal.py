@@ -16,6 +16,7 @@ import pytest
 from leadline.budget import Need
 from leadline.errors import JournalBusy, JournalError
 from leadline.journal import RECENT, Journal, Row
+from leadline.lock import FolderLock, is_locked
 from leadline.records import Usage
 from leadline.storage import Mode, Storage
 
@@ -200,6 +201,20 @@ async def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
         os.waitpid(child, 0)
         for end in (reading, writing, hearing, telling):
             os.close(end)
+
+
+async def test_a_forked_child_has_no_lock_to_give_up_and_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    owner = FolderLock(path)
+    if not (child := os.fork()):
+        os._exit(0)  # its copy is closed on the way
+    os.waitpid(child, 0)
+    assert is_locked(path), "the child took it from its owner"
+    assert owner._fd is not None
+    copy = os.dup(owner._fd)  # as a child has it that was forked, and has not had its turn yet
+    owner.release()
+    assert not is_locked(path)
+    os.close(copy)
 
 
 # --- what other versions wrote -------------------------------------------------------------------------------------
