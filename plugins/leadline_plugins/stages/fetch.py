@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import zip_longest
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import FOUND, SOURCES, UNREAD, Findings, Found, Unread
@@ -70,7 +70,7 @@ async def once(read: Sequence[Source | Unread], before: Sequence[Source]) -> lis
     if not new:
         return list(read)
     earlier = {source.id: source.document.text for source in before}
-    same = await asyncio.to_thread(copies, new, earlier)
+    same = await compute(copies, new, earlier)
     urls = {item.id: item.hit.url for item in (*before, *read) if isinstance(item, Source)}
     return [_copy(item, urls[same[item.id]]) if item.id in same else item for item in read]
 

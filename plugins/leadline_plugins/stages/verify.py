@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Verdict, VerdictKind, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -32,13 +32,13 @@ class Verifying:
         library = Library(report)
         said = claims_of(report)
         # A long report takes a second of reading: other runs go on meanwhile.
-        verdicts = await asyncio.to_thread(by_rule, said, library)
+        verdicts = await compute(by_rule, said, library)
         if await run.by_chat("verify_claim"):
             verdicts = await by_model(run, said, verdicts, library)
         changed, repairs = repaired(report, failed(said, verdicts), library, settings.unsupported)
         if repairs:
             findings[REPORT] = report = changed
-            verdicts = again(verdicts, await asyncio.to_thread(by_rule, claims_of(report), library))
+            verdicts = again(verdicts, await compute(by_rule, claims_of(report), library))
         parts = paragraphs(report)
         lines = "".join(json.dumps(part.row(), ensure_ascii=False) + "\n" for part in parts)
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines.encode()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +13,7 @@ from leadline.errors import Unsupported
 from leadline.findings import Digest, Plan, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Record, Section, Source
 from leadline.tasks import Task, schema
-from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.context import FakeCall
 from leadline_plugins.ai.embedded.digest import digest
 from leadline_plugins.ai.embedded.extract import extract
 from leadline_plugins.ai.embedded.plan import plan
@@ -231,16 +230,16 @@ def test_writing_adds_no_sentence_and_leaves_out_what_is_empty() -> None:
     assert [section.id for section in written.sections] == ["a"]
 
 
-async def test_a_task_without_an_algorithm_is_unsupported(tmp_path: Path) -> None:
+async def test_a_task_without_an_algorithm_is_unsupported() -> None:
     task = Task("chat", Record(), Digest)
     with pytest.raises(Unsupported, match="no algorithm for the task 'chat'; it knows plan, query, extract"):
-        await Embedded(fake_context(tmp_path)).perform(task, FakeCall())
+        await Embedded().perform(task, FakeCall())
 
 
-async def test_the_provider_performs_tasks_by_their_name(tmp_path: Path) -> None:
+async def test_the_provider_performs_tasks_by_their_name() -> None:
     question = "Who designed Elmford Bridge?"
     task = Task("plan", PlanRequest(question=asking(question)), Plan)
-    reply = await Embedded(fake_context(tmp_path)).perform(task, FakeCall())
+    reply = await Embedded().perform(task, FakeCall())
     assert reply == planned(question)
 
 

@@ -15,7 +15,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 def _make(settings: PluginSettings, context: Context) -> TaskProvider:
     from leadline_plugins.ai.embedded.provider import Embedded
 
-    return Embedded(context)
+    return Embedded()
 
 
 @hookimpl

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from leadline.contracts import Call, Context
+from leadline.computing import compute
+from leadline.contracts import Call
 from leadline.errors import Unsupported
 from leadline.records import Record
 from leadline.tasks import Task
@@ -27,9 +28,6 @@ ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {
 class Embedded:
     """Performs the tasks of research by algorithm; the same inputs give the same reply."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
     async def perform(self, task: Task[R], call: Call, /) -> R:
         """Perform a task; raises `Unsupported` for one that takes a language model."""
         algorithm = ALGORITHMS.get(task.name)
@@ -40,6 +38,6 @@ class Embedded:
                 "Put a language model into ai.providers for it."
             )
         # Sorting takes up to a second of a large run: other runs of the process go on meanwhile.
-        reply = await self._context.in_thread(algorithm, task.inputs)
+        reply = await compute(algorithm, task.inputs)
         assert isinstance(reply, task.reply)
         return reply
