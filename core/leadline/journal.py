@@ -24,7 +24,7 @@ from leadline.rows import Row, Session, blob, mark_of, put, put_blob, text_of
 from leadline.storage import Mode, Storage
 
 __all__ = ["Journal", "Row", "Session"]
-RECENT = 2**20
+RECENT = 2**18
 """Bytes of what was written last that stay in memory: work done ahead is asked for again within the second."""
 
 
