@@ -21,6 +21,7 @@ SCRIPTS = {
 }
 """Letters by script, each under the code of its first language here; Japanese by its kana alone."""
 _WORD = re.compile(r"[^\W\d_]+")
+_STOP = frozenset().union(*STOPWORDS.values())
 _SAMPLE = 4000
 """Characters that are looked at; a language shows in far fewer."""
 _KANA_SHARE = 0.1
@@ -46,7 +47,7 @@ def language(text: str) -> str:
 
 def _latin(text: str) -> str:
     """Return the language whose stop words make up most of the text; English where none do."""
-    seen = Counter(word for word in _WORD.findall(text.lower()))
+    seen = Counter(word for word in _WORD.findall(text.lower()) if word in _STOP)
     scores = {code: sum(count for word, count in seen.items() if word in stop) for code, stop in STOPWORDS.items()}
     return max(scores, key=lambda code: scores[code])
 

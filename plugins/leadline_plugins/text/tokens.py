@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from leadline_plugins.text.language import is_cjk
 from leadline_plugins.text.stopwords import CJK_STOPWORDS, STOPWORDS
@@ -17,10 +18,18 @@ from leadline_plugins.text.stopwords import CJK_STOPWORDS, STOPWORDS
 CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 """Ranges of the scripts written without spaces, for use in a character class."""
 _PIECE = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W_{CJK}]+)*")
+_SPACED = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+"""The same of a text without CJK, in half the time."""
+_PLAINEST = "".join(sign.lower() if sign.isalnum() else " " for sign in map(chr, range(128)))
+"""The same of ASCII without an apostrophe, for `translate` and `split`, in a fifth of the time."""
 _UNIT = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:['’.,-][^\W_{CJK}]+)*")
 _FIRST_CJK = re.compile(rf"[{CJK}]")
 _COUNTED = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
-_FUNCTION = re.compile("[\u3040-\u309f]+|" + "|".join(sorted(CJK_STOPWORDS, key=len, reverse=True)))
+_FUNCTION = re.compile(
+    # Most signs begin no such word: to say so first halves the time.
+    f"(?=[\u3040-\u309f{''.join(sorted({word[0] for word in CJK_STOPWORDS}))}])"
+    f"(?:[\u3040-\u309f]+|{'|'.join(sorted(CJK_STOPWORDS, key=len, reverse=True))})"
+)
 _STOP = frozenset().union(*STOPWORDS.values())
 
 
@@ -42,7 +51,6 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
-@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return the word without the commonest English endings (plural, -ed, -ing), and Latin letters without marks.
 
@@ -51,6 +59,8 @@ def stem(word: str) -> str:
     word = word if word.isascii() else word.translate(_ACCENTS)
     if not word.isascii() or len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
+    if word[-1] not in "gdse":
+        return _soft(word)
     for ending, at_least in (("ing", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 5)):
         if word.endswith(ending) and len(word) >= at_least and not word.endswith("eed"):
             return _mend(word.removesuffix(ending), ending)
@@ -75,8 +85,27 @@ def _soft(word: str) -> str:
 _SHORT = re.compile("[^aeiou][aeiou][^aeiouwxy]")
 
 
-def _pieces(text: str) -> list[str]:
-    return _PIECE.findall(fold(text))
+def _pieces(text: str) -> tuple[list[str], bool]:
+    """Return the words and CJK runs of a text, caseless, and whether there are such runs."""
+    if text.isascii() and "'" not in text:
+        return ascii_words(text), False
+    folded = fold(text)
+    cjk = has_cjk(folded)
+    return (_PIECE if cjk else _SPACED).findall(folded), cjk
+
+
+def ascii_words(text: str) -> list[str]:
+    """Return the words of a text of ASCII alone, in lower case, parted by whatever is no letter or digit."""
+    return text.translate(_PLAINEST).split()
+
+
+def has_cjk(text: str) -> bool:
+    """Return whether a text has signs of the scripts written without spaces."""
+    return not text.isascii() and bool(_FIRST_CJK.search(text))
+
+
+def _is_run(piece: str) -> bool:
+    return not piece.isascii() and bool(_FIRST_CJK.match(piece))
 
 
 def _plain(word: str) -> str:
@@ -93,13 +122,16 @@ def _grams(run: str) -> list[str]:
 
 def tokens(text: str) -> list[str]:
     """Return the index tokens of a text: stems of words, characters and pairs of characters of CJK runs."""
-    found: list[str] = []
-    for piece in _pieces(text):
-        if _FIRST_CJK.match(piece):
-            found += _grams(piece)
-        else:
-            found.append(stem(_plain(piece)))
-    return found
+    pieces, cjk = _pieces(text)
+    if not cjk:
+        return list(map(_token, pieces))
+    return [token for piece in pieces for token in (_grams(piece) if _is_run(piece) else (_token(piece),))]
+
+
+@lru_cache(maxsize=1 << 16)
+def _token(piece: str) -> str:
+    """Return the index token of a word; kept, since the words of a run's texts repeat."""
+    return stem(_plain(piece))
 
 
 def words(text: str) -> list[str]:
@@ -116,25 +148,34 @@ def content_words(text: str) -> list[str]:
 
     Hiragana is left out: in Japanese it inflects and joins. A run of one character stands for itself.
     """
-    return list(_content_words(text) if len(text) <= _SENTENCE else _carrying(_pieces(text)))
+    return list(_content_words(text) if len(text) <= _SENTENCE else _carrying(*_pieces(text)))
 
 
 def content_set(text: str) -> frozenset[str]:
     """Return the same, each once; of a long text in much less time, for its words repeat."""
-    return frozenset(_content_words(text) if len(text) <= _SENTENCE else _carrying(dict.fromkeys(_pieces(text))))
+    if len(text) <= _SENTENCE:
+        return frozenset(_content_words(text))
+    pieces, cjk = _pieces(text)
+    return frozenset(_carrying(set(pieces), cjk))
 
 
 @lru_cache(8192)
 def _content_words(text: str) -> tuple[str, ...]:
-    return tuple(_carrying(_pieces(text)))
+    return tuple(_carrying(*_pieces(text)))
 
 
-def _carrying(pieces: Iterable[str]) -> Iterator[str]:
-    for piece in pieces:
-        if not piece.isascii() and _FIRST_CJK.match(piece):
-            yield from _content_grams(piece)
-        elif (word := _plain(piece)) not in _STOP and (len(word) > 1 or not word.isascii() or word.isdigit()):
-            yield stem(word)
+def _carrying(pieces: Iterable[str], cjk: bool) -> Iterable[str]:
+    if not cjk:
+        return chain.from_iterable(map(_carried, pieces))
+    return (token for piece in pieces for token in (_content_grams(piece) if _is_run(piece) else _carried(piece)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _carried(piece: str) -> tuple[str, ...]:
+    """Return the token of a word if it carries a topic, else nothing; kept as `_token` is."""
+    word = _plain(piece)
+    carries = word not in _STOP and (len(word) > 1 or not word.isascii() or word.isdigit())
+    return (stem(word),) if carries else ()
 
 
 def _content_grams(piece: str) -> list[str]:
@@ -147,4 +188,8 @@ def length(text: str, code: str = "") -> int:
 
     In other languages a word is what stands between spaces, and each CJK character.
     """
-    return sum(map(len, text.split())) if is_cjk(code) else len(_COUNTED.findall(text))
+    return sum(map(len, text.split())) if is_cjk(code) else _counted(text)
+
+
+def _counted(text: str) -> int:
+    return len(text.split() if text.isascii() else _COUNTED.findall(text))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text import Said, content_words, length, tokens
+from leadline_plugins.text import Said, content_set, content_words, length, tokens
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,18 @@ def test_near_repetitions_are_seen() -> None:
 @given(st.text(max_size=100))
 def test_content_words_are_index_tokens(text: str) -> None:
     assert set(content_words(text)) <= set(tokens(text))
+
+
+LATIN = st.text("abst' ’-_.,é½ \n1E", max_size=60)
+
+
+@given(LATIN)
+def test_a_text_is_cut_alike_whether_or_not_there_is_cjk_in_it(text: str) -> None:
+    assert tokens(text) == tokens(f"{text}\n塔")[:-1]
+    assert content_words(text) == content_words(f"{text}\n塔")[:-1]
+    assert length(text) == length(f"{text}\n塔") - 1
+
+
+@given(LATIN)
+def test_a_long_text_is_cut_as_a_short_one(text: str) -> None:
+    assert content_set(text) == set(content_words(text)) == content_set(text + 1000 * " ")
