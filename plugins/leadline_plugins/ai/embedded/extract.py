@@ -36,10 +36,10 @@ def extract(request: ExtractRequest) -> Learnings:
     question = asked(request.question.text)
     weight = _weights(question, request.query)
     title = question.tokens(title_of(request.source))
-    worth = 1.0 if title <= weight.keys() else _TITLE
+    titled = dict.fromkeys(title & weight.keys(), 1.0 if title <= weight.keys() else _TITLE)
     scored: list[Scored] = []
     for start, end in regions(text, weight, request.snippet):
-        scored += _scored(question, text, start, end, weight, dict.fromkeys(title, worth))
+        scored += _scored(question, text, start, end, weight, titled)
     scored.sort(key=lambda item: (-item.score, item.start))
     best = [item for item in scored[: request.limit] if item.score > 0]
     return Learnings(learnings=tuple(_learning(text, item) for item in best))
@@ -58,11 +58,13 @@ def _scored(
     found: list[Scored] = []
     before: frozenset[str] = frozenset()
     for a, b in sentences(text[start:end]):
-        held = question.tokens(text[start + a : start + b])
-        worth = {**dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
-        score = sum(w * worth.get(term, 0.0) for term, w in weight.items()) / total if total else 0.0
-        if quotable(text[start + a : start + b]):
-            found.append(Scored(score, start + a, start + b))
+        sentence = text[start + a : start + b]
+        held = question.tokens(sentence) & weight.keys()
+        if quotable(sentence):
+            worth = {**dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
+            # In the order of the weights: the sum of the same numbers in another order may differ in the last bit.
+            score = sum(w * worth[term] for term, w in weight.items() if term in worth)
+            found.append(Scored(score / total if total else 0.0, start + a, start + b))
         before = held
     return found
 
