@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import nlargest
+from operator import attrgetter
+from typing import NamedTuple
 
 from leadline.records import Evidence, Source
 from leadline_plugins.ai.embedded.asked import Asked
@@ -44,18 +46,31 @@ class Link:
     """The title of its document."""
 
 
-@dataclass(frozen=True, order=True)
-class Chain:
+class Chain(NamedTuple):
     """Linked evidence, by index, and its score: the share of the question it covers, less the steps."""
 
     score: float
-    links: tuple[int, ...] = field(compare=False)
+    links: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Title:
+    """What the title of a document brings: see `Link`."""
+
+    held: frozenset[str]
+    worth: float
+    name: Name
+
+
+Cover = tuple[float, ...]
+"""How much of the weight of each term of the question a piece covers, by quote or title."""
 
 
 def links(question: Asked, evidence: Iterable[Evidence], sources: Iterable[Source]) -> list[Link]:
     """Prepare evidence for chaining."""
-    titles = {source.id: title_of(source) for source in sources}
-    return [_link(question, item, titles.get(item.source_id, "")) for item in evidence]
+    known, none = frozenset(question.terms), Title(frozenset(), 1.0, ())
+    titles = {source.id: _titled(question, known, title_of(source)) for source in sources}
+    return [_link(question, known, item, titles.get(item.source_id, none)) for item in evidence]
 
 
 def title_of(source: Source) -> str:
@@ -63,15 +78,19 @@ def title_of(source: Source) -> str:
     return source.document.title or source.hit.title
 
 
-def _link(question: Asked, evidence: Evidence, title: str) -> Link:
-    known = frozenset(question.terms)
+def _titled(question: Asked, known: frozenset[str], title: str) -> Title:
+    name = key(title)
+    return Title(known & question.tokens(title), 1.0 if known.issuperset(name) else _TITLE, name)
+
+
+def _link(question: Asked, known: frozenset[str], evidence: Evidence, title: Title) -> Link:
     return Link(
         evidence,
         held=known & question.tokens(evidence.quote),
-        titled=known & question.tokens(title),
-        worth=1.0 if known.issuperset(key(title)) else _TITLE,
+        titled=title.held,
+        worth=title.worth,
         names=frozenset(unasked(evidence.quote, known)),
-        about=key(title),
+        about=title.name,
     )
 
 
@@ -94,32 +113,36 @@ def chains(weight: Mapping[str, float], pieces: Sequence[Link]) -> list[Chain]:
     level = [Chain(sum(cover), (place,)) for place, cover in enumerate(covers)]
     found = list(level)
     for _ in range(_STEPS):
-        best = nlargest(_FOLLOWED, level)
+        best = nlargest(_FOLLOWED, level, key=attrgetter("score"))
         level = [longer for chain in best for longer in _longer(covers, pieces, by_name, chain)]
-        found += level
-    return sorted(found, key=lambda chain: (-chain.score, len(chain.links), chain.links))
+        found += sorted(level, key=attrgetter("links"))
+    # Sorting keeps the order of equals: the shorter ones, then by place.
+    return sorted(found, key=attrgetter("score"), reverse=True)
 
 
 def _longer(
-    covers: Sequence[Sequence[float]], pieces: Sequence[Link], by_name: Mapping[Name, list[int]], chain: Chain
+    covers: Sequence[Cover], pieces: Sequence[Link], by_name: Mapping[Name, list[int]], chain: Chain
 ) -> list[Chain]:
     last = pieces[chain.links[-1]]
-    reached = {place for name in last.names for place in by_name[name]}
+    reached = set().union(*(by_name[name] for name in last.names)).difference(chain.links)
     kept = _STEP ** len(chain.links)
-    grown = [(*chain.links, place) for place in sorted(reached.difference(chain.links))]
-    # The share of the question that pieces cover together: of each term what the best of them covers.
-    return [Chain(kept * sum(map(max, *(covers[place] for place in row))), row) for row in grown]
+    own = [max(terms) for terms in zip(*(covers[place] for place in chain.links), strict=True)]
+    # The share of the question that pieces cover together: of each term what the best of them covers. It is counted
+    # once for all pieces that cover the same, for of the hundreds that a name leads to most do.
+    score = {cover: kept * sum(map(max, own, cover)) for cover in {covers[place] for place in reached}}
+    return [Chain(score[covers[place]], (*chain.links, place)) for place in sorted(reached)]
 
 
-def _covers(weight: Mapping[str, float], piece: Link) -> list[float]:
-    """Return for each term of the question how much of its weight a piece covers, by quote or title."""
-    return [w if term in piece.held else w * piece.worth if term in piece.titled else 0.0 for term, w in weight.items()]
+def _covers(weight: Mapping[str, float], piece: Link) -> Cover:
+    return tuple(
+        w if term in piece.held else w * piece.worth if term in piece.titled else 0.0 for term, w in weight.items()
+    )
 
 
-def ratings(count: int, ranked: Iterable[Chain]) -> list[float]:
-    """Return for each of so many pieces the score of the best chain it stands in."""
+def ratings(count: int, ranked: Sequence[Chain]) -> list[float]:
+    """Return for each of so many pieces the score of the best chain it stands in, of chains that stand best first."""
     best = [0.0] * count
-    for chain in ranked:
+    for chain in reversed(ranked):
         for place in chain.links:
-            best[place] = max(best[place], chain.score)
+            best[place] = chain.score
     return best

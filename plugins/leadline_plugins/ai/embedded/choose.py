@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leadline.records import Evidence
 from leadline_plugins.ai.embedded.asked import Asked
-from leadline_plugins.text import Said, content_words, is_cjk, length
+from leadline_plugins.text import Said, content_set, is_cjk, length
 
 _CUT = 0.5
 """Of the best rating: sentences below bring in no document of their own."""
@@ -54,7 +54,7 @@ def _fitting(order: Sequence[Rated], room: int, language: str) -> list[Rated]:
     chosen: list[Rated] = []
     said = Said()
     for item in order:
-        size, words = size_of(item.evidence, language), frozenset(content_words(item.evidence.quote))
+        size, words = size_of(item.evidence, language), content_set(item.evidence.quote)
         if size <= room and not said.repeats(words):
             chosen.append(item)
             said.add(words)

@@ -37,11 +37,13 @@ _LONGEST = 6
 @lru_cache(maxsize=1 << 14)
 def names(text: str) -> tuple[str, ...]:
     """Return the names in a text as they stand there, in order, each once."""
-    found = [name for match in _LATIN.finditer(text) if (name := _trimmed(match.group()))]
-    found += [next(group for group in match.groups() if group) for match in _MARKED.finditer(text)]
+    found = [name for run in _LATIN.findall(text) if (name := _trimmed(run))]
+    if '"' in text or not text.isascii():  # else there are no such marks
+        found += [next(group for group in match.groups() if group) for match in _MARKED.finditer(text)]
     return tuple(dict.fromkeys(found))
 
 
+@lru_cache(maxsize=1 << 12)
 def _trimmed(run: str) -> str:
     """Return a run of capitals without what a sentence begins with, dates and numbers at its ends; `` if no name."""
     words = run.split()
@@ -55,7 +57,7 @@ def _trimmed(run: str) -> str:
 
 def _idle(word: str) -> bool:
     bare = word.strip(".,").lower()
-    return bare in _NO_NAMES or bool(_NUMBER.fullmatch(bare))
+    return bare in _NO_NAMES or (bare[:1].isdigit() and bool(_NUMBER.fullmatch(bare)))
 
 
 def key(name: str) -> Name:

@@ -1,0 +1,54 @@
+"""Chains: each is worth what its pieces cover together, however that is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.records import Document, Evidence, Hit, Source
+from leadline_plugins.ai.embedded.asked import asked
+from leadline_plugins.ai.embedded.chains import chains, links, ratings, weights
+
+QUESTION = asked("Who designed the bridge of the Elm Valley, and when did the designer die?")
+TEXTS = (
+    "The bridge of the Elm Valley is the work of Ada Stone.",
+    "Ada Stone designed towers and was taught by Bo Reed.",
+    "The designer Bo Reed did die in 1901.",
+    "Bo Reed met Ada Stone in the valley.",
+)
+SOURCES = [
+    Source(id=f"s{place}", hit=Hit(url=f"https://example.org/{place}", title="Ada Stone"), document=Document(text=text))
+    for place, text in enumerate(TEXTS)
+]
+EVIDENCE = [
+    Evidence(id=f"e{place}", source_id=f"s{place}", quote=text, claim=text, span=(0, len(text)))
+    for place, text in enumerate(TEXTS)
+]
+WEIGHT = weights(QUESTION, SOURCES)
+PIECES = links(QUESTION, EVIDENCE, SOURCES)
+RANKED = chains(WEIGHT, PIECES)
+
+
+def test_a_chain_is_worth_what_its_pieces_cover_less_the_steps() -> None:
+    assert max(len(chain.links) for chain in RANKED) == 3
+    for chain in RANKED:
+        pieces = [PIECES[place] for place in chain.links]
+        covered = sum(
+            max(w if term in one.held else w * one.worth if term in one.titled else 0.0 for one in pieces)
+            for term, w in WEIGHT.items()
+        )
+        assert chain.score == pytest.approx(covered * 0.9 ** (len(pieces) - 1))
+
+
+def test_the_best_chain_stands_first_of_equals_the_shorter_and_the_earlier() -> None:
+    order = [(-chain.score, len(chain.links), chain.links) for chain in RANKED]
+    assert order == sorted(order)
+
+
+def test_a_piece_is_rated_by_the_best_chain_it_stands_in() -> None:
+    best = [max(chain.score for chain in RANKED if place in chain.links) for place in range(len(PIECES))]
+    assert ratings(len(PIECES), RANKED) == best
+
+
+def test_a_piece_of_an_unknown_source_has_no_title() -> None:
+    (piece,) = links(QUESTION, EVIDENCE[:1], [])
+    assert (piece.titled, piece.worth, piece.about) == (frozenset(), 1.0, ())
