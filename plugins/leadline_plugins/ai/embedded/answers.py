@@ -39,5 +39,7 @@ def _best(
     """Return the largest share of the terms that stands in one chain, and what of them does."""
     own = {term: weight.get(term, 0.0) for term in terms}
     total = sum(own.values()) or 1.0
-    found = max((chain & own.keys() for chain in held), key=lambda some: sum(own[t] for t in some), default=frozenset())
-    return sum(own[term] for term in found) / total, frozenset(found)
+    # Added up in the order of the question: that of a set differs from process to process, and the last bit with it.
+    shares = [(sum(share for term, share in own.items() if term in chain), chain & own.keys()) for chain in held]
+    most, found = max(shares, key=lambda pair: pair[0], default=(0.0, frozenset[str]()))
+    return most / total, frozenset(found)
