@@ -76,13 +76,15 @@ _COUNTERS = "年月日号號个個人名位頭头匹台枚本只隻次回倍岁�
 _ALTERNATIVES = "|".join(sorted(map(re.escape, _UNIT_OF), key=len, reverse=True))
 _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _NUMBER = re.compile(
+    rf"(?=(?:us\$|[$€£¥])?\s?\d)"
     rf"(?<![a-z0-9_.])(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–/])"
     rf"(?P<sign>us\$|[$€£¥])?\s?(?P<digits>\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<decade>s\b|年代)?(?:st|nd|rd|th)?(?:[\s-]?(?P<scale>{_SCALE})(?![a-z]))?"
     rf"(?:[\s-]?(?P<unit>{_ALTERNATIVES})(?![a-z]))?(?!\d|\s*月)"
 )
 _WORD = re.compile(
-    rf"\b(?P<first>{'|'.join(_WORDS)})(?:[\s-](?P<then>{'|'.join(_ONES[1:10])}))?(?:[\s-](?P<scale>hundred|thousand|million|billion))?\b"
+    rf"\b(?=[{''.join(sorted({word[0] for word in _WORDS}))}])(?P<first>{'|'.join(_WORDS)})"
+    rf"(?:[\s-](?P<then>{'|'.join(_ONES[1:10])}))?(?:[\s-](?P<scale>hundred|thousand|million|billion))?\b"
 )
 _HAN_NUMBER = re.compile(rf"[{''.join(_HAN)}十百千]+(?=[万亿億]|[{_COUNTERS}])")
 _MONTH_NAME = rf"(?:{'|'.join(_MONTHS)})(?:[a-z]{{1,6}})?\.?"
@@ -98,6 +100,9 @@ _SPAN = re.compile(r"(?<![\d.,-])((?:1[5-9]|20)\d\d)[-–/](\d\d(?:\d\d)?)(?![\d
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)")
 _HAN_MONTH = re.compile(r"(?:(\d{4})\s*年\s*)?(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?")
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):(\d\d)(?::\d\d)?(?!\d|:\d)")
+# What a pattern cannot do without is looked for first: most sentences have none of it, and that is quickly seen.
+_ANY_MONTH = re.compile("|".join(_MONTHS))
+_ANY_DASH = re.compile("[-–/]")
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,7 @@ def _digits(text: str) -> Iterator[Figure]:
 
 def _spans(text: str) -> Iterator[Figure]:
     """Yield the second year of a span: 2018–2019, 2018–19, 1998/02."""
-    for match in _SPAN.finditer(text):
+    for match in _SPAN.finditer(text) if _ANY_DASH.search(text) else ():
         first, last = int(match[1]), int(match[2])
         if last < 100:
             last += 100 * (first // 100 + (last <= first % 100))
@@ -208,12 +213,13 @@ def han_value(numeral: str) -> int:
 
 
 def _months(text: str) -> Iterator[Figure]:
-    for match in _MONTH.finditer(text):
+    for match in _MONTH.finditer(text) if _ANY_MONTH.search(text) else ():
         name = match["name"] or match["name_after"] or match["alone"] or match["bare"]
         day = (match["day"] or match["day_before"] or "0").rstrip("stndrh")
         year = match["year1"] or match["year2"] or match["year3"]
         yield _month(year, _MONTHS.index(name[:3]) + 1, day, match)
-    for match in (*_ISO.finditer(text), *_HAN_MONTH.finditer(text)):
+    numeric = (*(_ISO.finditer(text) if "-" in text else ()), *(_HAN_MONTH.finditer(text) if "月" in text else ()))
+    for match in numeric:
         yield _month(match[1], match[2], match[3], match)
 
 
@@ -223,5 +229,5 @@ def _month(year: str | None, month: str | int, day: str | None, match: re.Match[
 
 
 def _clocks(text: str) -> Iterator[Figure]:
-    for match in _CLOCK.finditer(text):
+    for match in _CLOCK.finditer(text) if ":" in text else ():
         yield Figure(int(match[1]) + Decimal(match[2]) / 100, "o'clock", match.group(), at=match.start())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from leadline_plugins.text import content_words, tokens
 from leadline_plugins.text.stopwords import word_set
@@ -85,8 +86,7 @@ def opposed(claim: str, passage: str) -> tuple[str, str] | None:
     return None
 
 
-def _opposites() -> Iterator[tuple[str, str]]:
-    for pair in _PAIRS.replace("\n", "").split("|"):
-        one, other = (stem(word) for word in pair.split())
-        yield one, other
-        yield other, one
+@cache
+def _opposites() -> tuple[tuple[str, str], ...]:
+    pairs = [tuple(map(stem, pair.split())) for pair in _PAIRS.replace("\n", "").split("|")]
+    return tuple(way for one, other in pairs for way in ((one, other), (other, one)))

@@ -14,9 +14,9 @@ _SAME = str.maketrans(
         **dict.fromkeys("\u00ad\u200b\u200c\u200d\u2060\ufeff", ""),
     }
 )
-_MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|^(?:>|[-*+]|\d+[.)])\s+|\*\*|__", re.MULTILINE)
+_LINE_MARKUP = re.compile(r"^(?:>|[-*+]|\d+[.)])\s+", re.MULTILINE)
+_SIGN_MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|\*\*|__")
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\s*\n\s*(?=[^\W\d_])")
-_SPACE = re.compile(r"\s+")
 Span = tuple[int, int]
 
 
@@ -36,25 +36,41 @@ def find(quote: str, text: str) -> Span | None:
 @lru_cache(maxsize=64)
 def squeezed(text: str) -> str:
     """Return a text in the one form in which quotes are compared: nothing but its signs, without any space."""
-    return _SPACE.sub("", _form(_HYPHENATED.sub("", _MARKUP.sub("", text))))
+    bare = _unmarked(text)
+    return "".join(_form(_HYPHENATED.sub("", bare) if "\n" in bare else bare).split())
 
 
 def plain(text: str) -> str:
     """Return a text without the differences that do not count, but with its words apart."""
-    return " ".join(_form(_MARKUP.sub("", text)).split())
+    return " ".join(_form(_unmarked(text)).split())
+
+
+def _unmarked(text: str) -> str:
+    # Two patterns, as the lines' is the dearer one: of a single line it is tried at its beginning alone.
+    if "\n" in text:
+        text = _LINE_MARKUP.sub("", text)
+    elif begun := _LINE_MARKUP.match(text):
+        text = text[begun.end() :]
+    return _SIGN_MARKUP.sub("", text)
 
 
 def _form(text: str) -> str:
+    if text.isascii():
+        return text.replace("`", "'").replace("...", "…")
     return unicodedata.normalize("NFKC", text.translate(_SAME)).replace("...", "…").translate(_SAME)
+
+
+_form_of_sign = lru_cache(maxsize=1 << 12)(_form)
 
 
 def _mapped(text: str) -> tuple[str, list[int]]:
     """Return the compared form of a text, and for each of its signs the place of the one it came from."""
-    dropped = {at for match in (*_HYPHENATED.finditer(text), *_MARKUP.finditer(text)) for at in range(*match.span())}
+    marks = (*_HYPHENATED.finditer(text), *_LINE_MARKUP.finditer(text), *_SIGN_MARKUP.finditer(text))
+    dropped = {at for match in marks for at in range(*match.span())}
     signs: list[str] = []
     places: list[int] = []
     for at, char in enumerate(unicodedata.normalize("NFC", text) if _stable(text) else text):
-        form = "" if at in dropped or char.isspace() else _form(char)
+        form = "" if at in dropped or char.isspace() else _form_of_sign(char)
         signs.append(form)
         places += [at] * len(form)
     return "".join(signs).replace("...", "…"), places

@@ -49,3 +49,8 @@ def test_spans_lie_in_the_text(text: str, quote: str) -> None:
 
 def test_markup_is_not_wording() -> None:
     assert plain("- The *bay* is 40\\. **deep**") == "The *bay* is 40. deep"
+
+
+@given(st.text("ab-*_\\>1. \n`\t", max_size=30))
+def test_plain_ascii_has_the_form_it_has_beside_other_signs(text: str) -> None:
+    assert plain(f"é\n{text}") == f"é {plain(text)}".strip()
