@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from leadline.records import Evidence, Report, Source
 
-_ONE = r"(?<!\\)\[@([^\[\]\s]+)\]"
+_ONE = r"\[@(?<!\\\[@)([^\[\]\s]+)\]"
 CITATION = re.compile(_ONE)
 """Not behind a backslash: what only looks like one, in a page that is quoted, is escaped, as Markdown has it."""
-CITATIONS = re.compile(rf"(?:(?<!\s)\s++)?{_ONE}(?:\s*+{_ONE})*")
+CITATIONS = re.compile(rf"(?=[\s\[])(?:(?<!\s)\s++)?{_ONE}(?:\s*+{_ONE})*")
 """A run of citations, with the space before it: looked for where space begins, or long space would take long."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from leadline.citations import CITATIONS, cited, uncited
+from leadline.citations import CITATION, cited, uncited
 from leadline.records import Report
 
 _NO_PROSE = re.compile(
@@ -19,6 +19,7 @@ _PLACE = (
     r"(?:\b(?:sections?|chapters?|parts?|figures?|tables?|above|below|abschnitt|kapitel|abbildung|tabelle)\b"
     r"|[章节節图圖表図]|上文|下文)"
 )
+_WORD = re.compile(r"\w")
 _POINTS = re.compile(
     rf"\W*(?:(?:see|compare|cf|more on (?:this|that)|siehe|vgl|voir|véase)\b\.?|参见|參見|详见|詳見|参照)"
     rf"[^.!?。！？]*{_PLACE}[^.!?。！？]*[.!?。！？]?\W*",
@@ -75,5 +76,5 @@ def _paragraph(name: str, section: str, block: str) -> Paragraph:
 
 
 def _ends_cited(block: str) -> bool:
-    runs = list(CITATIONS.finditer(block))
-    return bool(runs) and not re.search(r"\w", block[runs[-1].end() :])
+    end = max((found.end() for found in CITATION.finditer(block)), default=0)
+    return end > 0 and not _WORD.search(block, end)
