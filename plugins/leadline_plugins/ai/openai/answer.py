@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 _LARGEST = 50_000_000
 """Bytes of an answer; no model writes more."""
-_GATHER, _WAITED = 0.1, 0.004
-"""Seconds between two readings of a stream, once what had come is read: an event a token would wake a run a thousand
-times a second, which costs more than the events."""
+_GATHER, _WAITED = 0.2, 0.004
+"""Seconds between two readings of a stream, once what had come is read: to be woken for each costs more than
+the events, of which vendors send one a token. Of a run's CPU reading took 0.24 s with 0.05, 0.16 s with 0.1; 0.2 saves
+another 0.08 s, and the run takes 0.1 s longer."""
 Reading = ChatReading | ResponsesReading
 
 
