@@ -60,6 +60,20 @@ async def test_a_glyph_no_font_has_is_spelt_and_told(pdf: Any, make_call: Make, 
     assert "fonts-noto" in told
 
 
+@pytest.mark.parametrize("kept", [40, 60, -12])
+async def test_a_picture_that_is_cut_off_costs_the_pictures_and_not_the_report(
+    pdf: Any, make_call: Make, make_report: Make, kept: int
+) -> None:
+    report = make_report()
+    broken = {kind: picture[:kept] for kind, picture in report.figures[1].media.items()}
+    figures = (report.figures[0], report.figures[1].model_copy(update={"media": broken}))
+    call = make_call()
+    text = pdf_text(await data(pdf, report.model_copy(update={"figures": figures}), call))
+    assert "How deep?" in text
+    assert "[Falls]" in text
+    assert [told for told in call.run.told if "pictures could not be set" in told]
+
+
 async def test_long_words_of_a_table_break_without_a_sign_that_is_copied(
     pdf: Any, make_call: Make, make_report: Make
 ) -> None:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 from pydantic import Field
 
 from leadline.contracts import Call, Context
+from leadline.errors import BadReply
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.built import built
 from leadline_plugins.formats.document import Medium
-from leadline_plugins.formats.pdf.pages import set_pages
+from leadline_plugins.formats.pdf.pages import Pages, set_pages
 from leadline_plugins.parse.pdf import PdfParser
 
 EXTRA = "leadline[pdf]"
 MEDIUM = Medium(columns=10, inline=False)
+UNPICTURED = "report.pdf: the pictures could not be set, and what they show stands in words in their place ({error})"
 UNSHOWN = "report.pdf: signs in a formula or a composed character have no glyph in the fonts at hand, and show as boxes"
 
 
@@ -38,13 +41,23 @@ class Pdf:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.pdf`; characters that no font has are spelt by number, and told."""
-        tree = await built(report, MEDIUM, self._context, call)
-        pages = await set_pages(tree, self._settings.paper, self._settings.title_page, self._context, call)
+        try:
+            pages = await self._pages(report, MEDIUM, call)
+        except BadReply as error:
+            # Typst gives up a whole report for one picture that is broken, and does not always say which.
+            if not any(figure.media for figure in report.figures):
+                raise
+            pages = await self._pages(report, replace(MEDIUM, pictures=()), call)
+            await call.run.emit("notice", {"message": UNPICTURED.format(error=error)})
         if pages.missing:
             await call.run.emit("notice", {"message": unset(pages.missing)})
         if not pages.whole:
             await call.run.emit("notice", {"message": UNSHOWN})
         return Files(files=(Blob(name="report.pdf", media_type="application/pdf", data=pages.pdf),))
+
+    async def _pages(self, report: Report, medium: Medium, call: Call) -> Pages:
+        tree = await built(report, medium, self._context, call)
+        return await set_pages(tree, self._settings.paper, self._settings.title_page, self._context, call)
 
 
 def unset(characters: str) -> str:
