@@ -27,7 +27,7 @@ from leadline.errors import JournalError, JournalMissing, PluginError, Refused
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
 from leadline.journal import Journal, Row
-from leadline.kinds import Job, Kind, Maker
+from leadline.kinds import TASK, Job, Kind, Maker
 from leadline.missing import explain_missing
 from leadline.outcomes import Blame, Ended, escaped, raised
 from leadline.records import Record, Usage
@@ -164,6 +164,12 @@ class Door:
     def refused(self) -> tuple[str, ...]:
         """The stages to which calls were refused, by name: what they made of it all the same is not the whole."""
         return tuple(sorted({row.step for row in self._journal.rows() if row.outcome == "refusal"}))
+
+    @property
+    def in_vain(self) -> tuple[str, ...]:
+        """The chains of models that failed at all they were asked to do, by name; none if one task was done."""
+        tasks = [row for row in self._journal.rows() if row.kind == TASK]
+        return () if any(row.outcome != "failure" for row in tasks) else tuple(sorted({row.provider for row in tasks}))
 
     def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""

@@ -19,6 +19,8 @@ from leadline.records import Record, Usage
 from leadline.wire import compact
 
 R = TypeVar("R", bound=Record)
+TASK = "task"
+"""The kind of a typed task that a chain of models is asked to do."""
 
 
 def _no_need(_: Any) -> Need:

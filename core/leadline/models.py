@@ -9,12 +9,13 @@ from typing import Any, TypeVar, cast
 
 from leadline.assemble import House
 from leadline.budget import Need
-from leadline.calls import Door, Kind, Maker
+from leadline.calls import Door
 from leadline.chains import Choice, chain_of, together, unfit
 from leadline.contracts import Call
 from leadline.durations import seconds
 from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
 from leadline.keys import fingerprint
+from leadline.kinds import TASK, Kind, Maker
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
@@ -59,7 +60,7 @@ class Models:
             except CallFailed:
                 if len(chain) == 1:
                     raise
-        kind = Kind(name="task", reply=Performed, composite=True)
+        kind = Kind(name=TASK, reply=Performed, composite=True)
 
         async def do(request: TaskRequest, call: Call) -> Performed:
             return await self._first(chain, task)
