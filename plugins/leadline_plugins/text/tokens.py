@@ -166,16 +166,18 @@ def _content_words(text: str) -> tuple[str, ...]:
 
 def _carrying(pieces: Iterable[str], cjk: bool) -> Iterable[str]:
     if not cjk:
-        return chain.from_iterable(map(_carried, pieces))
-    return (token for piece in pieces for token in (_content_grams(piece) if _is_run(piece) else _carried(piece)))
+        return filter(None, map(_carried, pieces))
+    return chain.from_iterable(
+        _content_grams(piece) if _is_run(piece) else filter(None, (_carried(piece),)) for piece in pieces
+    )
 
 
 @lru_cache(maxsize=1 << 14)
-def _carried(piece: str) -> tuple[str, ...]:
-    """Return the token of a word if it carries a topic, else nothing; kept as `_token` is."""
+def _carried(piece: str) -> str:
+    """Return the token of a word if it carries a topic, else ``; kept as `_token` is."""
     word = _plain(piece)
     carries = word not in _STOP and (len(word) > 1 or not word.isascii() or word.isdigit())
-    return (stem(word),) if carries else ()
+    return stem(word) if carries else ""
 
 
 def _content_grams(piece: str) -> list[str]:

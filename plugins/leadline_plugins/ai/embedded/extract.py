@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from leadline.records import Confidence
 from leadline_plugins.ai.embedded.asked import Asked, asked
@@ -21,8 +21,7 @@ _HIGH, _MEDIUM = 0.75, 0.375
 """Shares of the terms from which confidence is high, medium."""
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """A sentence and the share of the terms it holds."""
 
     score: float
