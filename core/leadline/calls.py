@@ -27,7 +27,7 @@ from leadline.errors import JournalError, JournalMissing, PluginError, Refused
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
 from leadline.journal import Journal, Row
-from leadline.kinds import TASK, Job, Kind, Maker
+from leadline.kinds import CHAT, TASK, Job, Kind, Maker
 from leadline.missing import explain_missing
 from leadline.outcomes import Blame, Ended, escaped, raised
 from leadline.records import Record, Usage
@@ -167,9 +167,14 @@ class Door:
 
     @property
     def in_vain(self) -> tuple[str, ...]:
-        """The chains of models that failed at all they were asked to do, by name; none if one task was done."""
-        tasks = [row for row in self._journal.rows() if row.kind == TASK]
-        return () if any(row.outcome != "failure" for row in tasks) else tuple(sorted({row.provider for row in tasks}))
+        """The models of a run that were asked and never answered, by name; none where another did a task for them."""
+        rows = self._journal.rows()
+        done = any(row.outcome == "reply" for row in rows if row.kind in (CHAT, TASK))
+        return (
+            ()
+            if done
+            else tuple(sorted({row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "failure")}))
+        )
 
     def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""

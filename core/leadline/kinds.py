@@ -19,8 +19,8 @@ from leadline.records import Record, Usage
 from leadline.wire import compact
 
 R = TypeVar("R", bound=Record)
-TASK = "task"
-"""The kind of a typed task that a chain of models is asked to do."""
+TASK, CHAT = "task", "chat"
+"""The kinds of a typed task that a chain of models is asked to do, and of one request to one of them."""
 
 
 def _no_need(_: Any) -> Need:

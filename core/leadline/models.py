@@ -15,7 +15,7 @@ from leadline.contracts import Call
 from leadline.durations import seconds
 from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
 from leadline.keys import fingerprint
-from leadline.kinds import TASK, Kind, Maker
+from leadline.kinds import CHAT, TASK, Kind, Maker
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
@@ -179,7 +179,7 @@ class Models:
         elif traits.json_schema:
             request = request.model_copy(update={"json_schema": schema(task.reply)})
         kind = Kind(
-            name="chat",
+            name=CHAT,
             reply=ChatReply,
             need=_need,
             text=_text,

@@ -201,7 +201,7 @@ class Session:
         elif not reasons and (stages := self.door.refused):
             reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
         if makers := self.door.in_vain:
-            reasons.append(f"{', '.join(makers)} did none of what it was asked to do: see the notices")
+            reasons.append(f"{', '.join(makers)} never answered: see the notices")
         why = "; ".join(dict.fromkeys(reasons))
         if wanted and report is None:
             found = any(item.hits for item in engine.board.get(FOUND))
