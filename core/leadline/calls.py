@@ -169,12 +169,9 @@ class Door:
     def in_vain(self) -> tuple[str, ...]:
         """The models of a run that were asked and never answered, by name; none where another did a task for them."""
         rows = self._journal.rows()
-        done = any(row.outcome == "reply" for row in rows if row.kind in (CHAT, TASK))
-        return (
-            ()
-            if done
-            else tuple(sorted({row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "failure")}))
-        )
+        if any(row.outcome == "reply" for row in rows if row.kind in (CHAT, TASK)):
+            return ()
+        return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome == "failure"}))
 
     def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""

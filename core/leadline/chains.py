@@ -8,6 +8,7 @@ from typing import Any
 
 from leadline.assemble import House, Member
 from leadline.errors import CallFailed, ProviderError
+from leadline.kinds import CHAT
 from leadline.records import Failure
 
 
@@ -31,7 +32,7 @@ def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> It
 def unfit(choice: Choice, error: type[ProviderError], message: str) -> CallFailed:
     """Return the failure of a chat whose reply came, or was never asked for, and cannot be taken."""
     return CallFailed(
-        Failure(kind="chat", provider=choice.member.name, category=error.category, type=error.__name__, message=message)
+        Failure(kind=CHAT, provider=choice.member.name, category=error.category, type=error.__name__, message=message)
     )
 
 

@@ -29,11 +29,12 @@ def encode(reply: Any, model: type[R]) -> bytes:
 
 
 def compact(value: Any, indent: int | None = None) -> bytes:
-    """Return a record, a tuple of records or plain JSON as one line of UTF-8, lone surrogates replaced."""
+    """Return a record, a tuple of records or plain JSON as UTF-8, on one line or indented, lone surrogates replaced."""
     try:
         return to_json(value, indent=indent)
     except (PydanticSerializationError, UnicodeEncodeError):
-        return to_json(without_surrogates(to_jsonable_python(value)), indent=indent)
+        tree = to_jsonable_python(without_surrogates(value))  # which leaves records as they are
+        return to_json(without_surrogates(tree), indent=indent)
 
 
 def indented(value: Any) -> bytes:

@@ -1,11 +1,12 @@
 """Replies: what a caller gets is what the journal will give."""
 
+import json
 from typing import Any
 
 import pytest
 
-from leadline.records import Blob, Document, Embeddings, Hit, Record, SearchPage
-from leadline.wire import decode, encode
+from leadline.records import Blob, Document, Embeddings, Hit, Message, Record, SearchPage
+from leadline.wire import compact, decode, encode, indented
 
 
 class Loose(Record):
@@ -50,3 +51,16 @@ def test_lone_surrogates_are_replaced_in_depth() -> None:
 def test_what_would_not_come_back_the_same_is_refused(reply: Any, model: type[Record], words: str) -> None:
     with pytest.raises(TypeError, match=words):
         encode(reply, model)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ({"\ud800": "a", "b": ["\udc80", 1.5, None]}, '{"\ufffd":"a","b":["\ufffd",1.5,null]}'),
+        (Message(role="user", text="x\ud800"), '"text":"x\ufffd"'),
+        ((Message(role="user", text="測深"),), '[{"role":"user","text":"測深"'),
+    ],
+)
+def test_what_is_written_for_files_and_prompts_is_utf8_whatever_stands_in_it(value: object, written: str) -> None:
+    assert written in compact(value).decode()
+    assert json.loads(indented(value)) == json.loads(compact(value))
