@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from urllib.request import getproxies
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -47,7 +48,7 @@ class HouseContext:
         from leadline import __version__
 
         headers = {"User-Agent": f"leadline/{__version__}"} | dict(options.pop("headers", None) or {})
-        client = httpx.AsyncClient(headers=headers, **options)
+        client = httpx.AsyncClient(headers=headers, **_by_house(options))
         self._clients.append(client)
         return client
 
@@ -71,3 +72,19 @@ class HouseContext:
             await client.aclose()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+_WAYS = {"transport", "mounts", "proxy", "cert", "http1", "http2", "limits"}
+"""Options by which a plugin says itself how its requests go."""
+
+
+def _by_house(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a client with the house's transport, or with httpx's where a proxy stands in between."""
+    from leadline.transport import Transport, authorities, trusting
+
+    if "transport" in options:
+        return options
+    if options.keys() & _WAYS or (options.get("trust_env", True) and getproxies()):
+        return {"verify": authorities()} | options
+    verify = options.pop("verify", True)
+    return options | {"transport": Transport(None if verify is True else trusting(verify))}

@@ -53,8 +53,9 @@ class ScriptedServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            self.asked.append(await _request(reader))
-            await _answer(writer, self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
+            self.asked.append(asked := await _request(reader))
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            await _answer(writer, answer, bare=asked.method == "HEAD")
         except (asyncio.IncompleteReadError, ConnectionError):
             return  # the client went away, as a client under test may
         finally:
@@ -86,14 +87,14 @@ async def _request(reader: asyncio.StreamReader) -> Asked:
         return Asked(method, path, headers, body)
 
 
-async def _answer(writer: asyncio.StreamWriter, answer: Said) -> None:
+async def _answer(writer: asyncio.StreamWriter, answer: Said, *, bare: bool) -> None:
     await asyncio.sleep(answer.wait)
     headers = {**answer.headers, "connection": "close", "transfer-encoding": "chunked"}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     writer.write(f"HTTP/1.1 {answer.status} scripted\r\n{head}\r\n".encode())
-    for piece in filter(None, answer.pieces or (answer.body,)):
+    for piece in () if bare else filter(None, answer.pieces or (answer.body,)):
         writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
         await writer.drain()
-    if not answer.cut:
+    if not answer.cut and not bare:
         writer.write(b"0\r\n\r\n")
     await writer.drain()

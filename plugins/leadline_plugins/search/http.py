@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -19,8 +18,6 @@ from leadline.printable import one_line
 from leadline_plugins.search.refusals import Refusal, refused
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 _LARGEST = 20_000_000
@@ -107,7 +104,7 @@ class Api:
 
     def _client(self) -> httpx.AsyncClient:
         if self._made is None:
-            self._made = self._context.http(headers=self._headers, verify=_trusted())
+            self._made = self._context.http(headers=self._headers)
         return self._made
 
     def _object(self, body: bytes) -> dict[str, Any]:
@@ -138,14 +135,6 @@ class Api:
                 return Unsupported(f"{self.name}: {self._base!r} is no address; check {place}")
         told = f": {error}" if str(error) else ""
         return Unavailable(self.mask(f"{self.name}: no connection ({type(error).__name__}{told})"))
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    """Return the usual certificates, read once for all engines: 30 ms of CPU each time."""
-    import httpx
-
-    return httpx.create_ssl_context()
 
 
 def plain(key: SecretStr | None) -> str:

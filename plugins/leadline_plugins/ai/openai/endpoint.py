@@ -94,15 +94,9 @@ class Endpoint:
             options: dict[str, Any] = {"proxy": settings.proxy} if settings.proxy else {}
             if settings.ca_file:
                 options["verify"] = _trusting(settings.ca_file)
-            elif settings.root.startswith("http://") and not settings.proxy:
-                # Reading the usual authorities takes 30 ms that plain HTTP does not need; this trusts nobody.
-                options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            # How many at once is the house's to say; a pool that is full would only fail with a timeout of its own.
-            # Each request looks at all connections that idle: so no more of those than one run needs.
             self._made = self._context.http(
                 headers=self._headers(),
                 timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=16),
                 **options,
             )
         return self._made

@@ -1,0 +1,199 @@
+"""The house's transport against servers on loopback: what is sent stands as given, what fails has httpx's name."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import trustme
+
+from leadline.testing.context import fake_context
+from leadline.testing.raw_server import RawServer, raw_server, reply
+from leadline.testing.server import Said, scripted_server
+from leadline.transport import Transport, authorities, trusting
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[RawServer]:
+    async with raw_server() as made:
+        yield made
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(transport=Transport()) as made:
+        yield made
+
+
+@asynccontextmanager
+async def bytes_only(answer: bytes) -> AsyncIterator[tuple[str, list[str]]]:
+    """Answer whatever comes with these bytes and hang up; yields the address, and the heads that were sent."""
+    heads: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode("latin-1"))
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", heads
+
+
+async def test_a_request_is_sent_as_it_stands(client: httpx.AsyncClient) -> None:
+    path = "/a%2Fb/%E3%83%91?q=a+b&c=%20d;e"
+    async with bytes_only(reply(b"yes", Connection="close")) as (url, heads):
+        answer = await client.get(url + path, headers={"X-Own-Name": "fine"})
+    assert (answer.status_code, answer.reason_phrase, answer.text) == (200, "OK", "yes")
+    (head,) = heads
+    assert head.startswith(f"GET {path} HTTP/1.1\r\n")
+    assert "X-Own-Name: fine\r\n" in head
+    names = [line.partition(":")[0].lower() for line in head.splitlines()[1:] if line]
+    assert sorted(names) == ["accept", "accept-encoding", "connection", "host", "user-agent", "x-own-name"]
+
+
+async def test_cookies_are_the_clients_business(server: RawServer, client: httpx.AsyncClient) -> None:
+    server.routes["/"] = reply(Set_Cookie="seen=1; Path=/")
+    transport = Transport()
+    for _ in range(2):
+        answer = await transport.handle_async_request(httpx.Request("GET", server.at("/")))
+        await answer.aread()
+    assert [asked.headers.get("cookie") for asked in server.asked] == [None, None]
+    await transport.aclose()
+    for _ in range(2):
+        await client.get(server.at("/"))
+    assert [asked.headers.get("cookie") for asked in server.asked[2:]] == [None, "seen=1"]
+
+
+async def test_what_is_uploaded_piece_by_piece_arrives_whole(client: httpx.AsyncClient) -> None:
+    got = bytearray()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        got.extend(await reader.readuntil(b"0\r\n\r\n"))
+        writer.write(reply(b"thanks", Connection="close"))
+        writer.close()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"one"
+        yield b"two"
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        answer = await client.post(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", content=pieces())
+    assert answer.text == "thanks"
+    assert b"one" in got
+    assert b"two" in got
+    async with scripted_server(Said(b"{}")) as served:
+        assert (await client.post(served.url, json={"a": [1]})).json() == {}
+        assert served.asked[0].body == {"a": [1]}
+
+
+async def test_a_packed_body_is_unpacked_by_httpx(client: httpx.AsyncClient) -> None:
+    import gzip
+
+    async with bytes_only(reply(gzip.compress(b"text"), Content_Encoding="gzip")) as (url, _):
+        assert (await client.get(url)).text == "text"
+
+
+async def test_headers_as_long_as_those_of_real_sites_are_read(server: RawServer, client: httpx.AsyncClient) -> None:
+    many = {f"X-{number}": "v" for number in range(200)}
+    server.routes["/"] = reply(b"x", Content_Security_Policy="a" * 60_000, **many)
+    assert len((await client.get(server.at("/"))).headers["content-security-policy"]) == 60_000
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"", httpx.RemoteProtocolError),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000 + b"\r\n\r\n", httpx.RemoteProtocolError),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", httpx.DecodingError),
+    ],
+)
+async def test_an_answer_that_is_none(client: httpx.AsyncClient, answer: bytes, error: type[Exception]) -> None:
+    async with bytes_only(answer) as (url, _):
+        with pytest.raises(error):
+            await client.get(url)
+
+
+async def test_nobody_there(client: httpx.AsyncClient, server: RawServer) -> None:
+    with pytest.raises(httpx.ConnectError, match="127.0.0.1"):
+        await client.get("http://127.0.0.1:1/")
+    with pytest.raises(httpx.UnsupportedProtocol):
+        await client.get("ftp://127.0.0.1/")
+    with pytest.raises(httpx.UnsupportedProtocol):
+        await client.get("http://127.1/")
+
+    async def silent(*_: object) -> None:
+        await asyncio.sleep(60)
+
+    server.routes["/"] = silent
+    with pytest.raises(httpx.ReadTimeout):
+        await client.get(server.at("/"), timeout=0.1)
+
+
+async def test_a_connection_that_is_not_made_in_time(client: httpx.AsyncClient) -> None:
+    import socket
+
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        waiting = [socket.socket() for _ in range(8)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        with pytest.raises(httpx.ConnectTimeout):
+            await client.get(f"http://127.0.0.1:{port}/", timeout=httpx.Timeout(5, connect=0.2))
+        for one in waiting:
+            one.close()
+
+
+async def test_certificates_are_looked_at(tmp_path: Path) -> None:
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    async with raw_server(tls) as server:
+        server.routes["/"] = reply(b"secret")
+        for verify in (ssl.create_default_context(cafile=str(tmp_path / "ca.pem")), False):
+            async with httpx.AsyncClient(transport=Transport(trusting(verify))) as trusted:
+                assert (await trusted.get(server.at("/", scheme="https"))).text == "secret"
+        async with httpx.AsyncClient(transport=Transport()) as wary:
+            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+                await wary.get(server.at("/", scheme="https"))
+
+
+async def test_a_reader_that_leaves_early_frees_the_connection(server: RawServer, client: httpx.AsyncClient) -> None:
+    async def endless(_: object, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            writer.write(b"1\r\nx\r\n")
+            await writer.drain()
+            await asyncio.sleep(0.01)
+
+    server.routes["/"] = endless
+    async with client.stream("GET", server.at("/")) as answer:
+        assert await anext(aiter(answer.aiter_raw()))
+    async with asyncio.timeout(10):
+        while server.tasks:
+            await asyncio.sleep(0.02)
+
+
+async def test_the_house_lends_it_unless_a_plugin_or_a_proxy_says_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = fake_context(tmp_path)
+    assert isinstance(context.http()._transport, Transport)
+    assert isinstance(context.http(verify=authorities())._transport, Transport)
+    own = httpx.MockTransport(lambda request: httpx.Response(200))
+    assert context.http(transport=own)._transport is own
+    assert isinstance(context.http(proxy="http://127.0.0.1:1")._transport, httpx.AsyncHTTPTransport)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    assert isinstance(context.http()._transport, httpx.AsyncHTTPTransport)
+    assert isinstance(context.http(trust_env=False)._transport, Transport)
+    await context.close()
