@@ -34,6 +34,7 @@ from leadline.records import Record, Usage
 from leadline.reports import Reports
 from leadline.retry import RetryPolicy
 from leadline.secrets import Secrets
+from leadline.turns import Place
 from leadline.wire import decode, reads
 
 __all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
@@ -92,6 +93,7 @@ class Door:
         self.replayed: set[str] = set()
         """Keys of the calls that this session answered from the journal, as an earlier one left them there."""
         self._made: set[str] = set()
+        self._place = Place()
         budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
@@ -197,6 +199,8 @@ class Door:
     # --- one flight --------------------------------------------------------------------------------------------------
 
     async def _fly(self, job: Job, flight: Flight[_Landed]) -> _Landed:
+        if not job.kind.composite:
+            await self._place.turn()
         landed = await self._replay(job) or await self._recall(job, flight) or await self._live(job, flight)
         await self._reports.finished(job, landed.row, landed.body, landed.origin)
         return landed
@@ -249,6 +253,8 @@ class Door:
     async def _live(self, job: Job, flight: Flight[_Landed]) -> _Landed:
         self.replayed.discard(job.key)
         self._made.add(job.key)
+        if job.kind.name == CHAT:
+            self._place.step_back()
         began, trip = self._monotonic(), Trip()
         ended = await self._end(job, trip, flight)
         if flight.dying and ended.outcome != "reply":
@@ -265,6 +271,8 @@ class Door:
         kept = await self._keep(job, row, ended.body, flight)
         if ended.outcome == "reply":
             self._share(job, ended.body)
+        if not job.kind.composite:  # what is paid for is kept before anything waits
+            await self._place.turn()
         return _Landed(kept, ended.body, "live")
 
     async def _keep(self, job: Job, row: Row, body: bytes, flight: Flight[_Landed]) -> Row:

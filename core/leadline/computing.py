@@ -1,26 +1,77 @@
-"""Python's own work, off the event loop: one thread for the whole process.
+"""Python's own work, off the event loop: in one thread for the whole process, in a process of its own beside a crowd.
 
 Threads that compute take turns at one interpreter: several are no faster than one, and the event loop, which lets go of
-the interpreter at every write, would wait for a turn of each of them before it went on.
+the interpreter at every write, would wait for a turn of each of them before it went on. With many runs even one thread
+takes it a third of its time; so where a second run begins, a process is begun for the work of all. A single run needs
+none: what it computes it mostly waits for.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from leadline.workers import Died, Unknown, Workers
+
 P = ParamSpec("P")
 T = TypeVar("T")
-_pool: list[ThreadPoolExecutor] = []
-os.register_at_fork(after_in_child=_pool.clear)  # a child has no threads; it would wait for them for ever
+
+
+class _Computer:
+    """Where this process has its work done."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.threads = ThreadPoolExecutor(1, "leadline-compute")
+        self.workers: Workers | None = None
+
+    def beside(self) -> Workers | None:
+        """Return the process beside, begun when the second run is under way; it stays until this one ends."""
+        if self.workers is None and self.runs > 1:
+            self.workers = Workers(1)
+            self.workers.begin()
+            atexit.register(self.workers.close)
+        return self.workers
+
+
+_computer: list[_Computer] = []
+os.register_at_fork(after_in_child=_computer.clear)  # a child has no threads; it would wait for them for ever
+
+
+def _here() -> _Computer:
+    if not _computer:
+        _computer.append(_Computer())
+    return _computer[0]
+
+
+@contextmanager
+def run_under_way() -> Iterator[None]:
+    """Count a run: from the second on, what is computed goes to a process of its own."""
+    computer = _here()
+    computer.runs += 1
+    computer.beside()
+    try:
+        yield
+    finally:
+        computer.runs -= 1
 
 
 async def compute(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do what keeps the processor busy for milliseconds. What waits for a disk or a server belongs into a thread."""
-    if not _pool:
-        _pool.append(ThreadPoolExecutor(1, "leadline-compute"))
-    return await asyncio.get_running_loop().run_in_executor(_pool[0], partial(do, *args, **kwargs))
+    """Do what keeps the processor busy for milliseconds. What waits for a disk or a server belongs into a thread.
+
+    Where functions and arguments can be pickled, it may be done in another process: it must leave nothing behind but
+    what it returns.
+    """
+    computer = _here()
+    if workers := computer.beside():
+        try:
+            return await workers.do(partial(do, **kwargs) if kwargs else do, *args)
+        except (Unknown, Died):
+            pass  # a function of a notebook, or a process that was ended from outside: it is done here
+    return await asyncio.get_running_loop().run_in_executor(computer.threads, partial(do, *args, **kwargs))

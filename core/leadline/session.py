@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from leadline.assemble import House
 from leadline.budget import Budget
 from leadline.calls import Door
+from leadline.computing import run_under_way
 from leadline.engine import Engine
 from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvidence
 from leadline.events import Bus, Subscription
@@ -126,6 +127,10 @@ class Session:
 
     async def go(self) -> Result:
         """Go through the pipeline to an end that is told as it is; cancelled, it leaves nothing running."""
+        with run_under_way():
+            return await self._go()
+
+    async def _go(self) -> Result:
         try:
             await self._begin()
             await self._through()

@@ -1,9 +1,9 @@
 """Whole research runs against the emulator at realistic latencies: `python bench_research.py [RUNS AT ONCE]`.
 
 0.4 s to the first token, 100 tokens a second, searches 0.6 s, pages 0.5 s. One run: calls, queries, tokens a query,
-words, pages, wall time over the critical path, CPU of this process and of those that parse. Then the same beside a
-search engine that hangs, and many at once in one process: wall time over that of one, memory, the longest stall of the
-event loop. A first run at no latency warms up imports and connections.
+words, pages, wall time over the critical path, CPU of this process and of those it has beside it. Then the same beside
+a search engine that hangs, and many at once in one process: wall time over that of one, memory, the longest stall of
+the event loop. A first run at no latency warms up imports and connections.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ async def main(count: int) -> dict[str, Any]:
 
 async def measured(runs: leadline.Client, world: Emulator, number: int) -> dict[str, Any]:
     """Return the figures of one run."""
-    cpu, parsed, wall = time.process_time(), parsing(), time.perf_counter()
+    cpu, others, wall = time.process_time(), beside(), time.perf_counter()
     result = await runs.research(question(number))
-    cpu, parsed, wall = time.process_time() - cpu, parsing() - parsed, time.perf_counter() - wall
+    cpu, others, wall = time.process_time() - cpu, beside() - others, time.perf_counter() - wall
     data, lines = result.metadata, (result.folder / "events.jsonl").read_text().splitlines()
     path = critical(leaves(map(json.loads, lines), KINDS, world.tally()))
     assert result.status == "complete", (result.reason, data.errors, data.calls)
@@ -69,15 +69,17 @@ async def measured(runs: leadline.Client, world: Emulator, number: int) -> dict[
         "critical path s": round(path, 2),
         "wall / critical path": round(wall / path, 3),
         "CPU s": round(cpu, 2),
-        "CPU s of the parsers": round(parsed, 2),
+        "CPU s of its processes": round(others, 2),
     }
 
 
-def parsing() -> float:
-    """Return the seconds of CPU that the processes which parse for this one have used."""
+def beside() -> float:
+    """Return the seconds of CPU that the processes which parse and compute for this one have used."""
     children = (one for task in Path("/proc/self/task").iterdir() for one in (task / "children").read_text().split())
-    parsers = (Path("/proc", one) for one in children if b"parse.worker" in Path("/proc", one, "cmdline").read_bytes())
-    fields = ((parser / "stat").read_text().rpartition(")")[2].split() for parser in parsers)
+    workers = (
+        Path("/proc", one) for one in children if b"leadline.worker" in Path("/proc", one, "cmdline").read_bytes()
+    )
+    fields = ((worker / "stat").read_text().rpartition(")")[2].split() for worker in workers)
     return sum(int(user) + int(system) for *_, user, system in (one[:13] for one in fields)) / os.sysconf("SC_CLK_TCK")
 
 
@@ -85,16 +87,16 @@ async def crowded(runs: leadline.Client, count: int, alone: float) -> dict[str, 
     """Return the figures of many runs at once."""
     longest = [0.0]
     watch = asyncio.create_task(stalls(longest))
-    cpu, parsed, wall = time.process_time(), parsing(), time.perf_counter()
+    cpu, others, wall = time.process_time(), beside(), time.perf_counter()
     results = await asyncio.gather(*(runs.research(question(100 + place)) for place in range(count)))
-    cpu, parsed, wall = time.process_time() - cpu, parsing() - parsed, time.perf_counter() - wall
+    cpu, others, wall = time.process_time() - cpu, beside() - others, time.perf_counter() - wall
     watch.cancel()
     return {
         "not complete": sum(result.status != "complete" for result in results),
         "wall s": round(wall, 2),
         "over one": round(wall / alone, 2),
         "CPU s a run": round(cpu / max(1, count), 2),
-        "CPU s of the parsers a run": round(parsed / max(1, count), 2),
+        "CPU s of its processes a run": round(others / max(1, count), 2),
         "memory MB": round(megabytes()),
         "longest stall s": round(longest[0], 3),
     }

@@ -12,15 +12,15 @@ from typing import Any
 from pydantic import Field
 
 from leadline.contracts import Call, Context
-from leadline.errors import Unsupported
+from leadline.errors import BadReply, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
+from leadline.workers import Died, Workers
 from leadline_plugins.parse.clean import clean, decode, document
 from leadline_plugins.parse.html_hidden import remove_hidden
 from leadline_plugins.parse.html_images import images
 from leadline_plugins.parse.html_meta import about
 from leadline_plugins.parse.media import bare, charset
-from leadline_plugins.parse.workers import Workers
 
 _KINDS = {"text/html", "application/xhtml+xml"}
 _META_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
@@ -30,6 +30,8 @@ _LONG = 5_000_000
 """Characters of a page that are read; reading on costs seconds, and no page for people is as long."""
 _MANY = 40_000
 """Elements; what looks for main text takes seconds for more, so that all that can be seen is taken."""
+_SECONDS = 25.0
+"""That one page may take."""
 _BLOCKS = "//p | //div | //br | //li | //tr | //h1 | //h2 | //h3 | //h4 | //h5 | //h6 | //section | //article"
 
 
@@ -42,16 +44,17 @@ class HtmlSettings(PluginSettings):
 class HtmlParser:
     """Reads with trafilatura; where that finds no main text, all that can be seen."""
 
-    def __init__(self, context: Context, processes: int = 0) -> None:
+    def __init__(self, context: Context, processes: int = 0, seconds: float = _SECONDS) -> None:
         self._context = context
-        self._workers = Workers(processes) if processes else None
+        self._seconds = seconds
+        self._workers = Workers(processes, seconds) if processes else None
 
     async def __aenter__(self) -> HtmlParser:
         return self
 
     async def __aexit__(self, *_: object) -> None:
         if self._workers:
-            await self._workers.close()
+            self._workers.close()
 
     def accepts(self, media_type: str, /) -> bool:
         """Accept HTML and XHTML."""
@@ -59,9 +62,14 @@ class HtmlParser:
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
         """Return the main text; raises `Unsupported` for a page without any."""
-        if self._workers:
-            return await self._workers.parse(blob)
-        return await self._context.in_thread(parse, blob)
+        if not self._workers:
+            return await self._context.in_thread(parse, blob)
+        try:
+            return await self._workers.do(parse, blob)
+        except Died as died:
+            if died.late:
+                raise Unsupported(f"{blob.name}: was not parsed within {self._seconds:g} s") from died
+            raise BadReply(f"{blob.name}: the parser died of it ({died.status})") from died
 
 
 def parse(blob: Blob) -> Document:
