@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _HEADER = 65_536
 """Bytes of one header: policies of real sites are longer than aiohttp's 8,190."""
 _HEADERS = 256
+_READ_AHEAD, _OF_EVENTS = 262_144, 1
+"""Bytes that are read before anybody asks for them. Of a stream of events none: vendors send one a token, and each
+would wake the event loop, where whoever reads it takes a fifth of a second of them at once."""
 _OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp would add of its own."""
 
@@ -74,6 +77,7 @@ class Transport(httpx.AsyncBaseTransport):
                 server_hostname=request.extensions.get("sni_hostname"),
                 timeout=timeout,
                 allow_redirects=False,
+                read_bufsize=_OF_EVENTS if "event-stream" in request.headers.get("accept", "") else _READ_AHEAD,
             )
         extensions = {"http_version": b"HTTP/1.1", "reason_phrase": (answer.reason or "").encode()}
         return httpx.Response(

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from leadline.workers import LENGTH, Answer
 
-_NICE = 5
+_NICE = 10
 
 
 def serve(calls: BinaryIO, answers: BinaryIO, seconds: float) -> None:
