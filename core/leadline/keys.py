@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
@@ -43,9 +43,13 @@ class _UnfitError(Exception):
         self.place = ""
 
 
+_ITSELF = frozenset((str, int, bool, type(None)))
+"""What is plain JSON as it is; asked by the exact type."""
+
+
 def _plain(value: Any) -> JsonValue:
     kind: Any = type(value)
-    if value is None or kind is str or kind is int or kind is bool:
+    if kind in _ITSELF:
         return value  # type: ignore[no-any-return]
     if isinstance(value, BaseModel):
         if known := getattr(kind, "__plain__", None):
@@ -53,7 +57,10 @@ def _plain(value: Any) -> JsonValue:
         held = value.__dict__
         return _tree((name, held[name]) for name, default in _defaults(kind) if held[name] != default)
     if kind is tuple or kind is list:
-        return list(_tree(enumerate(value)).values())
+        try:
+            return [item if type(item) in _ITSELF else _plain(item) for item in value]
+        except _UnfitError:
+            return list(_tree(enumerate(value)).values())  # which says where
     if isinstance(value, Mapping):
         return _tree(zip([_name(name) for name in value], value.values(), strict=True))
     return _scalar(value)
@@ -64,7 +71,7 @@ def _tree(items: Iterable[tuple[Any, Any]]) -> dict[Any, JsonValue]:
     place: Any = None
     try:
         for place, item in items:
-            tree[place] = _plain(item)
+            tree[place] = item if type(item) in _ITSELF else _plain(item)
     except _UnfitError as error:
         error.place = f"[{place}]{error.place}" if isinstance(place, int) else f".{place}{error.place}"
         raise
@@ -113,19 +120,21 @@ def digest(data: bytes, size: int = 16) -> str:
     return blake2b(data, digest_size=size).hexdigest()
 
 
-def call_key(kind: str, maker: str, fingerprint: str, request: BaseModel | JsonValue, sample: int) -> str:
+def call_key(kind: str, maker: str, fingerprint: str, request: Outline, sample: int) -> str:
     """Return the key of a call: 32 hexadecimal digits.
 
     `maker` is the instance that answers, `fingerprint` that of its settings that change answers; `sample` tells wanted
     repetitions apart. No stage name or position is in it.
     """
-    parts = {
+    parts: dict[str, JsonValue] = {
         "kind": kind,
         "maker": maker,
         "fingerprint": fingerprint,
-        "request": plain(request) if isinstance(request, BaseModel) else request,
+        "request": request.tree,
         "sample": sample,
     }
+    if request.texts:  # a text that only looks like the outline of another has none
+        parts["texts"] = list(request.texts)
     return digest(dump(parts))
 
 
@@ -134,15 +143,34 @@ def fingerprint(values: Mapping[str, Any]) -> str:
     return digest(canonical(values), 8) if values else ""
 
 
-def outline(tree: JsonValue) -> JsonValue:
-    """Return the tree with long texts cut to their head, length and digest: for people, and to find differences."""
-    match tree:
-        case str() if len(tree) > 2 * HEAD:
-            mark = digest(tree.encode("utf-8", "surrogatepass"), 8)
-            return f"{tree[:HEAD]}… ({len(tree)} characters, {mark})"
-        case list():
-            return [outline(item) for item in tree]
-        case dict():
-            return {name: outline(item) for name, item in tree.items()}
-        case _:
-            return tree
+class Outline(NamedTuple):
+    """A request with long texts cut to their head, length and digest: for people, to find differences, and for keys.
+
+    `texts` are the whole digests of those texts, in order.
+    """
+
+    tree: JsonValue
+    texts: tuple[str, ...] = ()
+
+
+def outline(tree: JsonValue) -> Outline:
+    """Return the outline of what is plain already."""
+    texts: list[str] = []
+    return Outline(_cut(tree, texts), tuple(texts))
+
+
+def _cut(tree: JsonValue, texts: list[str]) -> JsonValue:
+    kind = type(tree)
+    if kind is str:
+        return _head(tree, texts) if len(tree) > 2 * HEAD else tree  # type: ignore[arg-type]
+    if kind is dict:
+        return {name: _cut(item, texts) for name, item in tree.items()}  # type: ignore[union-attr]
+    if kind is list:
+        return [_cut(item, texts) for item in tree]  # type: ignore[union-attr]
+    return tree
+
+
+def _head(text: str, texts: list[str]) -> str:
+    mark = digest(text.encode("utf-8", "surrogatepass"))
+    texts.append(mark)
+    return f"{text[:HEAD]}… ({len(text)} characters, {mark[:16]})"

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from leadline.active import ActiveCall, new_span
 from leadline.budget import Need
 from leadline.contracts import Call
-from leadline.keys import call_key, digest, outline, plain
+from leadline.keys import Outline, call_key, digest, outline, plain
 from leadline.limits import Permits
 from leadline.records import Record, Usage
 from leadline.wire import compact
@@ -100,10 +100,15 @@ class Job:
         return plain(self.request)
 
     @cached_property
+    def outline(self) -> Outline:
+        """The request with its long texts cut."""
+        return outline(self.tree)
+
+    @cached_property
     def key(self) -> str:
         """The name of the call. One that is not kept needs none to be found by again: less work."""
         if self.kind.keep:
-            return call_key(self.kind.name, self.maker.name, self.maker.fingerprint, self.tree, self.sample)
+            return call_key(self.kind.name, self.maker.name, self.maker.fingerprint, self.outline, self.sample)
         return digest(f"{self.kind.name} {self.maker.name} {self.sample} ".encode() + compact(self.request))
 
     @property
@@ -117,5 +122,5 @@ class Job:
             "maker": self.maker.name,
             "fingerprint": self.maker.fingerprint,
             "sample": self.sample,
-            "request": outline(self.tree),
+            "request": self.outline.tree,
         }

@@ -25,9 +25,8 @@ class Newer(Record):
 
 
 def key(request: Any, **changes: Any) -> str:
-    return call_key(
-        **({"kind": "search", "maker": "tavily", "fingerprint": "", "request": request, "sample": 0} | changes)
-    )
+    parts = {"kind": "search", "maker": "tavily", "fingerprint": "", "request": request, "sample": 0} | changes
+    return call_key(**(parts | {"request": outline(plain(parts["request"]))}))
 
 
 def test_fields_at_their_default_do_not_stand_in_the_key() -> None:
@@ -93,9 +92,17 @@ def test_fingerprints_tell_settings_apart() -> None:
 
 def test_an_outline_cuts_long_texts_and_still_tells_them_apart() -> None:
     one, other = outline({"text": "a" * 5000 + "b"}), outline({"text": "a" * 5000 + "c"})
-    assert one != other
-    assert len(str(one)) < 300
-    assert outline(["short", 1]) == ["short", 1]
+    assert one.tree != other.tree
+    assert len(str(one.tree)) < 300
+    assert outline(["short", 1]) == (["short", 1], ())
+
+
+def test_long_texts_stand_in_the_key_by_all_they_hold() -> None:
+    long = {"text": "a" * 5000 + "b"}
+    assert key(long) == "e710ff69f4799657765e420b01fd08c5"
+    assert key(long) == key(dict(long)) != key({"text": "a" * 5000 + "c"})
+    assert key(long) != key(outline(plain(long)).tree)
+    assert key({"one": "x" * 500, "two": "y" * 500}) != key({"one": "y" * 500, "two": "x" * 500})
 
 
 json_values = st.recursive(
