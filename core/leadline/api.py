@@ -99,7 +99,9 @@ class Client:
         self, question: str, *, tags: Mapping[str, str] | None = None, asker: Asker | None = None
     ) -> Result:
         """Answer a question; the pipeline is that of the settings."""
-        return await (await self.start(question, tags=tags, asker=asker)).result()
+        handle = await self.start(question, tags=tags, asker=asker)
+        handle.events().close()  # nobody can read them here, and they would be held until the end
+        return await handle.result()
 
     async def start(
         self,
