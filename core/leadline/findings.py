@@ -101,10 +101,11 @@ class Plan(Record):
     """The outline of a report; sections in the order of the report."""
 
     title: Text
+    queries: tuple[NextSearch, ...] = ()
+    """The first searches, where the planner proposes them in one reply; before the sections, so that they begin while
+    those are being written."""
     sections: tuple[PlannedSection, ...]
     domains: tuple[str, ...] = ()
-    queries: tuple[NextSearch, ...] = ()
-    """The first searches, where the planner proposes them in one reply."""
 
 
 class SearchTask(Record):

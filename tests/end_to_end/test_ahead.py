@@ -11,7 +11,7 @@ import pytest
 
 from leadline.testing.twins import assert_twins
 
-SLOW = {"first_token": 0.01, "tokens_per_second": 3000, "search": 0.02, "page": 0.02}
+SLOW = {"first_token": 0.01, "tokens_per_second": 1000, "search": 0.02, "page": 0.02}
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,9 @@
 
 What is asked here is what the stages `search` and `fetch` ask for afterwards, and they find it made or under way: every
 search counts, and one in vain would be missing later. So nothing begins before what stands in front of the searches is
-known to be taken, and of a reply that is begun anew nothing is asked once the first had proposed a search. A reply that
-comes whole, or from the journal, has nothing to be ahead of.
+known to be taken, and of a reply that is begun anew nothing is asked once the first had proposed a search. What follows
+the searches may still spoil the reply; that is rare, and known to be the price. A reply that comes whole, or from the
+journal, has nothing to be ahead of.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from leadline.contracts import Run
 from leadline.errors import BadReply
@@ -116,12 +117,17 @@ class Ahead:
             self._run.ahead(document_of(hit, self._run))
 
 
-def fitting(task: Task[R], wanted: Callable[[R], bool]) -> Callable[[Any], bool]:
-    """Return what tells of the part of a reply before its searches whether it reads, passes its check and is wanted."""
+def fitting(
+    task: Task[R], wanted: Callable[[R], bool], later: Mapping[str, JsonValue] | None = None
+) -> Callable[[Any], bool]:
+    """Return what tells of the part of a reply before its searches whether it reads, passes its check and is wanted.
+
+    `later` stands for fields that may follow the searches.
+    """
 
     def fits(head: Any) -> bool:
         try:
-            return wanted(checked(task.reply.model_validate(without_surrogates(head)), task))
+            return wanted(checked(task.reply.model_validate({**(later or {}), **without_surrogates(head)}), task))
         except (ValidationError, BadReply, OverflowError, RecursionError):
             return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Qu
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
 from leadline.task_kinds import TaskKind
+from leadline.tasks import Task
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
@@ -47,12 +48,17 @@ class Outline:
         saying = "no usable plan: one section over the whole question"
         task = ASK.of(request)
         if await can_be_ahead(task, run):
-            task = replace(task, heard=Ahead(question, run, fitting(task, lambda plan: bool(plan.sections))).heard)
+            task = replace(task, heard=Ahead(question, run, promising(task)).heard)
         plan = await perform_or(run, task, whole(question), saying)
         if plan.sections:
             return plan
         await tell(run, f"{saying} (it came without sections)")
         return whole(question)
+
+
+def promising(task: Task[Plan]) -> Callable[[Any], bool]:
+    """Return what tells of the part of a plan before its searches whether it will be taken; sections may follow."""
+    return fitting(task, lambda plan: bool(plan.sections), {"sections": [{"id": "1", "title": ""}]})
 
 
 def whole(question: Question) -> Plan:

@@ -19,6 +19,7 @@ from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.digest import ASK as DIGEST
 from leadline_plugins.stages.digest import Digesting, _goes_on
 from leadline_plugins.stages.plan import ASK as PLAN
+from leadline_plugins.stages.plan import promising
 from leadline_plugins.stages.query import NextQueries
 from leadline_plugins.tasks import DigestRequest, PlanRequest, Queries
 
@@ -69,7 +70,7 @@ def plan_of(*queries: Any, **parts: Any) -> str:
 
 def of_plan(run: FakeRun) -> Ahead:
     task = PLAN.of(PlanRequest(question=ASKED, length=1000))
-    return Ahead(ASKED, run, fitting(task, lambda plan: bool(plan.sections)))  # type: ignore[arg-type]
+    return Ahead(ASKED, run, promising(task))  # type: ignore[arg-type]
 
 
 def of_digest(run: FakeRun) -> Ahead:
@@ -89,6 +90,13 @@ async def test_searches_begin_as_the_stage_will_choose_them(size: int) -> None:
     assert await run.through() == ["a", "b", "c"]
     assert run.searched[0] == ASKED.text
     assert len(run.read) == len(set(run.read)) == 12
+
+
+async def test_searches_begin_before_the_sections_are_written() -> None:
+    run = FakeRun()
+    tell(of_plan(run), json.dumps({"title": HEAD["title"], "queries": [{"query": "a"}, {"query": "b"}]})[:-1])
+    assert await run.through() == ["a", "b"]
+    assert len(run.read) == 9
 
 
 async def test_a_search_begins_before_the_reply_ends() -> None:
