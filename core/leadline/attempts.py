@@ -19,7 +19,7 @@ from leadline.events import Bus
 from leadline.journal import Journal
 from leadline.kinds import Job
 from leadline.outcomes import Blame, Ended
-from leadline.records import Usage
+from leadline.records import Record, Usage
 from leadline.retry import RetryPolicy, translate
 from leadline.wire import encode
 
@@ -55,7 +55,8 @@ class Attempts:
             return blame.refused(str(error))
         token = call_now.set(call)
         try:
-            return Ended("reply", encode(await job.do(job.request, call), job.kind.reply))
+            body, reply = encode(await job.do(job.request, call), job.kind.reply)
+            return Ended("reply", body, reply=reply)
         except Exception as error:  # noqa: BLE001 - a strategy's fault is data; the house's errors are raised again
             return blame.below(error)
         finally:
@@ -71,7 +72,8 @@ class Attempts:
             try:
                 if isinstance(failed, Disconnected) and job.maker.restart:
                     await job.maker.restart()
-                return Ended("reply", await self._attempt(job, trip))
+                body, reply = await self._attempt(job, trip)
+                return Ended("reply", body, reply=reply)
             except JournalError:
                 raise
             except Refused as error:
@@ -90,7 +92,7 @@ class Attempts:
             await self.bus.emit("call.restart", data, span_id=job.span)
         await self.retry.sleep(seconds)
 
-    async def _attempt(self, job: Job, trip: Trip) -> bytes:
+    async def _attempt(self, job: Job, trip: Trip) -> tuple[bytes, Record]:
         async with job.maker.permit():
             if self.journal.broken and job.kind.keep:  # nothing more is paid for in vain
                 raise self.journal.broken
@@ -100,9 +102,9 @@ class Attempts:
             token = call_now.set(call)
             try:
                 async with asyncio.timeout(job.maker.timeout) as deadline:
-                    body = encode(await self._through(job, call), job.kind.reply)
+                    encoded: tuple[bytes, Record] = encode(await self._through(job, call), job.kind.reply)
                 ended = "reply"
-                return body
+                return encoded
             except Exception as error:
                 if deadline.expired():
                     raise Unavailable(f"no reply within {job.maker.timeout:g} s") from error

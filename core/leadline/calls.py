@@ -59,6 +59,7 @@ class _Landed:
     row: Row
     body: bytes
     origin: Literal["live", "journal", "cache"]
+    reply: Record | None = None
 
 
 class Door:
@@ -126,6 +127,8 @@ class Door:
         if shared:
             self._charge(landed.row)
             await self._reports.finished(job, landed.row, landed.body, "shared")
+        elif isinstance(landed.reply, kind.reply):  # already read from its bytes, and nobody else has it
+            return landed.reply
         return self._deliver(kind, landed)
 
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
@@ -273,7 +276,7 @@ class Door:
             self._share(job, ended.body)
         if not job.kind.composite:  # what is paid for is kept before anything waits
             await self._place.turn()
-        return _Landed(kept, ended.body, "live")
+        return _Landed(kept, ended.body, "live", ended.reply)
 
     async def _keep(self, job: Job, row: Row, body: bytes, flight: Flight[_Landed]) -> Row:
         if not job.kind.keep:

@@ -75,7 +75,11 @@ class Slots:
     @asynccontextmanager
     async def permit(self) -> AsyncIterator[None]:
         """Hold a permit. Retries sleep outside of it."""
-        async with self._permits.setdefault(asyncio.get_running_loop(), Semaphore(self.at_once)):
+        loop = asyncio.get_running_loop()
+        permits = self._permits.get(loop)
+        if permits is None:
+            permits = self._permits[loop] = Semaphore(self.at_once)
+        async with permits:
             yield
 
 

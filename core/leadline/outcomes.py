@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
-from leadline.records import Failure
+from leadline.records import Failure, Record
 from leadline.retry import translate
 from leadline.rows import Outcome
 from leadline.secrets import Secrets
@@ -24,6 +24,8 @@ class Ended:
     body: bytes
     causes: tuple[str, ...] = ()
     """Keys of the failed calls below, of which it is made."""
+    reply: Record | None = None
+    """What was read from the body, for one caller; others read it anew."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ R = TypeVar("R", bound=Record)
 _LONE = re.compile("[\ud800-\udfff]")
 
 
-def encode(reply: Any, model: type[R]) -> bytes:
-    """Return the reply as JSON, lone surrogates replaced (a PDF's text may hold them).
+def encode(reply: Any, model: type[R]) -> tuple[bytes, R]:
+    """Return the reply as JSON, lone surrogates replaced (a PDF's text may hold them), and as it is read from there.
 
     Raises TypeError for what would not come back the same: another type, NaN, a foreign object.
     """
@@ -24,8 +24,8 @@ def encode(reply: Any, model: type[R]) -> bytes:
         data = reply.model_dump_json(warnings=False).encode()
     except (PydanticSerializationError, UnicodeEncodeError):
         reply, data = _scrubbed(reply)
-    _check(reply, data)
-    return data
+    again = _again(reply, data)
+    return data, again if type(again) is model else decode(data, model)
 
 
 def compact(value: Any, indent: int | None = None) -> bytes:
@@ -50,13 +50,14 @@ def _scrubbed(reply: R) -> tuple[R, bytes]:
         raise TypeError(f"the reply does not survive JSON: {error}") from error
 
 
-def _check(reply: Record, data: bytes) -> None:
+def _again(reply: R, data: bytes) -> R:
     try:
         again = type(reply).model_validate_json(data)
     except ValidationError as error:
         raise TypeError(f"the reply does not survive JSON: {error}") from error
     if again != reply:
         raise TypeError(f"the reply does not survive JSON: {_difference(reply, again)} is not the same when read again")
+    return again
 
 
 def _difference(one: Record, other: Record) -> str:
