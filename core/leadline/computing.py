@@ -11,12 +11,12 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from leadline.crowd import crowded
 from leadline.workers import Died, Unknown, Workers
 
 P = ParamSpec("P")
@@ -27,13 +27,12 @@ class _Computer:
     """Where this process has its work done."""
 
     def __init__(self) -> None:
-        self.runs = 0
         self.threads = ThreadPoolExecutor(1, "leadline-compute")
         self.workers: Workers | None = None
 
     def beside(self) -> Workers | None:
         """Return the process beside, begun when the second run is under way; it stays until this one ends."""
-        if self.workers is None and self.runs > 1:
+        if self.workers is None and crowded():
             self.workers = Workers(1)
             self.workers.begin()
             atexit.register(self.workers.close)
@@ -50,16 +49,9 @@ def _here() -> _Computer:
     return _computer[0]
 
 
-@contextmanager
-def run_under_way() -> Iterator[None]:
-    """Count a run: from the second on, what is computed goes to a process of its own."""
-    computer = _here()
-    computer.runs += 1
-    computer.beside()
-    try:
-        yield
-    finally:
-        computer.runs -= 1
+def get_ready() -> None:
+    """Begin the process beside where there is a crowd: it has imported what it needs when that is asked for."""
+    _here().beside()
 
 
 async def compute(do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 from leadline.assemble import House
 from leadline.budget import Budget
 from leadline.calls import Door
-from leadline.computing import run_under_way
+from leadline.computing import get_ready
+from leadline.crowd import run_under_way
 from leadline.engine import Engine
 from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvidence
 from leadline.events import Bus, Subscription
@@ -128,6 +129,7 @@ class Session:
     async def go(self) -> Result:
         """Go through the pipeline to an end that is told as it is; cancelled, it leaves nothing running."""
         with run_under_way():
+            get_ready()
             return await self._go()
 
     async def _go(self) -> Result:

@@ -5,7 +5,7 @@ through with that at the same late moment, and then all wait for a model while t
 after the other, the first is through early, and waits while the next is served. It also keeps a turn of the loop short.
 
 Who last asked a model the longest ago goes first: a run is not overtaken by what a later reply set off in another.
-Where nobody waits, a turn is there at once.
+Where nobody waits, a turn is there at once, and a single run waits for none.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import time
 from asyncio import AbstractEventLoop, Future
 from heapq import heappop, heappush
 from weakref import WeakKeyDictionary
+
+from leadline.crowd import crowded
 
 _numbers = itertools.count()
 
@@ -62,6 +64,8 @@ class Place:
 
     async def turn(self) -> None:
         """Wait for this run's turn."""
+        if not crowded():
+            return
         loop = asyncio.get_running_loop()
         line = _lines.get(loop)
         if line is None:

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from leadline import computing, errors
-from leadline.computing import compute, run_under_way
+from leadline.computing import compute
+from leadline.crowd import run_under_way
 from leadline.records import Blob
 from leadline.worker import answer
 from leadline.workers import Died, Unknown, Workers
