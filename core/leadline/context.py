@@ -74,17 +74,23 @@ class HouseContext:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
 
+_IDLE = 16
+"""Connections of one client that are kept."""
 _WAYS = {"transport", "mounts", "proxy", "cert", "http1", "http2", "limits"}
 """Options by which a plugin says itself how its requests go."""
 
 
 def _by_house(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a client with the house's transport, or with httpx's where a proxy stands in between."""
-    from leadline.transport import Transport, authorities, trusting
+    """Return the options of a client with the house's transport; with httpx's own where a proxy stands in between."""
+    from leadline.transport import Transport, authorities, is_fast, trusting
 
     if "transport" in options:
         return options
-    if options.keys() & _WAYS or (options.get("trust_env", True) and getproxies()):
-        return {"verify": authorities()} | options
+    if not is_fast() or options.keys() & _WAYS or (options.get("trust_env", True) and getproxies()):
+        import httpx
+
+        # How many at once is for the limiters to say. Each request looks at all connections that idle.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE)
+        return {"verify": authorities(), "limits": limits} | options
     verify = options.pop("verify", True)
     return options | {"transport": Transport(None if verify is True else trusting(verify))}

@@ -17,6 +17,8 @@ from leadline.testing.raw_server import RawServer, raw_server, reply
 from leadline.testing.server import Said, scripted_server
 from leadline.transport import Transport, authorities, trusting
 
+pytest.importorskip("aiohttp", reason="pip install 'leadline[fast]'")
+
 
 @pytest.fixture
 async def server() -> AsyncIterator[RawServer]:
@@ -196,4 +198,7 @@ async def test_the_house_lends_it_unless_a_plugin_or_a_proxy_says_otherwise(
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
     assert isinstance(context.http()._transport, httpx.AsyncHTTPTransport)
     assert isinstance(context.http(trust_env=False)._transport, Transport)
+    monkeypatch.delenv("https_proxy")
+    monkeypatch.setattr("leadline.transport.is_fast", lambda: False)
+    assert isinstance(context.http()._transport, httpx.AsyncHTTPTransport)
     await context.close()

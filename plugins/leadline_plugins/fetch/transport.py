@@ -19,7 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from leadline.errors import Unavailable
-from leadline.transport import Transport, authorities
+from leadline.transport import Transport, authorities, is_fast
 from leadline_plugins.fetch.addresses import literal
 from leadline_plugins.fetch.guard import Guard
 
@@ -38,7 +38,7 @@ class GuardedTransport(httpx.AsyncBaseTransport):
     def __init__(self, guard: Guard, verify: ssl.SSLContext | None = None, idle: float = _IDLE) -> None:
         self._guard = guard
         self._verify = verify
-        self._direct = Transport(verify, idle=idle, resolver=lambda: _resolver(guard))
+        self._direct = _direct(guard, verify, idle)
         self._named = {scheme: proxy for scheme, proxy in getproxies().items() if scheme in ("http", "https", "all")}
         self._proxies: dict[str, httpx.AsyncHTTPTransport] = {}
 
@@ -77,6 +77,15 @@ class _Body(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
+
+
+def _direct(guard: Guard, verify: ssl.SSLContext | None, idle: float) -> httpx.AsyncBaseTransport:
+    """Return what connects without a proxy."""
+    if is_fast():
+        return Transport(verify, idle=idle, resolver=lambda: _resolver(guard))
+    from leadline_plugins.fetch.pinned import PinnedTransport
+
+    return PinnedTransport(guard, verify, idle)
 
 
 def _resolver(guard: Guard) -> Any:

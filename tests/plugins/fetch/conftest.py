@@ -20,6 +20,15 @@ from leadline_plugins.parse.pdf import PdfParser
 from leadline_plugins.parse.text import TextParser
 
 
+@pytest.fixture(autouse=True, params=["aiohttp", "httpcore"])
+def spoken_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Have each test go with aiohttp, and without it."""
+    if request.param == "aiohttp":
+        pytest.importorskip("aiohttp", reason="pip install 'leadline[fast]'")
+    monkeypatch.setattr("leadline_plugins.fetch.transport.is_fast", lambda: request.param == "aiohttp")
+    return str(request.param)
+
+
 @pytest.fixture
 async def server() -> AsyncIterator[RawServer]:
     async with raw_server() as made:
