@@ -225,7 +225,10 @@ class Context(Protocol):
     """Its own, kept across runs."""
 
     def http(self, **options: Any) -> AsyncClient:
-        """Return an httpx client with the house's proxy, certificates and agent; closed by the house."""
+        """Return an httpx client with the house's proxy, certificates and agent; closed by the house.
+
+        `options` are httpx's. It speaks HTTP/1.1; whoever needs more gives a `transport`.
+        """
         ...
 
     async def in_thread(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
