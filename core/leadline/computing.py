@@ -13,6 +13,7 @@ import atexit
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -34,8 +35,9 @@ class _Computer:
         """Return the process beside, begun when the second run is under way; it stays until this one ends."""
         if self.workers is None and crowded():
             self.workers = Workers(1)
-            self.workers.begin()
             atexit.register(self.workers.close)
+            with suppress(Died):  # where none can be begun, the thread does it all
+                self.workers.begin()
         return self.workers
 
 

@@ -86,11 +86,14 @@ def _by_house(options: dict[str, Any]) -> dict[str, Any]:
 
     if "transport" in options:
         return options
-    if not is_fast() or options.keys() & _WAYS or (options.get("trust_env", True) and getproxies()):
+    proxied = options.get("trust_env", True) and getproxies().keys() & {"http", "https", "all"}
+    if not is_fast() or proxied or options.keys() & _WAYS:
         import httpx
 
         # How many at once is for the limiters to say. Each request looks at all connections that idle.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE)
-        return {"verify": authorities(), "limits": limits} | options
+        if "verify" not in options and not options.get("http2"):  # which would be told to what all trust by
+            options = {"verify": authorities()} | options
+        return {"limits": limits} | options
     verify = options.pop("verify", True)
     return options | {"transport": Transport(None if verify is True else trusting(verify))}

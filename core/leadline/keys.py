@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
 HEAD = 200
 """Characters of a long text that `outline` leaves standing."""
+_HEAD = re.compile(r"… \(\d+ characters, [0-9a-f]{32}\)\Z")
 
 
 def plain(value: Any, path: str = "request") -> JsonValue:
@@ -120,21 +122,13 @@ def digest(data: bytes, size: int = 16) -> str:
     return blake2b(data, digest_size=size).hexdigest()
 
 
-def call_key(kind: str, maker: str, fingerprint: str, request: Outline, sample: int) -> str:
+def call_key(kind: str, maker: str, fingerprint: str, request: JsonValue, sample: int) -> str:
     """Return the key of a call: 32 hexadecimal digits.
 
-    `maker` is the instance that answers, `fingerprint` that of its settings that change answers; `sample` tells wanted
-    repetitions apart. No stage name or position is in it.
+    `maker` is the instance that answers, `fingerprint` that of its settings that change answers; `request` is outlined;
+    `sample` tells wanted repetitions apart. No stage name or position is in it.
     """
-    parts: dict[str, JsonValue] = {
-        "kind": kind,
-        "maker": maker,
-        "fingerprint": fingerprint,
-        "request": request.tree,
-        "sample": sample,
-    }
-    if request.texts:  # a text that only looks like the outline of another has none
-        parts["texts"] = list(request.texts)
+    parts = {"kind": kind, "maker": maker, "fingerprint": fingerprint, "request": request, "sample": sample}
     return digest(dump(parts))
 
 
@@ -143,34 +137,19 @@ def fingerprint(values: Mapping[str, Any]) -> str:
     return digest(canonical(values), 8) if values else ""
 
 
-class Outline(NamedTuple):
-    """A request with long texts cut to their head, length and digest: for people, to find differences, and for keys.
+def outline(tree: JsonValue) -> JsonValue:
+    """Return the tree with long texts cut to their head, length and digest: for people, to find differences, for keys.
 
-    `texts` are the whole digests of those texts, in order.
+    Other trees have other outlines: a text that looks like the outline of another is cut too.
     """
-
-    tree: JsonValue
-    texts: tuple[str, ...] = ()
-
-
-def outline(tree: JsonValue) -> Outline:
-    """Return the outline of what is plain already."""
-    texts: list[str] = []
-    return Outline(_cut(tree, texts), tuple(texts))
-
-
-def _cut(tree: JsonValue, texts: list[str]) -> JsonValue:
-    kind = type(tree)
-    if kind is str:
-        return _head(tree, texts) if len(tree) > 2 * HEAD else tree  # type: ignore[arg-type]
-    if kind is dict:
-        return {name: _cut(item, texts) for name, item in tree.items()}  # type: ignore[union-attr]
-    if kind is list:
-        return [_cut(item, texts) for item in tree]  # type: ignore[union-attr]
+    if isinstance(tree, str):
+        return _head(tree) if len(tree) > 2 * HEAD or (tree[-1:] == ")" and _HEAD.search(tree)) else tree
+    if isinstance(tree, dict):
+        return {name: outline(item) for name, item in tree.items()}
+    if isinstance(tree, list):
+        return [outline(item) for item in tree]
     return tree
 
 
-def _head(text: str, texts: list[str]) -> str:
-    mark = digest(text.encode("utf-8", "surrogatepass"))
-    texts.append(mark)
-    return f"{text[:HEAD]}… ({len(text)} characters, {mark[:16]})"
+def _head(text: str) -> str:
+    return f"{text[:HEAD]}… ({len(text)} characters, {digest(text.encode('utf-8', 'surrogatepass'))})"

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from leadline.active import ActiveCall, new_span
 from leadline.budget import Need
 from leadline.contracts import Call
-from leadline.keys import Outline, call_key, digest, outline, plain
+from leadline.keys import call_key, digest, outline, plain
 from leadline.limits import Permits
 from leadline.records import Record, Usage
 from leadline.wire import compact
@@ -100,7 +100,7 @@ class Job:
         return plain(self.request)
 
     @cached_property
-    def outline(self) -> Outline:
+    def outline(self) -> JsonValue:
         """The request with its long texts cut."""
         return outline(self.tree)
 
@@ -122,5 +122,5 @@ class Job:
             "maker": self.maker.name,
             "fingerprint": self.maker.fingerprint,
             "sample": self.sample,
-            "request": self.outline.tree,
+            "request": self.outline,
         }

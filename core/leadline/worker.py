@@ -9,8 +9,10 @@ import faulthandler
 import logging
 import os
 import pickle
+import signal
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO
 
 from leadline.workers import LENGTH, Answer
@@ -36,8 +38,8 @@ def answer(call: bytes) -> bytes:
     """Do one call; return what it returned or raised."""
     try:
         do, args = pickle.loads(call)  # noqa: S301 - from the process that began this one
-    except Exception as error:  # noqa: BLE001 - what can be imported there and not here
-        return _told(Answer("unknown", error))
+    except Exception as error:  # noqa: BLE001 - what can be imported there and not here, among others
+        return _told(Answer("unknown", str(error)))
     try:
         return _told(Answer("returned", do(*args)))
     except Exception as error:  # noqa: BLE001 - it is raised again over there
@@ -50,8 +52,9 @@ def _told(answer: Answer) -> bytes:
         if answer.how == "raised":
             pickle.loads(told)  # noqa: S301 - an error may be written that cannot be read
     except Exception as error:  # noqa: BLE001 - whatever an object's own methods raise
-        words = f"{type(answer.value).__name__}: {answer.value if answer.how == 'raised' else error}"
-        return pickle.dumps(Answer("raised", RuntimeError(words)))
+        if answer.how == "raised":
+            return pickle.dumps(Answer("raised", RuntimeError(f"{type(answer.value).__name__}: {answer.value}")))
+        return pickle.dumps(Answer("unknown", str(error)))
     return told
 
 
@@ -60,6 +63,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     logging.lastResort = None
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    sys.modules["__main__"] = ModuleType("__main__")  # a function of the user's script is none of this program's
     os.nice(_NICE)  # the event loop goes first
     serve(sys.stdin.buffer, answers, float(sys.argv[1]) if sys.argv[1:] else 0.0)
 

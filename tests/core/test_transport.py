@@ -100,6 +100,34 @@ async def test_a_packed_body_is_unpacked_by_httpx(client: httpx.AsyncClient) -> 
         assert (await client.get(url)).text == "text"
 
 
+async def test_a_reason_in_another_charset_is_a_reason(client: httpx.AsyncClient) -> None:
+    async with bytes_only(b"HTTP/1.1 404 N\xe3o encontrado\r\nContent-Length: 0\r\n\r\n") as (url, _):
+        answer = await client.get(url)
+    assert (answer.status_code, answer.extensions["reason_phrase"]) == (404, b"N\xe3o encontrado")
+
+
+async def test_a_large_body_is_sent(client: httpx.AsyncClient) -> None:
+    async with scripted_server(Said(b"{}")) as served:
+        await client.post(served.url, content=b"x" * 3_000_000)
+        assert len(served.asked[0].body) == 3_000_000
+
+
+def test_one_transport_serves_one_event_loop_after_the_other() -> None:
+    transport = Transport()
+
+    async def ask(last: bool) -> int:
+        async with raw_server() as server:
+            server.routes["/"] = reply(b"x")
+            answer = await transport.handle_async_request(httpx.Request("GET", server.at("/")))
+            await answer.aread()
+            if last:
+                await transport.aclose()
+                await transport.aclose()
+            return answer.status_code
+
+    assert [asyncio.run(ask(last)) for last in (False, False, True)] == [200, 200, 200]
+
+
 async def test_headers_as_long_as_those_of_real_sites_are_read(server: RawServer, client: httpx.AsyncClient) -> None:
     many = {f"X-{number}": "v" for number in range(200)}
     server.routes["/"] = reply(b"x", Content_Security_Policy="a" * 60_000, **many)
@@ -128,8 +156,8 @@ async def test_nobody_there(client: httpx.AsyncClient, server: RawServer) -> Non
         await client.get("http://127.0.0.1:1/")
     with pytest.raises(httpx.UnsupportedProtocol):
         await client.get("ftp://127.0.0.1/")
-    with pytest.raises(httpx.UnsupportedProtocol):
-        await client.get("http://127.1/")
+    with pytest.raises(httpx.LocalProtocolError):
+        await client.get(server.at("/"), headers={"X": "a\x00b"})
 
     async def silent(*_: object) -> None:
         await asyncio.sleep(60)
@@ -195,6 +223,8 @@ async def test_the_house_lends_it_unless_a_plugin_or_a_proxy_says_otherwise(
     own = httpx.MockTransport(lambda request: httpx.Response(200))
     assert context.http(transport=own)._transport is own
     assert isinstance(context.http(proxy="http://127.0.0.1:1")._transport, httpx.AsyncHTTPTransport)
+    monkeypatch.setenv("no_proxy", "example.org")
+    assert isinstance(context.http()._transport, Transport)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
     assert isinstance(context.http()._transport, httpx.AsyncHTTPTransport)
     assert isinstance(context.http(trust_env=False)._transport, Transport)

@@ -8,6 +8,8 @@ import operator
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import pytest
 
 from leadline import computing, errors
-from leadline.computing import compute
+from leadline.computing import compute, get_ready
 from leadline.crowd import run_under_way
 from leadline.records import Blob
 from leadline.worker import answer
@@ -75,13 +77,17 @@ async def test_what_cannot_be_sent_is_told(workers: Workers) -> None:
         await workers.do(lambda: 1)
     with pytest.raises(Unknown, match="here_only"):
         await workers.do(_of_a_module_that_only_this_process_knows())
-    with pytest.raises(RuntimeError, match="TextIOWrapper"):
+    with pytest.raises(Unknown, match="TextIOWrapper"):
         await workers.do(open, os.devnull)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(Unknown, match="recursion"):
+        await workers.do(len, deep)
     assert await workers.do(math.factorial, 3) == 6
 
 
 def _of_a_module_that_only_this_process_knows() -> Callable[[], int]:
-    import sys
     from types import ModuleType
 
     module = ModuleType("here_only")
@@ -138,6 +144,72 @@ async def test_cancelling_ends_the_process_where_calls_are_bounded(seconds: floa
     workers.close()
 
 
+async def test_a_function_of_the_users_script_is_not_taken_for_one_of_the_worker(workers: Workers) -> None:
+    main = sys.modules["__main__"]
+
+    def answer(call: bytes) -> bytes:
+        return b"mine"
+
+    answer.__module__, answer.__qualname__ = "__main__", "answer"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(main, "answer", answer, raising=False)
+        with pytest.raises(Unknown, match="__main__"):
+            await workers.do(answer, b"")
+
+
+async def test_what_is_cancelled_before_its_process_is_there_costs_no_other_its_time() -> None:
+    workers = Workers(1, seconds=60)
+    begun = workers._begun
+
+    def slow() -> Any:
+        time.sleep(0.3)
+        return begun()
+
+    workers._begun = slow  # type: ignore[method-assign]
+    task = asyncio.create_task(workers.do(time.sleep, 30))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    async with asyncio.timeout(10):
+        assert await workers.do(math.factorial, 3) == 6
+    workers.close()
+
+
+async def test_closing_ends_what_is_busy() -> None:
+    workers = Workers(1)
+    task = asyncio.create_task(workers.do(time.sleep, 30))
+    async with asyncio.timeout(10):
+        while not workers._busy:
+            await asyncio.sleep(0.01)
+        workers.close()
+        with pytest.raises(Died):
+            await task
+    assert (workers._idle, workers._busy) == ([], set())
+
+
+async def test_where_no_process_can_be_begun_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leadline.workers.sys.executable", "/nowhere/python")
+    workers = Workers(1)
+    with pytest.raises(Died):
+        await workers.do(math.factorial, 3)
+    workers.close()
+
+
+def test_a_child_by_fork_ends_without_its_parents_processes() -> None:
+    code = (
+        "import asyncio, math, os, sys\n"
+        "from leadline.computing import compute\n"
+        "from leadline.crowd import run_under_way\n"
+        "with run_under_way(), run_under_way():\n"
+        "    assert asyncio.run(compute(math.factorial, 3)) == 6\n"
+        "child = os.fork()\n"
+        "if not child:\n"
+        "    sys.exit(0)\n"
+        "assert os.waitpid(child, 0)[1] == 0\n"
+        "assert asyncio.run(compute(math.factorial, 4)) == 24\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 @pytest.fixture
 def computer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Begin as a process that has computed nothing yet."""
@@ -158,6 +230,20 @@ async def test_one_run_computes_here_and_a_crowd_beside() -> None:
             assert await compute(int, "11", base=2) == 3
             with pytest.raises(ValueError, match="invalid literal"):
                 await compute(int, "x")
+
+
+@pytest.mark.usefixtures("computer")
+async def test_a_crowd_computes_here_where_there_can_be_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leadline.workers.sys.executable", None)
+    with run_under_way(), run_under_way():
+        get_ready()
+        assert await compute(os.getpid) == os.getpid()
+
+
+@pytest.mark.usefixtures("computer")
+async def test_what_cannot_travel_is_done_here() -> None:
+    with run_under_way(), run_under_way(), await compute(open, os.devnull) as file:
+        assert file.readable()
 
 
 @pytest.mark.usefixtures("computer")

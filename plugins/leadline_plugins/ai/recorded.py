@@ -79,7 +79,7 @@ class Recorded:
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         """Return the recorded reply. Raises `Unsupported`, with the nearest recorded request, where there is none."""
-        asked = _compared(outline(plain(request)).tree)
+        asked = _compared(outline(plain(request)))
         same = [said for said in self._said if _compared(said.asked) == asked]
         if not same:
             raise Unsupported(self._missing(asked))

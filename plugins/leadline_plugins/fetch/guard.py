@@ -82,11 +82,11 @@ class Guard:
         authority = _AUTHORITY.match(address.strip())
         if url.userinfo or (authority and "@" in authority[1]):
             raise Blocked("credentials", "holds a user name or password", where)
-        if self._opened(host, _port(url)):
+        if self._opened(host, port_of(url)):
             return
-        if _port(url) not in self._ports:
+        if port_of(url) not in self._ports:
             ports = ", ".join(map(str, sorted(self._ports)))
-            raise Blocked("port", f"port {_port(url)} is not among {ports}; {_opens(host, _port(url))}", where)
+            raise Blocked("port", f"port {port_of(url)} is not among {ports}; {_opens(host, port_of(url))}", where)
         if reason := self._shut(host):
             raise Blocked("host" if literal(host) is None else "address", reason, where)
 
@@ -170,7 +170,8 @@ def _bare(url: URL) -> str:
     return url.raw_host.decode("ascii").lower().strip("[]").removesuffix(".")
 
 
-def _port(url: URL) -> int:
+def port_of(url: URL) -> int:
+    """Return the port of an address, that of its scheme where it names none."""
     return url.port if url.port is not None else {"https": 443}.get(url.scheme, 80)
 
 

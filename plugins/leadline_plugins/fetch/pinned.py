@@ -142,7 +142,7 @@ def _as_httpx() -> Iterator[None]:
     """Raise httpcore's errors as httpx's."""
     try:
         yield
-    except TimeoutError as error:
+    except (TimeoutError, httpcore.ConnectTimeout) as error:
         raise httpx.ConnectTimeout("no connection in time") from error
     except httpcore.TimeoutException as error:
         raise httpx.ReadTimeout(str(error)) from error

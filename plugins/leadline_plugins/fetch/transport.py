@@ -20,8 +20,7 @@ import httpx
 
 from leadline.errors import Unavailable
 from leadline.transport import Transport, authorities, is_fast
-from leadline_plugins.fetch.addresses import literal
-from leadline_plugins.fetch.guard import Guard
+from leadline_plugins.fetch.guard import Guard, port_of
 
 if TYPE_CHECKING:
     from aiohttp.abc import ResolveResult
@@ -47,8 +46,9 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         url = request.url
         if self._named and (proxy := proxy_of(url, self._named)):
             return await self._through(proxy).handle_async_request(request)
-        if literal(url.host):  # which nobody looks up
-            await self._guard.addresses(url.host, url.port or 0)
+        host = url.raw_host.decode("ascii")
+        if ":" in host or host.replace(".", "").isdigit():  # which aiohttp takes for addresses, and does not look up
+            await self._guard.addresses(host, port_of(url))
         with _translated():
             reply = await self._direct.handle_async_request(request)
         reply.stream = _Body(reply.stream)
@@ -117,7 +117,9 @@ def proxy_of(url: httpx.URL, proxies: Mapping[str, str]) -> str:
 def _translated() -> Iterator[None]:
     try:
         yield
-    except httpx.TimeoutException as error:
+    except httpx.ConnectTimeout as error:
         raise Unavailable("no connection in time") from error
+    except httpx.TimeoutException as error:
+        raise Unavailable("connected, but no answer in time") from error
     except httpx.TransportError as error:
         raise Unavailable(f"{type(error).__name__}: {error}".removesuffix(": ")) from error

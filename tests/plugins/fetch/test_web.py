@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import trustme
 
@@ -270,8 +271,6 @@ async def test_a_proxy_of_the_environment_is_used_and_addresses_judged_all_the_s
     assert (await get("http://site.example.org/", robots=False)).data == b"<p>by proxy"
     with pytest.raises(Blocked):
         await get("http://10.0.0.1/")
-    import httpx
-
     assert proxy_of(httpx.URL("http://direct.example.org/"), {"all": "http://127.0.0.1:1"}) == ""
 
 
@@ -282,12 +281,32 @@ async def test_it_accepts_what_the_web_is(make: Make, url: str) -> None:
     assert not fetcher.accepts("file:///etc/passwd")
 
 
+@pytest.mark.parametrize(
+    "host",
+    ["[::1]", "[::1%1]", "[::1%251]", "[::ffff:127.0.0.1%1]", "127.0.0.1", "127.0.0.1.", "127.1", "2130706433", "0"],
+)
+async def test_the_transport_itself_goes_to_no_address_that_was_not_judged(server: RawServer, host: str) -> None:
+    """Whoever uses it without judging each address first, and follows redirects, is led nowhere."""
+    transport = GuardedTransport(Guard(ports=[server.port]))
+    with pytest.raises((Blocked, httpx.InvalidURL)):
+        await transport.handle_async_request(httpx.Request("GET", f"http://{host}:{server.port}/"))
+    assert server.asked == []
+    await transport.aclose()
+
+
+async def test_a_host_that_is_opened_with_the_usual_port_is_open() -> None:
+    transport = GuardedTransport(Guard(["127.0.0.1:80"]))
+    with pytest.raises(Unavailable):  # nobody is there; it was let through
+        await transport.handle_async_request(httpx.Request("GET", "http://127.0.0.1/"))
+    await transport.aclose()
+
+
 async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(server: RawServer, make: Make) -> None:
     async def here(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
     names = [f"{name}.example.org:{server.port}" for name in ("one", "two")]
-    transport = GuardedTransport(Guard(names, resolve=here), idle=0.3)
+    transport = GuardedTransport(Guard(names, resolve=here), idle=1.0)
     fetcher = await make(resolve=here, transport=transport, allow=names, robots=False)
 
     async def get(host: str, path: str) -> int:
@@ -298,7 +317,7 @@ async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(
     assert await get("one.example.org", "/1") == 1
     assert await get("one.example.org", "/2") == 1
     assert await get("two.example.org", "/3") == 2
-    await asyncio.sleep(0.4)
+    await asyncio.sleep(1.2)
     await get("two.example.org", "/4")
     async with asyncio.timeout(10):
         while len(server.tasks) > 1:  # the server sees the others close
