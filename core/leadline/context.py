@@ -92,7 +92,7 @@ def _by_house(options: dict[str, Any]) -> dict[str, Any]:
 
         # How many at once is for the limiters to say. Each request looks at all connections that idle.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE)
-        if "verify" not in options and not options.get("http2"):  # which would be told to what all trust by
+        if "verify" not in options and not options.get("http2"):  # HTTP/2 is offered by the context: it has its own
             options = {"verify": authorities()} | options
         return {"limits": limits} | options
     verify = options.pop("verify", True)
