@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -29,6 +31,7 @@ _READ_AHEAD, _OF_EVENTS = 262_144, 1
 """Bytes that are read before anybody asks for them. Of a stream of events none: vendors send one a token, and each
 would wake the event loop, where whoever reads it takes a fifth of a second of them at once."""
 _LARGE = 500_000
+"""Bytes of a body from which it is sent in pieces."""
 _OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp would add of its own."""
 
@@ -72,13 +75,14 @@ class Transport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; raises httpx's errors, and whatever the resolver raises."""
+        session = await self._at_hand()
         import aiohttp
 
         url, times = request.url, request.extensions.get("timeout", {})
         connect, read = times.get("connect"), times.get("read")
         timeout = aiohttp.ClientTimeout(connect=connect, sock_connect=connect, sock_read=read)
         with _as_httpx():
-            answer = await (await self._at_hand()).request(
+            answer = await session.request(
                 request.method,
                 _address(url),
                 headers=_headers(request),
@@ -105,6 +109,8 @@ class Transport(httpx.AsyncBaseTransport):
             await session.close()
 
     async def _at_hand(self) -> ClientSession:
+        if "aiohttp" not in sys.modules:  # 0.2 s, for which the event loop would stand still
+            await asyncio.to_thread(import_module, "aiohttp")
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             old, self._session, self._loop = self._session, self._made(), loop
