@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -34,6 +33,16 @@ _LARGE = 500_000
 """Bytes of a body from which it is sent in pieces."""
 _OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp would add of its own."""
+
+
+_imported = Event()
+
+
+def _import() -> None:
+    """Import aiohttp, which takes 0.2 s: the event loop would stand still for them."""
+    import aiohttp  # noqa: F401 - to have it at hand
+
+    _imported.set()
 
 
 @cache
@@ -109,8 +118,8 @@ class Transport(httpx.AsyncBaseTransport):
             await session.close()
 
     async def _at_hand(self) -> ClientSession:
-        if "aiohttp" not in sys.modules:  # 0.2 s, for which the event loop would stand still
-            await asyncio.to_thread(import_module, "aiohttp")
+        if not _imported.is_set():
+            await asyncio.to_thread(_import)
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             old, self._session, self._loop = self._session, self._made(), loop
