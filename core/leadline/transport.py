@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 _HEADER = 65_536
 """Bytes of one header: policies of real sites are longer than aiohttp's 8,190."""
 _HEADERS = 256
-_READ_AHEAD, _OF_EVENTS = 262_144, 1
-"""Bytes that are read before anybody asks for them. Of a stream of events none: vendors send one a token, and each
-would wake the event loop, where whoever reads it takes a fifth of a second of them at once."""
 _LARGE = 500_000
 """Bytes of a body from which it is sent in pieces."""
 _OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
@@ -100,7 +97,6 @@ class Transport(httpx.AsyncBaseTransport):
                 server_hostname=request.extensions.get("sni_hostname"),
                 timeout=timeout,
                 allow_redirects=False,
-                read_bufsize=_OF_EVENTS if "event-stream" in request.headers.get("accept", "") else _READ_AHEAD,
             )
         reason = (answer.reason or "").encode("utf-8", "surrogateescape")
         return httpx.Response(
