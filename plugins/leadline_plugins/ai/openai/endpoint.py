@@ -94,9 +94,12 @@ class Endpoint:
             options: dict[str, Any] = {"proxy": settings.proxy} if settings.proxy else {}
             if settings.ca_file:
                 options["verify"] = _trusting(settings.ca_file)
+            # With limits of its own it is httpx's own transport, which reads of a stream what it is asked for: aiohttp
+            # reads what comes, and vendors send an event a token, each of which would wake the event loop.
             self._made = self._context.http(
                 headers=self._headers(),
                 timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=16),
                 **options,
             )
         return self._made
