@@ -6,7 +6,7 @@ import gc
 
 _NEW, _ROUNDS, _OLD = 5_000, 3, 120
 """New objects after which Python looks for garbage; such looks until it looks through all that were new since the last
-time (15,000 take 20 ms); and those until it looks through everything."""
+time; and those until it looks through everything."""
 
 
 def tune_gc() -> None:
