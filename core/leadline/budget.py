@@ -187,8 +187,8 @@ class Budget:
 
     def time_left(self) -> float | None:
         """Return the seconds left to the code running now (0 or less: none); None without a limit."""
-        limit = self._visible("seconds")
-        return None if limit is None else float(limit) - self.seconds()
+        limit = self.limits.seconds  # asked for by every call: in floats, which time is
+        return None if limit is None else limit * (1 - self._kept()) - self.seconds()
 
     def seconds(self) -> float:
         """Return the seconds since this session began."""
@@ -210,7 +210,7 @@ class Budget:
         if name == "queries":  # no closing stage searches
             return whole
         kept = whole * Decimal(str(round(self._kept(), 6)))
-        return whole - (kept if name in ("money", "seconds") else Decimal(int(kept)))
+        return whole - (kept if name == "money" else Decimal(int(kept)))
 
     def _kept(self) -> float:
         stage = _closing.get()

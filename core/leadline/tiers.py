@@ -77,6 +77,7 @@ class Tiers:
 
     def __init__(self, own: Rules) -> None:
         self._rules = [_by_rule(own), _by_rule(RULES)]
+        self._with_paths = frozenset(rule.partition("/")[0] for rules in self._rules for rule in rules if "/" in rule)
 
     def mark(self, page: SearchPage) -> SearchPage:
         """Return the page with the tier of each hit; what no rule knows keeps its engine's."""
@@ -84,7 +85,7 @@ class Tiers:
 
     def of(self, url: str) -> Tier | None:
         """Return the tier of an address, None where no rule knows it."""
-        names = _names(url)
+        names = _names(url, self._with_paths)
         for rules in self._rules:
             if tier := next((rules[name] for name in names if name in rules), None):
                 return tier
@@ -100,12 +101,12 @@ def _by_rule(rules: Rules) -> dict[str, Tier]:
 
 
 @lru_cache(maxsize=2048)  # a hit is met by its engine, by the strategy and where pages are chosen
-def _names(url: str) -> tuple[str, ...]:
-    """Return the rules that would fit an address, the most exact first."""
-    return tuple(_fitting(url))
+def _names(url: str, with_paths: frozenset[str]) -> tuple[str, ...]:
+    """Return the rules that would fit an address, the most exact first; paths only for domains that have such rules."""
+    return tuple(_fitting(url, with_paths))
 
 
-def _fitting(url: str) -> Iterator[str]:
+def _fitting(url: str, with_paths: frozenset[str]) -> Iterator[str]:
     try:
         parts = urlsplit(url.strip())
         host = (parts.hostname or "").rstrip(".")
@@ -115,10 +116,11 @@ def _fitting(url: str) -> Iterator[str]:
         yield f"{parts.scheme}:"
         return
     labels = host.split(".")
-    steps = parts.path.lower().strip("/").split("/")
     for place in range(len(labels) - 1):
         domain = ".".join(labels[place:])
-        yield from (f"{domain}/{'/'.join(steps[:depth])}" for depth in range(len(steps), 0, -1))
+        if domain in with_paths:
+            steps = parts.path.lower().strip("/").split("/")
+            yield from (f"{domain}/{'/'.join(steps[:depth])}" for depth in range(len(steps), 0, -1))
         yield domain
     yield f"{labels[0]}.*"
     yield from (f".{'.'.join(labels[place:])}" for place in range(len(labels)))

@@ -146,7 +146,23 @@ class _Body(httpx.AsyncByteStream):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _as_httpx():
             async for piece in self._answer.content.iter_any():
-                yield piece
+                with self._held():
+                    yield piece
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Take nothing more from the network meanwhile: of a stream of tokens each would wake the event loop."""
+        connection = self._answer.connection  # none once the body has come to its end
+        protocol = connection.protocol if connection else None
+        if protocol is None:
+            yield
+            return
+        protocol.pause_reading()
+        try:
+            yield
+        finally:
+            if protocol.connected:
+                protocol.resume_reading()
 
     async def aclose(self) -> None:
         self._answer.close()  # a connection whose body was read to its end is back with the others already

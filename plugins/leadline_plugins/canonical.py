@@ -29,6 +29,8 @@ _ARXIV = re.compile(r"^https?://(?:\w+\.)?arxiv\.org/(?:abs|pdf|html)/([\w.-]+(?
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^\s\x00-\x1f\x7f]+")
 _SAFE = "-._~!$&'()*+,;=:@"
+_QUOTED = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@]*")
+"""A segment that is quoted as it should be."""
 _COPIES = ("www", "m", "mobile", "amp")
 """First labels of hosts that serve the same pages in another dress."""
 
@@ -83,9 +85,10 @@ def _path(path: str) -> str:
         if segment == "..":
             segments = segments[:-1] or [""]
         elif segment != ".":
-            segments.append(quote(unquote_to_bytes(segment), safe=_SAFE))
+            right = _QUOTED.fullmatch(segment)
+            segments.append(segment if right else quote(unquote_to_bytes(segment), safe=_SAFE))
     whole = "/".join(segments).rstrip("/")
-    amp = _AMP_END.match(whole)
+    amp = _AMP_END.match(whole) if "amp" in whole[-9:] else None
     return amp["page"] if amp else whole
 
 

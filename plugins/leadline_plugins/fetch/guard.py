@@ -69,7 +69,9 @@ class Guard:
         if _UNSEEN.search(address.strip(" \t\r\n")):
             raise Blocked("url", "holds backslashes or control characters", shown(address))
         try:
-            url = httpx.URL(address.strip(" \t\r\n")).copy_with(fragment=None)
+            url = httpx.URL(address.strip(" \t\r\n"))
+            if "#" in address or url.port in (80, 443):  # it is read again: without the fragment and its scheme's own port
+                url = url.copy_with(fragment=None)
             self._judge(url, address)
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise Blocked("url", f"is no address ({error})", shown(address)) from None

@@ -42,6 +42,10 @@ class ChatReading:
         """Whether the reply has come to its end."""
         return bool(self._finish)
 
+    def pass_on(self) -> None:
+        """Pass on the text of the chunks that were taken."""
+        self._growing.pass_on()
+
     def take(self, data: Mapping[str, Any]) -> None:
         """Take a chunk, or the whole. Raises `BadReply` for what is neither."""
         groq = data.get("x_groq")

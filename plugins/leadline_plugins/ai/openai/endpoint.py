@@ -97,12 +97,9 @@ class Endpoint:
             elif settings.root.startswith("http://") and not settings.proxy:
                 # Reading the usual authorities takes 90 ms that plain HTTP does not need; this trusts nobody.
                 options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            # With limits of its own it is httpx's own transport, which reads of a stream what it is asked for: aiohttp
-            # reads what comes, and vendors send an event a token, each of which would wake the event loop.
             self._made = self._context.http(
                 headers=self._headers(),
                 timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=16),
                 **options,
             )
         return self._made

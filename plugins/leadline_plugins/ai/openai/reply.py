@@ -42,7 +42,7 @@ class ToolParts:
 
 @dataclass
 class Growing:
-    """Takes pieces, passes them on as they come, and makes the reply of them."""
+    """Takes pieces, passes on what came together, and makes the reply of them."""
 
     call: Call
     thinking: Thinking = field(default_factory=Thinking)
@@ -50,16 +50,24 @@ class Growing:
     reasons: list[str] = field(default_factory=list)
     tools: list[ToolParts] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    _fresh: list[str] = field(default_factory=list)
 
     def text(self, piece: str) -> None:
         """Take a piece of the reply, which may be reasoning in tags."""
-        for sorted_piece in self.thinking.feed(piece):
-            self._sorted(sorted_piece)
+        self._fresh.append(piece)
 
     def reasoning(self, piece: str) -> None:
         """Take a piece of the reasoning."""
         if piece:
+            self.pass_on()
             self._sorted(("reasoning", piece))
+
+    def pass_on(self) -> None:
+        """Pass on the text that came since: together, for a vendor sends an event a token."""
+        if self._fresh:
+            together, self._fresh = "".join(self._fresh), []
+            for sorted_piece in self.thinking.feed(together):
+                self._sorted(sorted_piece)
 
     def refusal(self, piece: str) -> None:
         """Take a piece of the model's own words why it will not answer."""
@@ -72,6 +80,7 @@ class Growing:
 
     def made(self, model: str, finish: Finish, opaque: JsonValue = None) -> ChatReply:
         """Return the reply. Raises `BadReply` for one that says nothing."""
+        self.pass_on()
         for piece in self.thinking.end():
             self._sorted(piece)
         text, reasoning = _apart("".join(self.texts), "".join(self.reasons))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Literal
 
 from pydantic import JsonValue
 
@@ -30,6 +32,7 @@ class ResponsesReading:
         self._done: dict[Any, Mapping[str, Any]] = {}
         self._whole: Mapping[str, Any] | None = None
         self._streamed = False
+        self._fresh: list[tuple[Literal["text", "reasoning"], str]] = []
         self.usage: Mapping[str, Any] | None = None
 
     @property
@@ -55,7 +58,13 @@ class ResponsesReading:
     def _delta(self, kind: str, delta: Any) -> None:
         if isinstance(delta, str) and kind in (*_TEXT_DELTAS, *_REASONING_DELTAS):
             self._streamed = True
-            self._call.emit("text" if kind in _TEXT_DELTAS else "reasoning", delta)
+            self._fresh.append(("text" if kind in _TEXT_DELTAS else "reasoning", delta))
+
+    def pass_on(self) -> None:
+        """Pass on the deltas that were taken, those of a kind together."""
+        fresh, self._fresh = self._fresh, []
+        for kind, deltas in groupby(fresh, itemgetter(0)):
+            self._call.emit(kind, "".join(delta for _, delta in deltas))
 
     def _end(self, whole: Mapping[str, Any]) -> None:
         self._whole = whole
@@ -116,6 +125,7 @@ def _read(item: Mapping[str, Any], growing: Growing) -> None:
                 growing.text(str(part.get("text") or ""))
                 if words := part.get("refusal"):
                     growing.refusal(str(words))
+            growing.pass_on()
         case "reasoning":
             parts = [*(item.get("content") or ()), *(item.get("summary") or ())]
             growing.reasoning("\n\n".join(str(_object(part).get("text") or "") for part in parts))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leadline.errors import BadReply
@@ -32,34 +31,31 @@ class EventReader:
         self._name = ""
         self._data: list[str] = []
 
-    def feed(self, data: bytes) -> Iterator[Event]:
-        """Yield the events that are whole now. Raises `BadReply` for a line without end."""
-        return self._lines(self._decoder.decode(data))
+    def feed(self, data: bytes) -> list[Event]:
+        """Return the events that are whole now. Raises `BadReply` for a line without end."""
+        return self._events(self._decoder.decode(data))
 
-    def close(self) -> Iterator[Event]:
-        """Yield what stood at the end without its blank line: many servers leave it out."""
-        return self._lines(self._decoder.decode(b"", final=True) + "\n\n")
+    def close(self) -> list[Event]:
+        """Return what stood at the end without its blank line: many servers leave it out."""
+        return self._events(self._decoder.decode(b"", final=True) + "\n\n")
 
-    def _lines(self, text: str) -> Iterator[Event]:
+    def _events(self, text: str) -> list[Event]:
         *lines, self._rest = _LINE_END.split(self._rest + text)
         if len(self._rest) > _LONGEST:
             raise BadReply(f"the stream has a line of more than {_LONGEST} characters")
+        events = []
         for line in lines:
-            yield from self._line(line)
+            if line:
+                self._take(line)
+                continue
+            if self._data:
+                events.append(Event(self._name or "message", "\n".join(self._data)))
+            self._name, self._data = "", []
+        return events
 
-    def _line(self, line: str) -> Iterator[Event]:
-        if not line:
-            yield from self._dispatch()
-            return
+    def _take(self, line: str) -> None:
         field, _, value = line.partition(":")
-        value = value.removeprefix(" ")
         if field == "data":
-            self._data.append(value)
+            self._data.append(value.removeprefix(" "))
         elif field == "event":
-            self._name = value
-
-    def _dispatch(self) -> Iterator[Event]:
-        name, data = self._name or "message", self._data
-        self._name, self._data = "", []
-        if data:
-            yield Event(name, "\n".join(data))
+            self._name = value.removeprefix(" ")

@@ -128,7 +128,8 @@ class WebFetcher:
         timeout = httpx.Timeout(self._settings.seconds).as_dict()
         headers = self._headers | ({"Accept": ",".join(accept)} if accept else {})
         request = httpx.Request("GET", url, headers=headers, extensions={"timeout": timeout})
-        cookies.set_cookie_header(request)
+        if cookies:
+            cookies.set_cookie_header(request)
         for header, value in _conditions(known).items():
             request.headers[header] = value
         response = await self._transport.handle_async_request(request)
