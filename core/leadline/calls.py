@@ -282,7 +282,7 @@ class Door:
         if not job.kind.keep:
             self._unkept[row.key] = row
         elif self._flights.current(flight):  # one that would not die must not write over its successor
-            asked = self._secrets.clean(job.asked())
+            asked = self._secrets.scrub(job.asked.decode()).encode() if self._secrets else job.asked
             return await self._journal.keep(row, body, asked, durable=job.maker.priced)
         return row
 

@@ -20,7 +20,7 @@ from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
 from leadline.recent import Recent
-from leadline.rows import Row, Session, blob, mark_of, put, put_blob, text_of
+from leadline.rows import Row, Session, blob, mark_of, put, put_blob
 from leadline.storage import Mode, Storage
 
 __all__ = ["Journal", "Row", "Session"]
@@ -115,9 +115,8 @@ class Journal:
             return None
         return row, body
 
-    async def keep(self, row: Row, body: bytes, request: JsonValue, *, durable: bool = False) -> Row:
-        """Write what a call returned; it is committed when this returns."""
-        asked = text_of(request)  # here: it holds the interpreter on any thread, and is read from a warm cache here
+    async def keep(self, row: Row, body: bytes, asked: bytes, *, durable: bool = False) -> Row:
+        """Write what a call returned, and the JSON of what was asked; it is committed when this returns."""
 
         def write(db: sqlite3.Connection) -> Row:
             refs = {

@@ -17,9 +17,11 @@ from hashlib import blake2b
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
+from pydantic_core import PydanticSerializationError, to_json
 
 HEAD = 200
 """Characters of a long text that `outline` leaves standing."""
+_LONG = 2 * HEAD
 _HEAD = re.compile(r"… \(\d+ characters, [0-9a-f]{32}\)\Z")
 
 
@@ -56,8 +58,7 @@ def _plain(value: Any) -> JsonValue:
     if isinstance(value, BaseModel):
         if known := getattr(kind, "__plain__", None):
             return known(value)  # type: ignore[no-any-return]
-        held = value.__dict__
-        return _tree((name, held[name]) for name, default in _defaults(kind) if held[name] != default)
+        return _fields(value.__dict__, _defaults(kind))
     if kind is tuple or kind is list:
         try:
             return [item if type(item) in _ITSELF else _plain(item) for item in value]
@@ -66,6 +67,21 @@ def _plain(value: Any) -> JsonValue:
     if isinstance(value, Mapping):
         return _tree(zip([_name(name) for name in value], value.values(), strict=True))
     return _scalar(value)
+
+
+def _fields(held: Mapping[str, Any], defaults: Iterable[tuple[str, Any]]) -> dict[str, JsonValue]:
+    """Return the fields of a record that are not at their defaults; written out, for records are most of a request."""
+    tree: dict[str, JsonValue] = {}
+    name = ""
+    try:
+        for name, default in defaults:
+            item = held[name]
+            if item is not default and item != default:
+                tree[name] = item if type(item) in _ITSELF else _plain(item)
+    except _UnfitError as error:
+        error.place = f".{name}{error.place}"
+        raise
+    return tree
 
 
 def _tree(items: Iterable[tuple[Any, Any]]) -> dict[Any, JsonValue]:
@@ -122,14 +138,17 @@ def digest(data: bytes, size: int = 16) -> str:
     return blake2b(data, digest_size=size).hexdigest()
 
 
-def call_key(kind: str, maker: str, fingerprint: str, request: JsonValue, sample: int) -> str:
-    """Return the key of a call: 32 hexadecimal digits.
+def call_text(kind: str, maker: str, fingerprint: str, request: JsonValue, sample: int) -> bytes:
+    """Return the JSON text of a call: its digest is the call's key, and the journal keeps it for people.
 
     `maker` is the instance that answers, `fingerprint` that of its settings that change answers; `request` is outlined;
     `sample` tells wanted repetitions apart. No stage name or position is in it.
     """
-    parts = {"kind": kind, "maker": maker, "fingerprint": fingerprint, "request": request, "sample": sample}
-    return digest(dump(parts))
+    parts = {"fingerprint": fingerprint, "kind": kind, "maker": maker, "request": request, "sample": sample}
+    try:
+        return to_json(parts)
+    except PydanticSerializationError:  # a lone surrogate, which has no UTF-8
+        return dump(parts)
 
 
 def fingerprint(values: Mapping[str, Any]) -> str:
@@ -140,14 +159,21 @@ def fingerprint(values: Mapping[str, Any]) -> str:
 def outline(tree: JsonValue) -> JsonValue:
     """Return the tree with long texts cut to their head, length and digest: for people, to find differences, for keys.
 
-    Other trees have other outlines: a text that looks like the outline of another is cut too.
+    Names are in order, so that equal trees have one JSON text. Other trees have other outlines: a text that looks like
+    the outline of another is cut too.
     """
     if isinstance(tree, str):
-        return _head(tree) if len(tree) > 2 * HEAD or (tree[-1:] == ")" and _HEAD.search(tree)) else tree
+        return _head(tree) if len(tree) > _LONG or (tree[-1:] == ")" and _HEAD.search(tree)) else tree
+    # Most of a tree is short texts and numbers: they are passed over without a call for each.
     if isinstance(tree, dict):
-        return {name: outline(item) for name, item in tree.items()}
+        return {
+            name: item if type(item) is str and len(item) <= _LONG and item[-1:] != ")" else outline(item)
+            for name, item in sorted(tree.items())
+        }
     if isinstance(tree, list):
-        return [outline(item) for item in tree]
+        return [
+            item if type(item) is str and len(item) <= _LONG and item[-1:] != ")" else outline(item) for item in tree
+        ]
     return tree
 
 

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from leadline.active import ActiveCall, new_span
 from leadline.budget import Need
 from leadline.contracts import Call
-from leadline.keys import call_key, digest, outline, plain
+from leadline.keys import call_text, digest, outline, plain
 from leadline.limits import Permits
 from leadline.records import Record, Usage
 from leadline.wire import compact
@@ -63,6 +63,8 @@ class Kind(Generic[R]):
     composite: bool = False
     keep: bool = True
     """False: not journalled; what it makes is made again (formatting)."""
+    alone: bool = False
+    """Nobody asks the same at the same time, and it is not kept: its key may be any."""
     effect: bool = False
     """It changes something outside: its start is noted, and a wind-down does not cut it off."""
     need: Callable[[Any], Need] = _no_need
@@ -100,27 +102,21 @@ class Job:
         return plain(self.request)
 
     @cached_property
-    def outline(self) -> JsonValue:
-        """The request with its long texts cut."""
-        return outline(self.tree)
+    def asked(self) -> bytes:
+        """All that its key is made of, long texts cut: what the journal keeps for people."""
+        request = outline(self.tree)
+        return call_text(self.kind.name, self.maker.name, self.maker.fingerprint, request, self.sample)
 
     @cached_property
     def key(self) -> str:
         """The name of the call. One that is not kept needs none to be found by again: less work."""
         if self.kind.keep:
-            return call_key(self.kind.name, self.maker.name, self.maker.fingerprint, self.outline, self.sample)
+            return digest(self.asked)
+        if self.kind.alone:
+            return self.span + new_span()
         return digest(f"{self.kind.name} {self.maker.name} {self.sample} ".encode() + compact(self.request))
 
     @property
     def what(self) -> str:
         """The call in words."""
         return f"{self.kind.name} by {self.maker.name}"
-
-    def asked(self) -> JsonValue:
-        """Return all that its key was made of, long texts cut: what the journal keeps for people."""
-        return {
-            "maker": self.maker.name,
-            "fingerprint": self.maker.fingerprint,
-            "sample": self.sample,
-            "request": self.outline,
-        }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
@@ -17,7 +18,7 @@ async def explain_missing(journal: Journal, job: Job) -> str:
     begin = f"offline, and the journal {journal.path} holds no such call: {job.what}"
     damage = f" ({len(journal.damaged)} of its entries are damaged)" if journal.damaged else ""
     stored = [await journal.request(row) for row in journal.unasked(job.kind.name)]
-    place = difference(job.asked(), stored)
+    place = difference(json.loads(job.asked), stored)
     hint = f" The nearest one not asked for differs at {place}." if place else ""
     return f"{begin}{damage}.{hint} Ask online: leadline resume {journal.path.parent.name}"
 

@@ -11,10 +11,7 @@ import zlib
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import JsonValue
-from pydantic_core import PydanticSerializationError, to_json
-
-from leadline.keys import digest, dump
+from leadline.keys import digest
 from leadline.records import Json, Record, Usage
 
 Outcome = Literal["reply", "failure", "refusal"]
@@ -68,14 +65,6 @@ def put(db: sqlite3.Connection, space: str, name: str, value: str) -> None:
         "insert or replace into entries values (?, ?, ?, ?)",
         (space, name, value, mark_of(space, name, value)),
     )
-
-
-def text_of(request: JsonValue) -> bytes:
-    """Return the JSON of what was asked. Its key is another matter: this is for people, and names nothing."""
-    try:
-        return to_json(request)
-    except PydanticSerializationError:  # a lone surrogate, which has no UTF-8
-        return dump(request)
 
 
 def put_blob(db: sqlite3.Connection, data: bytes) -> str:

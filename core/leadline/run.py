@@ -144,7 +144,7 @@ class ActiveRun:
             parser = await member.get()
             if parser.accepts(blob.media_type):
                 # Not kept: the document stands in the journal as the outcome of the whole.
-                kind = Kind(name="parse", reply=Document, keep=False)
+                kind = Kind(name="parse", reply=Document, keep=False, alone=True)
                 return await self.door.call(kind, blob, parser.parse, maker=member.maker, task="fetch")
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
@@ -331,7 +331,7 @@ class ActiveRun:
         keep: bool = True,
     ) -> R:
         calls = member.offer.calls
-        form = Kind(name=kind, reply=reply, keep=keep and member.offer.keep, composite=calls)
+        form = Kind(name=kind, reply=reply, keep=keep and member.offer.keep, alone=not keep, composite=calls)
         maker = replace(member.maker, limiter=None) if calls else member.maker
         return await self.door.call(form, request, do, maker=maker, task=kind)
 

@@ -33,7 +33,8 @@ async def journal(folder: Path, mode: Mode = "write", status: str = "complete") 
 
 
 async def keep(opened: Journal, key: str, outcome: Any = "reply", body: bytes = b"{}", **more: Any) -> Row:
-    return await opened.keep(ROW.model_copy(update={"key": key, "outcome": outcome, **more}), body, {"q": key})
+    row = ROW.model_copy(update={"key": key, "outcome": outcome, **more})
+    return await opened.keep(row, body, f'{{"q":"{key}"}}'.encode())
 
 
 async def test_rows_and_what_was_asked_are_kept(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class Guard:
             raise Blocked("url", "holds backslashes or control characters", shown(address))
         try:
             url = httpx.URL(address.strip(" \t\r\n"))
-            if "#" in address or url.port in (80, 443):  # it is read again: without the fragment and its scheme's own port
+            if "#" in address or url.port in (80, 443):  # read again: without fragment and without its own port
                 url = url.copy_with(fragment=None)
             self._judge(url, address)
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
