@@ -72,15 +72,13 @@ class Slots:
         # A semaphore belongs to one event loop; the synchronous API starts a new one for each run.
         self._permits: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
 
-    @asynccontextmanager
-    async def permit(self) -> AsyncIterator[None]:
+    def permit(self) -> AbstractAsyncContextManager[None]:
         """Hold a permit. Retries sleep outside of it."""
         loop = asyncio.get_running_loop()
         permits = self._permits.get(loop)
         if permits is None:
             permits = self._permits[loop] = Semaphore(self.at_once)
-        async with permits:
-            yield
+        return permits
 
 
 class Limiter:

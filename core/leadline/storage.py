@@ -54,6 +54,7 @@ class _Job:
     future: asyncio.Future[Any]
     writes: bool
     durable: bool = False
+    then: Callable[[Any], None] | None = None
 
 
 class Storage:
@@ -100,10 +101,7 @@ class Storage:
 
         `then` gets it on the event loop, also where the caller was cancelled meanwhile.
         """
-        done = self._submit(do, writes=True, durable=durable)
-        if then:
-            done.add_done_callback(lambda done: done.exception() or then(done.result()))
-        result: T = await asyncio.shield(done)
+        result: T = await self._submit(do, writes=True, durable=durable, then=then)
         return result
 
     def write_soon(self, do: Callable[[sqlite3.Connection], Any]) -> None:
@@ -111,9 +109,14 @@ class Storage:
         self._submit(do, writes=True).add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _submit(
-        self, do: Callable[[sqlite3.Connection], Any], *, writes: bool, durable: bool = False
+        self,
+        do: Callable[[sqlite3.Connection], Any],
+        *,
+        writes: bool,
+        durable: bool = False,
+        then: Callable[[Any], None] | None = None,
     ) -> asyncio.Future[Any]:
-        job = _Job(do, self._loop.create_future(), writes, durable)
+        job = _Job(do, self._loop.create_future(), writes, durable, then)
         with self._guard:
             self._waiting.append(job)
             first = len(self._waiting) == 1
@@ -141,8 +144,8 @@ class Storage:
             results = self._transaction(jobs)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever waits, on another thread
             self.broken = explain(error, self.path) if isinstance(error, sqlite3.Error) else self.broken
-            return [(job.future, None, self.broken or error) for job in jobs]
-        return [(job.future, result, None) for job, result in zip(jobs, results, strict=True)]
+            return [(job, None, self.broken or error) for job in jobs]
+        return [(job, result, None) for job, result in zip(jobs, results, strict=True)]
 
     def _transaction(self, jobs: list[_Job]) -> list[Any]:
         connection = self._open_connection()
@@ -159,11 +162,11 @@ class Storage:
 
     def _one(self, job: _Job) -> _Answer:
         try:
-            return job.future, job.do(self._open_connection()), None
+            return job, job.do(self._open_connection()), None
         except sqlite3.Error as error:
-            return job.future, None, explain(error, self.path)
+            return job, None, explain(error, self.path)
         except Exception as error:  # noqa: BLE001 - it belongs to whoever waits, on another thread
-            return job.future, None, error
+            return job, None, error
 
     def _open_connection(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -236,14 +239,16 @@ class Storage:
                 self._copy.cleanup()
 
 
-_Answer = tuple[asyncio.Future[Any], Any, BaseException | None]
+_Answer = tuple[_Job, Any, BaseException | None]
 
 
 def _answer(answers: list[_Answer]) -> None:
-    for future, result, error in answers:
-        if future.done():
+    for job, result, error in answers:
+        if job.then and error is None:  # whether or not anybody still waits for it
+            job.then(result)
+        if job.future.done():
             continue
         if error is None:
-            future.set_result(result)
+            job.future.set_result(result)
         else:
-            future.set_exception(error)
+            job.future.set_exception(error)

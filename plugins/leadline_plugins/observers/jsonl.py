@@ -7,6 +7,7 @@ its beginning and the list of them.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -45,21 +46,21 @@ class JsonLines:
             return
         try:
             log.append(event)
+            if event.kind == "run.finished":
+                log.write()
         except OSError:
             # A disk that is full is told once, and leaves no file open; the torn line is cut off by the next session.
-            self._close(event.run_id)
+            self._logs.pop(event.run_id).close()
             raise
         if event.kind == "run.finished":
-            self._close(event.run_id)
-
-    def _close(self, run_id: str) -> None:
-        self._logs.pop(run_id).close()
+            self._logs.pop(event.run_id).close()
 
 
 class Log:
     """The log of one run, open for appending behind its last whole line.
 
-    Each event is one unbuffered write of some microseconds, so that a reader sees it at once and a kill loses none.
+    What one turn of the event loop tells is one unbuffered write of some microseconds: a reader sees it at once, and a
+    kill loses that turn at most.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -68,12 +69,28 @@ class Log:
         path = folder / EVENTS
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
         os.ftruncate(self._file, end_of_last_line(self._file))
+        self._waiting: list[bytes] = []
+        self._failed: OSError | None = None
 
     def append(self, event: Event) -> None:
-        """Write one line, long texts as segments."""
-        line = _short_line(event) or self._line(event)
-        while line:
-            line = line[os.write(self._file, line) :]
+        """Add one line, long texts as segments; raises the error with which those before could not be written."""
+        if self._failed:
+            raise self._failed
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._write_soon)
+        self._waiting.append(_short_line(event) or self._line(event))
+
+    def write(self) -> None:
+        """Write the lines that were added."""
+        lines, self._waiting = b"".join(self._waiting), []
+        while lines:
+            lines = lines[os.write(self._file, lines) :]
+
+    def _write_soon(self) -> None:
+        try:
+            self.write()
+        except OSError as error:
+            self._failed = error
 
     def _line(self, event: Event) -> bytes:
         data = event.model_dump(mode="json")
@@ -81,7 +98,8 @@ class Log:
         return (json.dumps(data, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what is not written by now is not."""
+        self._waiting = []
         os.close(self._file)
 
     def _short(self, value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
@@ -46,8 +47,9 @@ async def test_every_event_is_a_line_but_for_those_before_the_start(tmp_path: Pa
     assert [line["seq"] for line in lines(tmp_path)] == [1, 2, 3]
 
 
-async def test_a_line_can_be_read_as_soon_as_its_event_is_taken_in(tmp_path: Path, event: Make) -> None:
+async def test_a_line_can_be_read_once_the_turn_of_the_loop_is_over(tmp_path: Path, event: Make) -> None:
     await write(tmp_path, event("run.started", folder=str(tmp_path)), event("notice", message="now"))
+    await asyncio.sleep(0)
     assert lines(tmp_path)[-1]["data"] == {"message": "now"}
 
 
@@ -133,16 +135,33 @@ async def test_a_full_disk_is_told_once_and_holds_no_file(
     tmp_path: Path, event: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observer = await write(tmp_path, event("run.started", folder=str(tmp_path)))
+    await asyncio.sleep(0)
+
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    await observer.observe(event("notice", message="lost"))
+    await asyncio.sleep(0)
+    with pytest.raises(OSError, match="No space left"):
+        await observer.observe(event("notice", message="lost too"))
+    await observer.observe(event("notice", message="not tried"))
+    await asyncio.sleep(0)
+    monkeypatch.undo()
+    assert len(lines(tmp_path)) == 1
+
+
+async def test_a_disk_that_is_full_at_the_very_end_is_told_too(
+    tmp_path: Path, event: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    observer = await write(tmp_path, event("run.started", folder=str(tmp_path)))
 
     def full(*_: Any) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="No space left"):
-        await observer.observe(event("notice", message="lost"))
-    await observer.observe(event("notice", message="not tried"))
-    monkeypatch.undo()
-    assert len(lines(tmp_path)) == 1
+        await observer.observe(event("run.finished", status="complete"))
 
 
 async def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path, event: Make) -> None:
