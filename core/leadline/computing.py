@@ -34,7 +34,7 @@ class _Computer:
     def beside(self) -> Workers | None:
         """Return the process beside, begun when the second run is under way; it stays until this one ends."""
         if self.workers is None and crowded():
-            self.workers = Workers(1)
+            self.workers = Workers(2)
             atexit.register(self.workers.close)
             with suppress(Died):  # where none can be begun, the thread does it all
                 self.workers.begin()
