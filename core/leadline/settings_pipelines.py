@@ -53,6 +53,7 @@ BUILT_IN: dict[str, PipelineSettings] = {
             "analyze",
             "synthesize",
             "compose",
+            "judge",
             "chart",
             "illustrate",
             "write",

@@ -10,7 +10,7 @@ from leadline.citations import sentences_cited
 from leadline.records import Evidence, Report, Source
 from leadline_plugins.checks.judge import Judgement, judge
 from leadline_plugins.checks.quotes import find, plain
-from leadline_plugins.stages.paragraphs import Paragraph
+from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.text import sentences
 
 AROUND = 500
@@ -82,6 +82,11 @@ def claims(part: Paragraph) -> Iterator[Claim]:
         for text in [said[start:end] for start, end in sentences(said)] if names else ():
             count += 1
             yield Claim(f"{part.id}.{count}", part.section_id, text, tuple(dict.fromkeys(names)))
+
+
+def claims_of(report: Report) -> list[Claim]:
+    """Return all claims of a report, in order."""
+    return [claim for part in paragraphs(report) for claim in claims(part)]
 
 
 def held(claim: Claim, cited: list[Cited]) -> dict[str, Judgement]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Literal
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import Verdict
 from leadline.task_kinds import TaskKind
@@ -30,6 +32,44 @@ ASK = TaskKind(
     shrink=fewer_claims,
     expects=partial(expect.verify_claim, batch=BATCH),
 )
+
+
+async def judged(
+    run: Run, claims: Sequence[Claim], library: Library, before: tuple[Verdict, ...] = ()
+) -> list[Verdict]:
+    """Return a verdict for each citation of each claim, in order: by rule, and what rules leave open by a model.
+
+    What was judged before, or is said twice, is judged once.
+    """
+    known = _by_claim(before)
+    fresh: dict[tuple[str, ...], Claim] = {}
+    for claim in claims:
+        if (name := _name(claim, library)) not in known:
+            fresh.setdefault(name, claim)
+    if asked := list(fresh.values()):
+        # A long report takes a second of reading: other runs go on meanwhile.
+        verdicts = await compute(by_rule, asked, library)
+        if await run.by_chat(ASK.name):
+            verdicts = await by_model(run, asked, verdicts, library)
+        known |= _by_claim(verdicts)
+    return [verdict for claim in claims for verdict in _placed(known.get(_name(claim, library), ()), claim)]
+
+
+def _name(claim: Claim, library: Library) -> tuple[str, ...]:
+    """Return what a verdict is on: the words of a claim, and the evidence cited for it."""
+    return (plain(claim.text), *(item.evidence.id for item in library.cited(claim)))
+
+
+def _by_claim(verdicts: Iterable[Verdict]) -> dict[tuple[str, ...], tuple[Verdict, ...]]:
+    """Return the verdicts of each claim by its name."""
+    groups = (tuple(group) for _, group in groupby(verdicts, lambda verdict: verdict.claim_id))
+    return {(group[0].claim, *(verdict.evidence_id for verdict in group)): group for group in groups}
+
+
+def _placed(verdicts: Iterable[Verdict], claim: Claim) -> Iterator[Verdict]:
+    """Yield the verdicts as those on a claim."""
+    for place, verdict in enumerate(verdicts, start=1):
+        yield verdict.model_copy(update={"id": f"{claim.id}.{place}", "section_id": claim.section_id})
 
 
 def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:

@@ -14,10 +14,11 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline_plugins.citing import checking
 from leadline_plugins.stages import rechecking
-from leadline_plugins.stages.claims import Claim, Library, claims
+from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.repair import failed, repaired
-from leadline_plugins.stages.verdicts import ASK, by_model, by_rule
+from leadline_plugins.stages.verdicts import ASK, by_rule, judged
 
 wanted, check, recheck = checking.wanted, checking.check, rechecking.recheck
 """What `leadline verify` asks of the plugin that is named `verify`."""
@@ -31,10 +32,7 @@ class Verifying:
         report, settings = findings[REPORT], run.settings.verify
         library = Library(report)
         said = claims_of(report)
-        # A long report takes a second of reading: other runs go on meanwhile.
-        verdicts = await compute(by_rule, said, library)
-        if await run.by_chat("verify_claim"):
-            verdicts = await by_model(run, said, verdicts, library)
+        verdicts = await judged(run, said, library, findings[JUDGED])
         changed, repairs = repaired(report, failed(said, verdicts), library, settings.unsupported)
         if repairs:
             findings[REPORT] = report = changed
@@ -43,11 +41,6 @@ class Verifying:
         lines = "".join(json.dumps(part.row(), ensure_ascii=False) + "\n" for part in parts)
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines.encode()))
         findings[VERIFICATION] = verification(report, parts, verdicts, settings.require_support, repairs)
-
-
-def claims_of(report: Report) -> list[Claim]:
-    """Return all claims of a report, in order."""
-    return [claim for part in paragraphs(report) for claim in claims(part)]
 
 
 def again(before: Sequence[Verdict], after: Sequence[Verdict]) -> list[Verdict]:
@@ -96,6 +89,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Holds every citation against the stored copy of its source",
         needs=(REPORT,),
+        wants=(JUDGED,),
         gives=(VERIFICATION,),
         may_give=(REPORT,),
         tasks=(ASK,),

@@ -7,11 +7,11 @@ import pytest
 from leadline.findings import Audit
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline_plugins.stages.audit import markdown, reasons
-from leadline_plugins.stages.claims import Library
+from leadline_plugins.stages.claims import Library, claims_of
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.verdicts import by_rule
-from leadline_plugins.stages.verify import claims_of, verification
+from leadline_plugins.stages.verify import verification
 
 TEXT = "The bay is 40 fathoms deep. It was sounded in 1831."
 

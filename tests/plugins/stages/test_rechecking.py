@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
-from leadline_plugins.stages.claims import Library
+from leadline_plugins.stages.claims import Library, claims_of
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.rechecking import recheck
 from leadline_plugins.stages.verdicts import by_rule
-from leadline_plugins.stages.verify import claims_of, verification
+from leadline_plugins.stages.verify import verification
 
 QUOTE = "The bay is 40 fathoms deep."
 STORED = f"{QUOTE} It was sounded in 1831."

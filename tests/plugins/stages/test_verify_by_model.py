@@ -9,9 +9,8 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.records import Document, Evidence, Failure, Hit, Report, Section, Source
 from leadline.tasks import Task
-from leadline_plugins.stages.claims import Library
-from leadline_plugins.stages.verdicts import BATCH, by_model, by_rule
-from leadline_plugins.stages.verify import claims_of
+from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.verdicts import BATCH, judged
 from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 QUOTE = "The bay is 40 fathoms deep."
@@ -34,6 +33,9 @@ class Judge:
         said = [ClaimVerdict(id=one.id, verdict="contradicted", reason="it says so") for one in task.inputs.claims]
         return ClaimVerdicts(others=tuple(said[:1]) if len(said) > 1 else tuple(said))
 
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        return True
+
     async def each(self, items: Sequence[Any], do: Callable[[Any], Awaitable[Any]]) -> list[Any]:
         return [await do(item) for item in items]
 
@@ -52,16 +54,15 @@ def report(*sentences: str) -> Report:
     )
 
 
-async def judged(judge: Judge, *sentences: str) -> list[tuple[str, str]]:
+async def verdicts_on(judge: Judge, *sentences: str) -> list[tuple[str, str]]:
     given = report(*sentences)
-    claims, library = claims_of(given), Library(given)
-    found = await by_model(cast("Run", judge), claims, by_rule(claims, library), library)
+    found = await judged(cast("Run", judge), claims_of(given), Library(given))
     return [(verdict.verdict, verdict.by) for verdict in found]
 
 
 async def test_only_what_rules_leave_open_is_asked() -> None:
     judge = Judge()
-    found = await judged(judge, QUOTE, "The bay is 41 fathoms deep.", "Deep is the bay, at forty fathoms.")
+    found = await verdicts_on(judge, QUOTE, "The bay is 41 fathoms deep.", "Deep is the bay, at forty fathoms.")
     assert found == [("supported", "exact"), ("contradicted", "exact"), ("contradicted", "model")]
     (request,) = judge.asked
     (claim,) = request.claims
@@ -70,19 +71,19 @@ async def test_only_what_rules_leave_open_is_asked() -> None:
 
 
 async def test_what_a_model_leaves_out_keeps_its_verdict() -> None:
-    found = await judged(Judge(), "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms.")
+    found = await verdicts_on(Judge(), "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms.")
     assert [by for _, by in found] == ["model", "words"]
 
 
 async def test_a_model_that_fails_is_announced_and_words_stand() -> None:
     judge = Judge(fails=True)
-    assert await judged(judge, "Deep is the bay, at forty fathoms.") == [("supported", "words")]
+    assert await verdicts_on(judge, "Deep is the bay, at forty fathoms.") == [("supported", "words")]
     assert "judged by words" in judge.notices[0]["message"]
 
 
 async def test_many_claims_are_asked_in_batches() -> None:
     judge = Judge()
-    await judged(judge, *(f"The bay has a depth of 40 fathoms, says {'x' * place}." for place in range(BATCH + 1)))
+    await verdicts_on(judge, *(f"The bay has a depth of 40 fathoms, says {'x' * place}." for place in range(BATCH + 1)))
     assert [len(request.claims) for request in judge.asked] == [BATCH // 2 + 1, BATCH // 2]
     assert [claim.id for claim in judge.asked[1].claims][:2] == ["1", "2"]
 
@@ -93,5 +94,32 @@ async def test_supported_claims_are_a_list_and_what_is_said_to_be_both_is_not() 
             other = ClaimVerdict(id="2", verdict="partial", reason="no fathoms")
             return ClaimVerdicts(supported=("1", "2", "7"), confidence=0.8, others=(other,))
 
-    found = await judged(Sure(), "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms.")
+    found = await verdicts_on(Sure(), "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms.")
     assert found == [("supported", "model"), ("partial", "model")]
+
+
+async def test_a_claim_that_was_judged_is_not_judged_again() -> None:
+    judge, run_on, other = Judge(), "Deep is the bay, at forty fathoms.", "The bay goes down for forty fathoms."
+    draft = report(run_on)
+    before = tuple(await judged(cast("Run", judge), claims_of(draft), Library(draft)))
+    whole = report(QUOTE, other, run_on, run_on)
+    found = await judged(cast("Run", judge), claims_of(whole), Library(whole), before)
+    assert [claim.claim for request in judge.asked for claim in request.claims] == [run_on, other]
+    assert [verdict.id for verdict in found] == ["1.1.1.1", "1.1.2.1", "1.1.3.1", "1.1.4.1"]
+    assert [verdict.claim for verdict in found] == [QUOTE, other, run_on, run_on]
+    assert {verdict.reason for verdict in found[2:]} == {before[0].reason}
+
+
+async def test_the_same_words_with_other_evidence_are_another_claim() -> None:
+    judge, words = Judge(), "Deep is the bay, at forty fathoms."
+    given = report(words)
+    again = given.evidence[0].model_copy(update={"id": "e2"})
+    both = given.model_copy(
+        update={
+            "evidence": (*given.evidence, again),
+            "sections": (given.sections[0].model_copy(update={"text": f"{words} [@e2]"}),),
+        }
+    )
+    before = tuple(await judged(cast("Run", judge), claims_of(given), Library(given)))
+    await judged(cast("Run", judge), claims_of(both), Library(both), before)
+    assert len(judge.asked) == 2

@@ -12,11 +12,11 @@ from leadline.records import Document, Hit, Report, Section, SectionRequest, Sou
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.tree import text
-from leadline_plugins.stages.claims import Library
+from leadline_plugins.stages.claims import Library, claims_of
 from leadline_plugins.stages.extract import borne
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.verdicts import by_rule
-from leadline_plugins.stages.verify import claims_of, verification
+from leadline_plugins.stages.verify import verification
 from leadline_plugins.synthesizers.extractive import Extractive
 from leadline_plugins.synthesizers.prose import asked_for, quotes
 from leadline_plugins.tasks import Learning

@@ -1,0 +1,42 @@
+"""Stage `judge`: the claims of the sections judged by a model while summary and charts are still being made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.findings import EVIDENCE, SECTIONS, SOURCES, Findings, Key, Verdict
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Report
+from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.verdicts import ASK, judged
+
+JUDGED: Key[tuple[Verdict, ...]] = Key("judged", Verdict, grows=True)
+"""Verdicts on claims as they stood when the sections were written; `verify` asks of nobody what stands here."""
+
+
+class Judging:
+    """Judges ahead what `verify` would wait for at the end; without a model there is nothing to wait for."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Give the verdicts, none where no model judges."""
+        findings[JUDGED] = ()
+        if await run.by_chat(ASK.name):
+            sections, evidence, sources = findings[SECTIONS], findings[EVIDENCE], findings[SOURCES]
+            draft = Report(title="", language="", sections=sections, evidence=evidence, sources=sources)
+            findings[JUDGED] = tuple(await judged(run, claims_of(draft), Library(draft)))
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: Judging(),
+        PluginSettings,
+        "Has a model judge the claims of the sections, while summary and charts are being made",
+        needs=(SECTIONS,),
+        wants=(EVIDENCE, SOURCES),
+        gives=(JUDGED,),
+        closing=True,
+    )
