@@ -13,16 +13,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leadline.assemble import House, Member, together
+from leadline.assemble import House, Member
 from leadline.budget import Budget
 from leadline.calls import Door, Kind, Maker, stage_now
 from leadline.contracts import Call
-from leadline.errors import CallFailed, ConfigError, NeedsClarification, PluginError, Unsupported
+from leadline.errors import CallFailed, ConfigError, NeedsClarification, PluginError
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
 from leadline.models import Models
 from leadline.pipeline import Step
+from leadline.reading import Reading
 from leadline.records import (
     Answer,
     Blob,
@@ -94,6 +95,7 @@ class ActiveRun:
         self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"], self._notice)
         engines = self.chosen["search.engines"]
         self._searching = Searching(self.house, door, self.settings, engines, self._notice)
+        self._reading = Reading(self.house, door, self.chosen["read.fetchers"], self.chosen["read.parsers"])
 
     # --- verbs ---
 
@@ -107,46 +109,11 @@ class ActiveRun:
 
     async def fetch(self, request: FetchRequest, /) -> Document:
         """Fetch an address and parse what came; the two are one call to the caller."""
-        parsers = [self.house.member("parsers", name) for name in self.chosen["read.parsers"]]
-        kind = Kind(name="read", reply=Document, composite=True)
-
-        async def do(request: FetchRequest, call: Call) -> Document:
-            return await self._parse(await self._fetch(request))
-
-        maker = Maker(name="read", fingerprint=together(parsers))
-        return await self.door.call(kind, request, do, maker=maker, task="fetch")
+        return await self._reading.read(request)
 
     async def download(self, request: FetchRequest, /) -> Blob:
         """Fetch an address as it is."""
-        return await self._fetch(request)
-
-    async def _fetch(self, request: FetchRequest) -> Blob:
-        unfit: CallFailed | None = None
-        for name in self.chosen["read.fetchers"]:
-            member = self.house.member("fetchers", name)
-            fetcher = await member.get()
-            if not fetcher.accepts(request.url):
-                continue
-            kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep)
-            try:
-                return await self.door.call(kind, request, fetcher.fetch, maker=member.maker, task="fetch")
-            except CallFailed as failed:
-                if not request.accept or failed.record.type != Unsupported.__name__:
-                    raise
-                unfit = failed  # one that reads nothing but pages: the next may bring pictures
-        raise unfit or Unsupported(
-            f"no fetcher of read.fetchers ({', '.join(self.chosen['read.fetchers'])}) reads {request.url}"
-        )
-
-    async def _parse(self, blob: Blob) -> Document:
-        for name in self.chosen["read.parsers"]:
-            member = self.house.member("parsers", name)
-            parser = await member.get()
-            if parser.accepts(blob.media_type):
-                # Not kept: the document stands in the journal as the outcome of the whole.
-                kind = Kind(name="parse", reply=Document, keep=False, alone=True)
-                return await self.door.call(kind, blob, parser.parse, maker=member.maker, task="fetch")
-        raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
+        return await self._reading.fetch(request)
 
     async def synthesize(self, request: SectionRequest, /) -> Section:
         """Write one section."""
