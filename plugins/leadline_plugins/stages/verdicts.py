@@ -48,7 +48,7 @@ async def judged(
             fresh.setdefault(name, claim)
     if asked := list(fresh.values()):
         # A long report takes a second of reading: other runs go on meanwhile.
-        verdicts = await compute(by_rule, asked, library)
+        verdicts = await compute(_by_rule, [(claim, library.cited(claim)) for claim in asked])
         if await run.by_chat(ASK.name):
             verdicts = await by_model(run, asked, verdicts, library)
         known |= _by_claim(verdicts)
@@ -74,7 +74,11 @@ def _placed(verdicts: Iterable[Verdict], claim: Claim) -> Iterator[Verdict]:
 
 def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:
     """Return a verdict for each citation of each claim that points at known evidence, without a model."""
-    return [verdict for claim in claims for verdict in _of(claim, library.cited(claim))]
+    return _by_rule([(claim, library.cited(claim)) for claim in claims])
+
+
+def _by_rule(claims: Iterable[tuple[Claim, list[Cited]]]) -> list[Verdict]:
+    return [verdict for claim, cited in claims for verdict in _of(claim, cited)]
 
 
 def _of(claim: Claim, cited: list[Cited]) -> Iterator[Verdict]:
