@@ -41,10 +41,10 @@ async def judged(
 
     What was judged before, or is said twice, is judged once.
     """
-    known = _by_claim(before)
+    known, named = _by_claim(before), [(_name(claim, library), claim) for claim in claims]
     fresh: dict[tuple[str, ...], Claim] = {}
-    for claim in claims:
-        if (name := _name(claim, library)) not in known:
+    for name, claim in named:
+        if name not in known:
             fresh.setdefault(name, claim)
     if asked := list(fresh.values()):
         # A long report takes a second of reading: other runs go on meanwhile.
@@ -52,7 +52,7 @@ async def judged(
         if await run.by_chat(ASK.name):
             verdicts = await by_model(run, asked, verdicts, library)
         known |= _by_claim(verdicts)
-    return [verdict for claim in claims for verdict in _placed(known.get(_name(claim, library), ()), claim)]
+    return [verdict for name, claim in named for verdict in _placed(known.get(name, ()), claim)]
 
 
 def _name(claim: Claim, library: Library) -> tuple[str, ...]:
