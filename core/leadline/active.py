@@ -52,7 +52,7 @@ def within_context(heard: Callable[[int, str], None] | None) -> Callable[[int, s
 
 
 def new_span() -> str:
-    """Return a W3C span id: 16 hexadecimal digits. Chance is allowed here: no key and no reply depends on it."""
+    """Return a W3C span id: 16 hexadecimal digits. Chance is allowed: no reply and no kept key depends on it."""
     return f"{_chance.getrandbits(64):016x}"
 
 

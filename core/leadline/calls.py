@@ -9,6 +9,7 @@ leaves, and its outcome is a row too, so that whatever hangs on timing replays. 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ from leadline.reports import Reports
 from leadline.retry import RetryPolicy
 from leadline.secrets import Secrets
 from leadline.turns import Place
-from leadline.wire import decode, reads
+from leadline.wire import compact, decode, reads
 
 __all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
 Q = TypeVar("Q", bound=Record)
@@ -282,7 +283,9 @@ class Door:
         if not job.kind.keep:
             self._unkept[row.key] = row
         elif self._flights.current(flight):  # one that would not die must not write over its successor
-            asked = self._secrets.scrub(job.asked.decode()).encode() if self._secrets else job.asked
+            asked = job.asked
+            if self._secrets and row.outcome == "refusal":  # what holds a secret is refused: it stands nowhere else
+                asked = compact(self._secrets.clean(json.loads(asked)))
             return await self._journal.keep(row, body, asked, durable=job.maker.priced)
         return row
 

@@ -1,9 +1,10 @@
-"""Python's own work, off the event loop: in one thread for the whole process, in a process of its own beside a crowd.
+"""Python's own work, off the event loop: in one thread for the whole process, in two processes beside a crowd.
 
 Threads that compute take turns at one interpreter: several are no faster than one, and the event loop, which lets go of
 the interpreter at every write, would wait for a turn of each of them before it went on. With many runs even one thread
-takes it a third of its time; so where a second run begins, a process is begun for the work of all. A single run needs
-none: what it computes it mostly waits for.
+takes it a third of its time; so where a second run begins, a process is begun for the work of all, and another when
+that is busy: each stands idle while its last answer is read and its next call written. A single run needs none: what it
+computes it mostly waits for.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import ParamSpec, TypeVar
 from leadline.crowd import crowded
 from leadline.workers import Died, Unknown, Workers
 
+_BESIDE = 2
+"""Processes."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -32,9 +35,9 @@ class _Computer:
         self.workers: Workers | None = None
 
     def beside(self) -> Workers | None:
-        """Return the process beside, begun when the second run is under way; it stays until this one ends."""
+        """Return the processes beside, begun when the second run is under way; they stay until this one ends."""
         if self.workers is None and crowded():
-            self.workers = Workers(2)
+            self.workers = Workers(_BESIDE)
             atexit.register(self.workers.close)
             with suppress(Died):  # where none can be begun, the thread does it all
                 self.workers.begin()
@@ -52,7 +55,7 @@ def _here() -> _Computer:
 
 
 def get_ready() -> None:
-    """Begin the process beside where there is a crowd: it has imported what it needs when that is asked for."""
+    """Begin the first process beside where there is a crowd: it stands ready when something is asked of it."""
     _here().beside()
 
 

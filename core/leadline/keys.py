@@ -1,7 +1,8 @@
 """The names of calls: the same content is the same call, in every process, on every machine.
 
-A key is a digest of canonical JSON, so that resume, replay, sharing and idempotency rest on one notion of "the same".
-What has no canonical form (a mutable set's order, a path of this machine, the time of day) is refused, with its place.
+A key is a digest of one JSON text, which the journal keeps too, so that resume, replay, sharing and idempotency rest on
+one notion of "the same". What has no canonical form (a mutable set's order, a path of this machine, the time of day) is
+refused, with its place.
 """
 
 from __future__ import annotations

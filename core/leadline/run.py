@@ -298,7 +298,8 @@ class ActiveRun:
         keep: bool = True,
     ) -> R:
         calls = member.offer.calls
-        form = Kind(name=kind, reply=reply, keep=keep and member.offer.keep, alone=not keep, composite=calls)
+        kept, alone = keep and member.offer.keep, not (keep or calls)
+        form = Kind(name=kind, reply=reply, keep=kept, alone=alone, composite=calls)
         maker = replace(member.maker, limiter=None) if calls else member.maker
         return await self.door.call(form, request, do, maker=maker, task=kind)
 

@@ -244,11 +244,15 @@ _Answer = tuple[_Job, Any, BaseException | None]
 
 def _answer(answers: list[_Answer]) -> None:
     for job, result, error in answers:
-        if job.then and error is None:  # whether or not anybody still waits for it
-            job.then(result)
+        problem = error
+        if job.then and problem is None:  # whether or not anybody still waits for it
+            try:
+                job.then(result)
+            except Exception as raised:  # noqa: BLE001 - it belongs to whoever waits, and the others still wait
+                problem = raised
         if job.future.done():
             continue
-        if error is None:
+        if problem is None:
             job.future.set_result(result)
         else:
-            job.future.set_exception(error)
+            job.future.set_exception(problem)

@@ -248,6 +248,20 @@ async def test_the_layout_is_as_documented(tmp_path: Path) -> None:
 # --- trips to the thread -------------------------------------------------------------------------------------------
 
 
+async def test_what_one_caller_makes_of_a_write_leaves_the_others_alone(tmp_path: Path) -> None:
+    def broken(_: object) -> None:
+        raise ValueError("broken")
+
+    storage = Storage(tmp_path / "journal.sqlite", "write")
+    await storage.open()
+    writes = (storage.write(lambda db: 1, then=broken), storage.write(lambda db: 2), storage.read(lambda db: 3))
+    async with asyncio.timeout(10):
+        first, *others = await asyncio.gather(*writes, return_exceptions=True)
+    await storage.close()
+    assert isinstance(first, ValueError)
+    assert others == [2, 3]
+
+
 async def test_what_one_turn_of_the_loop_writes_is_one_transaction(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -246,6 +246,49 @@ async def test_while_a_reader_is_busy_nothing_more_is_taken_from_the_network(cli
         await client.aclose()
 
 
+async def test_an_answer_that_comes_before_the_request_is_sent_is_read(client: httpx.AsyncClient) -> None:
+    read = asyncio.Semaphore(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 4\r\nConnection: close\r\n\r\nwait")
+        await read.acquire()  # nothing of the body was read by then
+        writer.transport.abort()
+        read.release()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        for size in (1_000, 8_000_000):
+            answer = await client.post(f"http://127.0.0.1:{port}", content=b"x" * size, timeout=5)
+            read.release()
+            assert (answer.status_code, answer.text) == (429, "wait")
+            await read.acquire()
+
+
+async def test_what_came_by_tls_before_a_reset_is_read_by_a_busy_reader() -> None:
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n")
+        await asyncio.sleep(0.1)
+        writer.write(b"4\r\nrest\r\n0\r\n\r\n")
+        await asyncio.sleep(0.05)
+        writer.transport.abort()
+
+    async with (
+        await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls) as listening,
+        httpx.AsyncClient(transport=Transport(trusting(False))) as client,
+        client.stream("GET", f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}") as answer,
+    ):
+        pieces = []
+        async for piece in answer.aiter_raw():
+            pieces.append(piece)
+            await asyncio.sleep(0.3)
+    assert b"".join(pieces) == b"halfrest"
+
+
 async def test_a_server_that_hangs_up_while_a_reader_is_busy(client: httpx.AsyncClient) -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     async with bytes_only(head + b"4\r\nhalf\r\n") as (url, _), client.stream("GET", url) as answer:

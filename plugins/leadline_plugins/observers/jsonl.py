@@ -11,6 +11,7 @@ import asyncio
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ class JsonLines:
                 log.write()
         except OSError:
             # A disk that is full is told once, and leaves no file open; the torn line is cut off by the next session.
+            with suppress(OSError):
+                log.write()  # what was taken in before may still fit
             self._logs.pop(event.run_id).close()
             raise
         if event.kind == "run.finished":
@@ -110,9 +113,9 @@ class Log:
             return [self._short(item) for item in value]
         if not isinstance(value, str) or len(value) * 4 <= SEGMENT or len(data := _bytes(value)) <= SEGMENT:
             return value
-        return {"beginning": value[:BEGINNING], "segments": [self._write(part) for part in split(data)]}
+        return {"beginning": value[:BEGINNING], "segments": [self._segment(part) for part in split(data)]}
 
-    def _write(self, part: bytes) -> dict[str, Any]:
+    def _segment(self, part: bytes) -> dict[str, Any]:
         self._segments += 1
         name = f"segment_{self._segments:03}.md"
         write_whole(self._folder / name, part)

@@ -39,9 +39,10 @@ async def judged(
 ) -> list[Verdict]:
     """Return a verdict for each citation of each claim, in order: by rule, and what rules leave open by a model.
 
-    What was judged before, or is said twice, is judged once.
+    What was judged before, or is said twice, is judged once; what a model was asked in vain is asked again.
     """
-    known, named = _by_claim(before), [(_name(claim, library), claim) for claim in claims]
+    known = {name: group for name, group in _by_claim(before).items() if all(one.by != "words" for one in group)}
+    named = [(_name(claim, library), claim) for claim in claims]
     fresh: dict[tuple[str, ...], Claim] = {}
     for name, claim in named:
         if name not in known:

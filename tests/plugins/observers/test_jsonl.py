@@ -151,6 +151,19 @@ async def test_a_full_disk_is_told_once_and_holds_no_file(
     assert len(lines(tmp_path)) == 1
 
 
+async def test_a_text_too_long_for_the_disk_takes_no_other_event_with_it(
+    tmp_path: Path, event: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("leadline_plugins.observers.jsonl.write_whole", full)
+    observer = await write(tmp_path, event("run.started", folder=str(tmp_path)), event("notice", message="kept"))
+    with pytest.raises(OSError, match="No space left"):
+        await observer.observe(event("message", text="a" * (2 * SEGMENT)))
+    assert [line["kind"] for line in lines(tmp_path)] == ["run.started", "notice"]
+
+
 async def test_a_disk_that_is_full_at_the_very_end_is_told_too(
     tmp_path: Path, event: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

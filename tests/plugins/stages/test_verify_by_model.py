@@ -110,6 +110,14 @@ async def test_a_claim_that_was_judged_is_not_judged_again() -> None:
     assert {verdict.reason for verdict in found[2:]} == {before[0].reason}
 
 
+async def test_what_a_model_was_asked_in_vain_is_asked_again() -> None:
+    given = report("Deep is the bay, at forty fathoms.")
+    before = tuple(await judged(cast("Run", Judge(fails=True)), claims_of(given), Library(given)))
+    found = await judged(cast("Run", Judge()), claims_of(given), Library(given), before)
+    assert [(verdict.verdict, verdict.by) for verdict in before] == [("supported", "words")]
+    assert [(verdict.verdict, verdict.by) for verdict in found] == [("contradicted", "model")]
+
+
 async def test_the_same_words_with_other_evidence_are_another_claim() -> None:
     judge, words = Judge(), "Deep is the bay, at forty fathoms."
     given = report(words)
