@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -168,8 +170,6 @@ async def test_nobody_there(client: httpx.AsyncClient, server: RawServer) -> Non
 
 
 async def test_a_connection_that_is_not_made_in_time(client: httpx.AsyncClient) -> None:
-    import socket
-
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -275,6 +275,8 @@ async def test_what_came_by_tls_before_a_reset_is_read_by_a_busy_reader() -> Non
         await asyncio.sleep(0.1)
         writer.write(b"4\r\nrest\r\n0\r\n\r\n")
         await asyncio.sleep(0.05)
+        reset = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
         writer.transport.abort()
 
     async with (
