@@ -144,32 +144,9 @@ class _Body(httpx.AsyncByteStream):
         self._answer = answer
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        content = self._answer.content
         with _as_httpx():
-            async for piece in content.iter_any():
-                if not content.at_eof() and content.exception() is None:
-                    piece += content.read_nowait()  # after a hold the parser gives one chunk, and then the others
-                with self._held():
-                    yield piece
-
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """Take nothing more from the network meanwhile: of a stream of tokens each would wake the event loop.
-
-        Not with TLS: asyncio goes on reading beneath it, and loses what is not yet decrypted when the server resets.
-        """
-        connection = self._answer.connection
-        protocol = connection.protocol if connection else None
-        over = self._answer.content.is_eof()  # the connection may still be there, busy with a large request
-        if over or protocol is None or not protocol.transport or protocol.transport.get_extra_info("sslcontext"):
-            yield
-            return
-        protocol.pause_reading()
-        try:
-            yield
-        finally:
-            if protocol.connected:
-                protocol.resume_reading()
+            async for piece in self._answer.content.iter_any():
+                yield piece
 
     async def aclose(self) -> None:
         self._answer.close()  # a connection whose body was read to its end is back with the others already

@@ -214,38 +214,6 @@ async def test_a_reader_that_leaves_early_frees_the_connection(server: RawServer
             await asyncio.sleep(0.02)
 
 
-async def test_while_a_reader_is_busy_nothing_more_is_taken_from_the_network(client: httpx.AsyncClient) -> None:
-    connections = 0
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal connections
-        connections += 1
-        while await reader.readline():
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-            for number in range(20):
-                writer.write(b"2\r\n%02d\r\n" % number)
-                await asyncio.sleep(0.01)
-            writer.write(b"0\r\n\r\n")
-        writer.close()
-
-    async def read(url: str) -> list[bytes]:
-        pieces = []
-        async with client.stream("GET", url) as answer:
-            async for piece in answer.aiter_raw():
-                pieces.append(piece)
-                await asyncio.sleep(0.3)
-        return pieces
-
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
-        for _ in range(2):
-            pieces = await read(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}")
-            assert b"".join(pieces) == b"".join(b"%02d" % number for number in range(20))
-            assert len(pieces) <= 3
-        assert connections == 1
-        await client.aclose()
-
-
 async def test_an_answer_that_comes_before_the_request_is_sent_is_read(client: httpx.AsyncClient) -> None:
     read = asyncio.Semaphore(0)
 

@@ -97,13 +97,13 @@ class Endpoint:
             elif settings.root.startswith("http://") and not settings.proxy:
                 # Reading the usual authorities takes 90 ms that plain HTTP does not need; this trusts nobody.
                 options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            if settings.root.startswith("https://"):
-                # With limits of its own it is httpx's own transport, which reads of a stream what it is asked for. The
-                # house's cannot do that with TLS, and vendors send an event a token, each of which would wake the loop.
-                options["limits"] = httpx.Limits(max_connections=None, max_keepalive_connections=16)
+            # With limits of its own it is httpx's own transport, which reads of a stream what it is asked for (aiohttp
+            # reads what comes, and vendors send an event a token, each of which would wake the event loop), and which
+            # looks at a connection before it sends a request by it: llama.cpp's server hangs up on some.
             self._made = self._context.http(
                 headers=self._headers(),
                 timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=16),
                 **options,
             )
         return self._made
