@@ -21,11 +21,12 @@ class Judging:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the verdicts, none where no model judges."""
-        findings[JUDGED] = ()
+        verdicts: list[Verdict] = []
         if await run.by_chat(ASK.name):
             sections, evidence, sources = findings[SECTIONS], findings[EVIDENCE], findings[SOURCES]
             draft = Report(title="", language="", sections=sections, evidence=evidence, sources=sources)
-            findings[JUDGED] = tuple(await judged(run, claims_of(draft), Library(draft)))
+            verdicts = await judged(run, claims_of(draft), Library(draft))
+        findings[JUDGED] = tuple(verdicts)
 
 
 @hookimpl
