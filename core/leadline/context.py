@@ -81,19 +81,26 @@ _WAYS = {"transport", "mounts", "proxy", "cert", "http1", "http2", "limits"}
 
 
 def _by_house(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a client with the house's transport; with httpx's own where a proxy stands in between."""
+    """Return the options of a client with the house's transport; with httpx's own where a proxy stands in between.
+
+    Limits that keep no connection are the house's too.
+    """
+    import httpx
+
     from leadline.transport import Transport, authorities, is_fast, trusting
 
     if "transport" in options:
         return options
+    unkept = options.get("limits") == httpx.Limits(max_connections=None, max_keepalive_connections=0)
+    ways = options.keys() & (_WAYS - {"limits"} if unkept else _WAYS)
     proxied = options.get("trust_env", True) and getproxies().keys() & {"http", "https", "all"}
-    if not is_fast() or proxied or options.keys() & _WAYS:
-        import httpx
-
+    if not is_fast() or proxied or ways:
         # How many at once is for the limiters to say. Each request looks at all connections that idle.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE)
         if "verify" not in options and not options.get("http2"):  # HTTP/2 is offered by the context: it has its own
             options = {"verify": authorities()} | options
         return {"limits": limits} | options
-    verify = options.pop("verify", True)
-    return options | {"transport": Transport(None if verify is True else trusting(verify))}
+    given = {name: value for name, value in options.items() if name not in ("limits", "verify")}
+    verify = options.get("verify", True)
+    trusted = None if verify is True else trusting(verify)
+    return given | {"transport": Transport(trusted, idle=0) if unkept else Transport(trusted)}

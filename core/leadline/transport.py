@@ -63,7 +63,8 @@ class Transport(httpx.AsyncBaseTransport):
     """HTTP/1.1 without proxies; how many requests are under way is for the caller to say.
 
     `verify` is what https trusts, the usual authorities unless given. Connections that idle are kept for `idle`
-    seconds. `resolver` makes what gives the addresses of a name (those that are addresses already are not looked up).
+    seconds; with 0 each request has one of its own, and of an answer no more is taken from the network than its reader
+    asks for. `resolver` makes what gives the addresses of a name (those that are addresses already are not looked up).
     """
 
     def __init__(
@@ -102,7 +103,7 @@ class Transport(httpx.AsyncBaseTransport):
         return httpx.Response(
             answer.status,
             headers=answer.raw_headers,
-            stream=_Body(answer),
+            stream=_Body(answer, held=not self._idle),
             request=request,
             extensions={"http_version": b"HTTP/1.1", "reason_phrase": reason},
         )
@@ -126,10 +127,9 @@ class Transport(httpx.AsyncBaseTransport):
     def _made(self) -> ClientSession:
         import aiohttp
 
+        keep: dict[str, Any] = {"keepalive_timeout": self._idle} if self._idle else {"force_close": True}
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=self._idle, resolver=self._resolver() if self._resolver else None
-            ),
+            connector=aiohttp.TCPConnector(limit=0, resolver=self._resolver() if self._resolver else None, **keep),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             skip_auto_headers=_OWN,
@@ -140,16 +140,45 @@ class Transport(httpx.AsyncBaseTransport):
 
 
 class _Body(httpx.AsyncByteStream):
-    def __init__(self, answer: ClientResponse) -> None:
+    def __init__(self, answer: ClientResponse, *, held: bool) -> None:
         self._answer = answer
+        self._held = held
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        content = self._answer.content
         with _as_httpx():
-            async for piece in self._answer.content.iter_any():
-                yield piece
+            async for piece in content.iter_any():
+                if not self._held:
+                    yield piece
+                    continue
+                if not content.at_eof() and content.exception() is None:
+                    piece += content.read_nowait()  # after a hold the parser gives one chunk, and then the others
+                with _reading_paused(self._answer):
+                    yield piece
 
     async def aclose(self) -> None:
         self._answer.close()  # a connection whose body was read to its end is back with the others already
+
+
+@contextmanager
+def _reading_paused(answer: ClientResponse) -> Iterator[None]:
+    """Take nothing more from the network meanwhile: of a stream of tokens each would wake the event loop.
+
+    Only where the connection serves no other request: of one that is kept, nobody would see that the server hung up.
+    Not with TLS: asyncio goes on reading beneath it, and loses what is not yet decrypted when the server resets.
+    """
+    connection = answer.connection
+    protocol = connection.protocol if connection else None
+    over = answer.content.is_eof()  # the connection may still be there, busy with a large request
+    if over or protocol is None or not protocol.transport or protocol.transport.get_extra_info("sslcontext"):
+        yield
+        return
+    protocol.pause_reading()
+    try:
+        yield
+    finally:
+        if protocol.connected:
+            protocol.resume_reading()
 
 
 def _address(url: httpx.URL) -> Any:

@@ -28,9 +28,9 @@ async def server() -> AsyncIterator[RawServer]:
         yield made
 
 
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(transport=Transport()) as made:
+@pytest.fixture(params=[5.0, 0.0], ids=["kept", "unkept"])
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(transport=Transport(idle=request.param)) as made:
         yield made
 
 
@@ -214,6 +214,40 @@ async def test_a_reader_that_leaves_early_frees_the_connection(server: RawServer
             await asyncio.sleep(0.02)
 
 
+async def test_without_kept_connections_no_more_of_an_answer_is_taken_than_its_reader_asks_for() -> None:
+    connections = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for number in range(20):
+            writer.write(b"2\r\n%02d\r\n" % number)
+            await asyncio.sleep(0.01)
+        writer.write(b"0\r\n\r\n")
+        await reader.read()  # till the other side hangs up
+        writer.close()
+
+    async def read(client: httpx.AsyncClient, url: str) -> list[bytes]:
+        pieces = []
+        async with client.stream("GET", url) as answer:
+            async for piece in answer.aiter_raw():
+                pieces.append(piece)
+                await asyncio.sleep(0.3)
+        return pieces
+
+    async with (
+        httpx.AsyncClient(transport=Transport(idle=0)) as client,
+        await asyncio.start_server(serve, "127.0.0.1", 0) as listening,
+    ):
+        for _ in range(2):
+            pieces = await read(client, f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}")
+            assert b"".join(pieces) == b"".join(b"%02d" % number for number in range(20))
+            assert len(pieces) <= 3
+    assert connections == 2
+
+
 async def test_an_answer_that_comes_before_the_request_is_sent_is_read(client: httpx.AsyncClient) -> None:
     read = asyncio.Semaphore(0)
 
@@ -278,6 +312,9 @@ async def test_the_house_lends_it_unless_a_plugin_or_a_proxy_says_otherwise(
     own = httpx.MockTransport(lambda request: httpx.Response(200))
     assert context.http(transport=own)._transport is own
     assert isinstance(context.http(proxy="http://127.0.0.1:1")._transport, httpx.AsyncHTTPTransport)
+    unkept, few = httpx.Limits(max_connections=None, max_keepalive_connections=0), httpx.Limits(max_connections=2)
+    assert isinstance(context.http(limits=unkept)._transport, Transport)
+    assert isinstance(context.http(limits=few)._transport, httpx.AsyncHTTPTransport)
     monkeypatch.setenv("no_proxy", "example.org")
     assert isinstance(context.http()._transport, Transport)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
