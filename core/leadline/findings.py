@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from pydantic.json_schema import SkipJsonSchema
+
 from leadline.records import Chart, Evidence, Failure, Figure, Hit, Record, Report, Section, Source, Text
 
 T = TypeVar("T")
@@ -105,7 +107,8 @@ class Plan(Record):
     """The first searches, where the planner proposes them in one reply; before the sections, so that they begin while
     those are being written."""
     sections: tuple[PlannedSection, ...]
-    domains: tuple[str, ...] = ()
+    domains: SkipJsonSchema[tuple[str, ...]] = ()
+    """Those of its sections, each once. A model is not asked for what is said already."""
 
 
 class SearchTask(Record):
@@ -159,15 +162,15 @@ class Digest(Record):
     """Progressive synthesis over all rounds so far; coverage by section id.
 
     A model may give the review and the next searches in the same reply: they stand first in it, for while the rest is
-    still being written the searches can begin.
+    still being written the searches can begin. It is not asked for coverage and gaps, which its review tells.
     """
 
     review: Review | None = None
     queries: tuple[NextSearch, ...] = ()
     synthesis: Text = ""
-    section_coverage: dict[str, Coverage] = {}
-    knowledge_gaps: tuple[Text, ...] = ()
-    cross_links: tuple[Text, ...] = ()
+    section_coverage: SkipJsonSchema[dict[str, Coverage]] = {}
+    knowledge_gaps: SkipJsonSchema[tuple[Text, ...]] = ()
+    cross_links: SkipJsonSchema[tuple[Text, ...]] = ()
 
 
 class Perspective(Record):

@@ -246,7 +246,8 @@ class Composition(Record):
     `sections` are those that are changed (repetition removed, cross-references added), by their ids; the others stand.
     """
 
-    title: Text
+    title: Text = ""
+    """Empty: that of the plan."""
     summary: Text = ""
     sections: tuple[Section, ...] = ()
     conclusion: Text = ""

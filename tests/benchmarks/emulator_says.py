@@ -32,7 +32,7 @@ def _plan(inputs: Inputs) -> dict[str, Any]:
     sections = [_planned(str(place), angle, asked) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries = [_query(asked, angle, str(place)) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries += [_query(asked, "statistics by country", "4"), _query(asked, "official report", "1")]
-    return {"title": f"{asked}: an overview", "sections": sections, "domains": ["overview"], "queries": queries}
+    return {"title": f"{asked}: an overview", "sections": sections, "queries": queries}
 
 
 def _planned(name: str, angle: str, asked: str) -> dict[str, Any]:
@@ -57,16 +57,13 @@ def searches(inputs: Inputs) -> list[dict[str, str]]:
 def _digest(inputs: Inputs) -> dict[str, Any]:
     names = [section["id"] for section in inputs["plan"]["sections"]]
     first = inputs.get("round", 1) < 2 and inputs.get("more", True)
-    coverage = {name: "partial" if first and place % 2 else "covered" for place, name in enumerate(names)}
+    rated = [{"id": name, "coverage": "partial", "depth": 0.6} for name in names[1::2]] if first else []
     best = [item.get("claim") or item["quote"] for item in inputs.get("evidence", ())[:3]]
     gaps = ["What do the newest figures say?", "Which costs are contested?"] if first else []
-    rated = [{"id": name, "coverage": kind, "depth": 0.6 if first else 0.8} for name, kind in coverage.items()]
     asked = inputs["question"]["text"]
     queries = [_query(asked, f"newest figures {name}", name) for name in names[:4]] if first else []
     return {
         "synthesis": " ".join(best) if queries else "",
-        "section_coverage": {},
-        "knowledge_gaps": [],
         "review": {"sections": rated, "is_sufficient": not first, "priority_gaps": gaps},
         "queries": queries,
     }
@@ -131,7 +128,7 @@ def _composition(inputs: Inputs) -> dict[str, Any]:
     texts = [section["text"] for section in inputs["sections"]]
     said = [{"id": name, "quote": quote} for text in texts for quote, name in _CITED.findall(text)]
     summary, conclusion = "\n\n".join(prose(said[:6], 90)), "\n\n".join(prose(said[-3:], 60))
-    return {"title": inputs["plan"]["title"], "summary": summary, "conclusion": conclusion, "sections": []}
+    return {"summary": summary, "conclusion": conclusion, "sections": []}
 
 
 def _verdicts(inputs: Inputs) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings, Plan
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
@@ -17,7 +17,7 @@ from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
 from leadline_plugins.stages.query import allowed
-from leadline_plugins.stages.rounds import fresh
+from leadline_plugins.stages.rounds import fresh, rated
 from leadline_plugins.tasks import DigestRequest
 
 ASK = TaskKind("digest", DigestRequest, Digest, template("digest"), shrink=less_evidence, expects=expect.digest)
@@ -45,7 +45,7 @@ class Digesting:
             task = replace(task, heard=Ahead(question, run, fitting(task, _goes_on), tasks, sources).heard)
         stale = last.model_copy(update={"review": None, "queries": ()})
         digest = await perform_or(run, task, stale, "this round was not digested")
-        findings[DIGEST] = completed(digest, last)
+        findings[DIGEST] = completed(digest, last, findings[PLAN])
 
 
 def _goes_on(digest: Digest) -> bool:
@@ -53,13 +53,14 @@ def _goes_on(digest: Digest) -> bool:
     return digest.review is not None and not digest.review.is_sufficient
 
 
-def completed(digest: Digest, last: Digest) -> Digest:
+def completed(digest: Digest, last: Digest, plan: Plan) -> Digest:
     """Return the digest with the coverage and gaps that its review told, and the last synthesis where none is new."""
     if digest.review is None:
         return digest
-    coverage = {section.id: section.coverage for section in digest.review.sections}
-    gaps = digest.knowledge_gaps or digest.review.priority_gaps
-    told = {"section_coverage": coverage | digest.section_coverage, "knowledge_gaps": gaps}
+    review = rated(digest.review, plan)
+    coverage = {section.id: section.coverage for section in review.sections}
+    gaps = digest.knowledge_gaps or review.priority_gaps
+    told = {"review": review, "section_coverage": coverage | digest.section_coverage, "knowledge_gaps": gaps}
     return digest.model_copy(update=told | {"synthesis": digest.synthesis or last.synthesis})
 
 

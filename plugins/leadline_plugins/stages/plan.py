@@ -51,7 +51,7 @@ class Outline:
             task = replace(task, heard=Ahead(question, run, promising(task)).heard)
         plan = await perform_or(run, task, whole(question), saying)
         if plan.sections:
-            return plan
+            return plan.model_copy(update={"domains": plan.domains or domains(plan)})
         await tell(run, f"{saying} (it came without sections)")
         return whole(question)
 
@@ -65,6 +65,11 @@ def whole(question: Question) -> Plan:
     """Return the plan of last resort: one section over the whole question."""
     section = PlannedSection(id="1", title=question.text, goal=question.text, questions=(question.text,))
     return Plan(title=question.text, sections=(section,))
+
+
+def domains(plan: Plan) -> tuple[str, ...]:
+    """Return what its sections cover, each once."""
+    return tuple(dict.fromkeys(section.domain for section in plan.sections if section.domain))
 
 
 def markdown(plan: Plan) -> str:

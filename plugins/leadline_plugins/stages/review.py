@@ -14,7 +14,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
-from leadline_plugins.stages.rounds import fresh
+from leadline_plugins.stages.rounds import fresh, rated
 from leadline_plugins.tasks import ReviewRequest
 
 ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_evidence, expects=expect.review)
@@ -37,6 +37,7 @@ class Reviewing:
         if review is None:
             gaps = Review(priority_gaps=request.digest.knowledge_gaps)
             review = await perform_or(run, ASK.of(request), gaps, "this round was not reviewed")
+            review = review if review is gaps else rated(review, request.plan)
         findings[REVIEW] = review
         if review.is_sufficient:
             findings.end_loop("the research is sufficient")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline.findings import SearchTask
+from leadline.findings import Plan, Review, SearchTask, SectionReview
 from leadline.records import Evidence
 
 
@@ -11,3 +11,13 @@ def fresh(evidence: tuple[Evidence, ...], tasks: tuple[SearchTask, ...]) -> list
     last = tasks[-1].round if tasks else 0
     of_last = {task.id for task in tasks if task.round == last}
     return [item for item in evidence if item.task_id in of_last]
+
+
+def rated(review: Review, plan: Plan) -> Review:
+    """Return a review of every section of the plan: those that a reply does not name are covered.
+
+    Most are, and what follows a review waits for its last word.
+    """
+    named = {one.id: one for one in review.sections}
+    covered = (SectionReview(id=section.id, coverage="covered", depth=1.0) for section in plan.sections)
+    return review.model_copy(update={"sections": tuple(named.get(one.id, one) for one in covered)})

@@ -72,13 +72,13 @@ def unsorted(request: SortRequest) -> Sorted:
 
 
 def shared_out(plan: Sorted, length: int) -> Sorted:
-    """Share a length out between the sections by their evidence, none more than a tenth off the mean.
+    """Share a length out between the sections by their evidence, none more than a twentieth off the mean.
 
     They are written side by side, and the longest is waited for.
     """
     counts = [len(section.evidence_ids) for section in plan.sections]
     mean = sum(counts) / len(counts)
-    weights = [min(max(count, mean * 0.9), mean * 1.1) if count else 0.0 for count in counts]
+    weights = [min(max(count, mean * 0.95), mean * 1.05) if count else 0.0 for count in counts]
     shares = [round(length * weight / sum(weights)) for weight in weights]
     sections = (
         section.model_copy(update={"length": share}) for section, share in zip(plan.sections, shares, strict=True)

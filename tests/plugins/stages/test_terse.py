@@ -1,0 +1,140 @@
+"""Replies that say no more than is new: the stages fill in what they leave out, where a reply stands behind it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from leadline.contracts import Run
+from leadline.errors import CallFailed
+from leadline.findings import (
+    DIGEST,
+    EVIDENCE,
+    PLAN,
+    QUESTION,
+    REVIEW,
+    SECTIONS,
+    SOURCES,
+    TASKS,
+    Digest,
+    Plan,
+    PlannedSection,
+    Question,
+    Review,
+    SearchTask,
+    SectionReview,
+)
+from leadline.records import Blob, Evidence, Failure, Record, Section
+from leadline.tasks import Task, schema
+from leadline_plugins.stages.compose import COMPOSITION, Composing
+from leadline_plugins.stages.digest import Digesting
+from leadline_plugins.stages.plan import Outline
+from leadline_plugins.stages.review import Reviewing
+from leadline_plugins.stages.synthesize import shared_out
+from leadline_plugins.tasks import Composition, Sorted, SortedSection
+
+PARTS = tuple(PlannedSection(id=name, title=name.upper(), domain=said) for name, said in zip("abc", "xyx", strict=True))
+OUTLINE = Plan(title="The harbour", sections=PARTS)
+PIECE = Evidence(id="e1", source_id="s", quote="It is deep.", span=(0, 11), claim="It is deep.", task_id="q1.1")
+FAILED = CallFailed(Failure(kind="task", provider="x", category="LLM", type="BadReply", message="no"))
+
+
+class Findings(dict[Any, Any]):
+    """Findings of a stage; `ended` is why it ended the loop."""
+
+    ended = ""
+
+    def end_loop(self, reason: str) -> None:
+        self.ended = reason
+
+
+class Asking:
+    """A run whose model replies to its one task as it is told to."""
+
+    stages = ()
+    rounds_left = 1
+    settings = SimpleNamespace(
+        report=SimpleNamespace(length=0), research=SimpleNamespace(max_queries=20, followup_queries=5)
+    )
+
+    def __init__(self, reply: Record | CallFailed) -> None:
+        self._reply = reply
+
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        return True
+
+    async def perform(self, task: Task[Any]) -> Any:
+        if isinstance(self._reply, CallFailed):
+            raise self._reply
+        return self._reply
+
+    async def emit(self, kind: str, data: Any) -> None: ...
+
+    async def save(self, blob: Blob) -> None: ...
+
+
+async def after(stage: Any, reply: Record | CallFailed, **known: Any) -> Findings:
+    """Return the findings once the stage was run."""
+    findings = Findings(
+        {
+            QUESTION: Question(text="How deep is the harbour?", language="en"),
+            PLAN: OUTLINE,
+            EVIDENCE: (PIECE,),
+            TASKS: (SearchTask(id="q1.1", query="depth"),),
+            SOURCES: (),
+            SECTIONS: (Section(id="a", title="A", text="It is deep. [@e1]"),),
+        }
+    )
+    findings.update(known.get("more", {}))
+    await stage.run(findings, cast("Run", Asking(reply)))
+    return findings
+
+
+PARTIAL = SectionReview(id="b", coverage="partial", depth=0.4)
+COVERED = {name: SectionReview(id=name, coverage="covered", depth=1.0) for name in "abc"}
+
+
+async def test_sections_that_a_review_leaves_out_are_covered() -> None:
+    stray = SectionReview(id="z", coverage="missing")
+    review = Review(sections=(stray, PARTIAL), priority_gaps=("How deep in 1831?",))
+    digest = (await after(Digesting(), Digest(review=review)))[DIGEST]
+    assert digest.review.sections == (COVERED["a"], PARTIAL, COVERED["c"])
+    assert digest.section_coverage == {"a": "covered", "b": "partial", "c": "covered"}
+    assert digest.knowledge_gaps == ("How deep in 1831?",)
+    alone = await after(Reviewing(), Review(sections=(PARTIAL,)), more={DIGEST: Digest(synthesis="It is deep.")})
+    assert alone[REVIEW].sections == (COVERED["a"], PARTIAL, COVERED["c"])
+
+
+async def test_of_a_round_that_nobody_reviewed_nothing_is_said_to_be_covered() -> None:
+    findings = await after(Reviewing(), FAILED, more={DIGEST: Digest(knowledge_gaps=("the depth",))})
+    assert findings[REVIEW] == Review(priority_gaps=("the depth",))
+    assert (await after(Digesting(), FAILED))[DIGEST] == Digest()
+
+
+async def test_a_plan_covers_the_domains_of_its_sections() -> None:
+    assert (await after(Outline(), OUTLINE))[PLAN].domains == ("x", "y")
+    told = OUTLINE.model_copy(update={"domains": ("z",)})
+    assert (await after(Outline(), told))[PLAN].domains == ("z",)
+
+
+@pytest.mark.parametrize(("title", "stands"), [("", "The harbour"), ("A deep harbour", "A deep harbour")])
+async def test_the_title_of_the_plan_stands_unless_another_is_given(title: str, stands: str) -> None:
+    composition = (await after(Composing(), Composition(title=title, summary="It is deep. [@e1]")))[COMPOSITION]
+    assert (composition.title, composition.summary) == (stands, "It is deep. [@e1]")
+
+
+def test_a_model_is_not_asked_for_what_follows_from_the_rest() -> None:
+    plan, digest = (cast("dict[str, Any]", schema(reply)["properties"]) for reply in (Plan, Digest))
+    assert plan.keys() == {"title", "queries", "sections"}
+    assert digest.keys() == {"review", "queries", "synthesis"}
+
+
+def test_sections_are_of_nearly_one_length() -> None:
+    sections = tuple(
+        SortedSection(section=part, evidence_ids=tuple(map(str, range(count))))
+        for part, count in zip(PARTS, (90, 10, 50), strict=True)
+    )
+    lengths = [section.length for section in shared_out(Sorted(sections=sections), 3_000).sections]
+    assert lengths == [1050, 950, 1000]
