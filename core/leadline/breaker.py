@@ -17,12 +17,13 @@ from leadline.retry import translate
 
 _ITS_OWN = (Unavailable, RateLimited, QuotaSpent, Denied)
 """Errors that say something about the engine; others say it about the request."""
-LASTING = 2.0
-"""Seconds for which an engine has failed, at the least, before it rests."""
+LASTING = 5.0
+"""Seconds for which an engine has failed, at the least, before it rests. With 2, three random failures on a busy
+machine let the only engine of 58 runs rest."""
 
 
 class Breaker:
-    """Counts an engine's failures in a row; after `after` of them, over 2 s or more, it rests `rest` seconds.
+    """Counts an engine's failures in a row; after `after` of them, over 5 s or more, it rests `rest` seconds.
 
     Then one request goes out to see, and while it is under way the others still fail. An `after` of 0 lets it never
     rest.

@@ -42,7 +42,10 @@ class HouseContext:
         self._threads: ThreadPoolExecutor | None = None
 
     def http(self, **options: Any) -> AsyncClient:
-        """Return an httpx client with the house's agent; proxies and certificates are those of the environment."""
+        """Return an httpx client with the house's agent; proxies and certificates are those of the environment.
+
+        With `held` each request may have a connection of its own.
+        """
         import httpx
 
         from leadline import __version__
@@ -81,26 +84,21 @@ _WAYS = {"transport", "mounts", "proxy", "cert", "http1", "http2", "limits"}
 
 
 def _by_house(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a client with the house's transport; with httpx's own where a proxy stands in between.
-
-    Limits that keep no connection are the house's too.
-    """
-    import httpx
-
+    """Return the options of a client with the house's transport; with httpx's own where a proxy stands in between."""
     from leadline.transport import Transport, authorities, is_fast, trusting
 
+    held = options.pop("held", False)
     if "transport" in options:
         return options
-    unkept = options.get("limits") == httpx.Limits(max_connections=None, max_keepalive_connections=0)
-    ways = options.keys() & (_WAYS - {"limits"} if unkept else _WAYS)
     proxied = options.get("trust_env", True) and getproxies().keys() & {"http", "https", "all"}
-    if not is_fast() or proxied or ways:
+    if not is_fast() or proxied or options.keys() & _WAYS:
+        import httpx
+
         # How many at once is for the limiters to say. Each request looks at all connections that idle.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=_IDLE)
         if "verify" not in options and not options.get("http2"):  # HTTP/2 is offered by the context: it has its own
             options = {"verify": authorities()} | options
         return {"limits": limits} | options
-    given = {name: value for name, value in options.items() if name not in ("limits", "verify")}
-    verify = options.get("verify", True)
+    verify = options.pop("verify", True)
     trusted = None if verify is True else trusting(verify)
-    return given | {"transport": Transport(trusted, idle=0) if unkept else Transport(trusted)}
+    return options | {"transport": Transport(trusted, idle=0) if held else Transport(trusted)}

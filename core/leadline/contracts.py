@@ -227,7 +227,8 @@ class Context(Protocol):
     def http(self, **options: Any) -> AsyncClient:
         """Return an httpx client with the house's proxy, certificates and agent; closed by the house.
 
-        `options` are httpx's. It speaks HTTP/1.1; whoever needs more gives a `transport`.
+        `options` are httpx's. It speaks HTTP/1.1; whoever needs more gives a `transport`. With `held`, for streams of
+        tokens over plain HTTP, no more of an answer is taken from the network than is read, where that can be done.
         """
         ...
 

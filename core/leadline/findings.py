@@ -154,6 +154,7 @@ class Review(Record):
     """Whether the research suffices, and where the next round should dig."""
 
     sections: tuple[SectionReview, ...] = ()
+    """A reply may leave out those that are covered, at a depth of 1: the stages fill them in."""
     is_sufficient: bool = False
     priority_gaps: tuple[Text, ...] = ()
 

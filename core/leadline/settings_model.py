@@ -74,7 +74,7 @@ class Search(Section):
     straggler: Annotated[float, Field(ge=0)] = Field(
         2, description="Seconds that slow engines are waited for after the first good answer."
     )
-    rest_after: Amount = Field(3, description="Failures in a row, over 2 s, after which an engine rests; 0: never.")
+    rest_after: Amount = Field(3, description="Failures in a row, over 5 s, after which an engine rests; 0: never.")
     rest: Annotated[float, Field(ge=0)] = Field(60, description="Seconds that it rests.")
     tiers: dict[Literal["1", "2", "3"], Names] = Field(
         {}, description='Sources by tier, before the built-in rules: { 1 = ["who.int", ".gov"], 3 = ["blog.example"] }.'

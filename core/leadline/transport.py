@@ -10,17 +10,18 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from threading import Event
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import httpx
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientResponse, ClientSession, StreamReader
     from aiohttp.abc import AbstractResolver
 
 _HEADER = 65_536
@@ -92,7 +93,7 @@ class Transport(httpx.AsyncBaseTransport):
             answer = await session.request(
                 request.method,
                 _address(url),
-                headers=_headers(request),
+                headers=_headers(request, kept=bool(self._idle)),
                 data=_body(request),
                 ssl=(self._verify or authorities()) if url.scheme == "https" else True,
                 server_hostname=request.extensions.get("sni_hostname"),
@@ -143,21 +144,44 @@ class _Body(httpx.AsyncByteStream):
     def __init__(self, answer: ClientResponse, *, held: bool) -> None:
         self._answer = answer
         self._held = held
+        _end_with_its_connection(answer)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        content = self._answer.content
         with _as_httpx():
-            async for piece in content.iter_any():
-                if not self._held:
-                    yield piece
-                    continue
-                if not content.at_eof() and content.exception() is None:
-                    piece += content.read_nowait()  # after a hold the parser gives one chunk, and then the others
-                with _reading_paused(self._answer):
+            async for piece in self._answer.content.iter_any():
+                with _reading_paused(self._answer) if self._held else nullcontext():
                     yield piece
 
     async def aclose(self) -> None:
         self._answer.close()  # a connection whose body was read to its end is back with the others already
+
+
+_bodies: WeakKeyDictionary[asyncio.Future[None], StreamReader] = WeakKeyDictionary()
+"""By what tells of the end of a connection, the body that was begun last on it."""
+
+
+def _end_with_its_connection(answer: ClientResponse) -> None:
+    """Let whoever reads know when the connection is gone.
+
+    When aiohttp cannot read what comes next, it closes the connection, and a reader that waits then waits for ever.
+    """
+    connection = answer.connection
+    protocol = connection.protocol if connection is not None else None
+    closed = protocol.closed if protocol is not None else None
+    if closed is None:
+        return
+    if closed not in _bodies:
+        closed.add_done_callback(_gone)
+    _bodies[closed] = answer.content
+
+
+def _gone(closed: asyncio.Future[None]) -> None:
+    import aiohttp
+
+    error = None if closed.cancelled() else closed.exception()
+    body = _bodies.pop(closed, None)
+    if body is not None and not body.is_eof() and body.exception() is None:
+        body.set_exception(aiohttp.ClientPayloadError(str(error or "what came is not HTTP")))
 
 
 @contextmanager
@@ -168,17 +192,19 @@ def _reading_paused(answer: ClientResponse) -> Iterator[None]:
     Not with TLS: asyncio goes on reading beneath it, and loses what is not yet decrypted when the server resets.
     """
     connection = answer.connection
-    protocol = connection.protocol if connection else None
+    transport = connection.transport if connection is not None else None
     over = answer.content.is_eof()  # the connection may still be there, busy with a large request
-    if over or protocol is None or not protocol.transport or protocol.transport.get_extra_info("sslcontext"):
+    if over or transport is None or transport.is_closing() or transport.get_extra_info("sslcontext"):
         yield
         return
-    protocol.pause_reading()
+    # Of the transport alone: aiohttp's own pause goes through its parser, which may be at an end that nobody knows yet.
+    assert isinstance(transport, asyncio.ReadTransport)
+    transport.pause_reading()
     try:
         yield
     finally:
-        if protocol.connected:
-            protocol.resume_reading()
+        if not transport.is_closing():
+            transport.resume_reading()
 
 
 def _address(url: httpx.URL) -> Any:
@@ -191,10 +217,12 @@ def _address(url: httpx.URL) -> Any:
     return URL(f"{url.scheme}://{host}{port}{url.raw_path.decode('ascii')}", encoded=True)
 
 
-def _headers(request: httpx.Request) -> list[tuple[str, str]]:
+def _headers(request: httpx.Request, *, kept: bool) -> list[tuple[str, str]]:
     """Return the headers as they are spelled; how the body is transferred is for aiohttp to say."""
     pairs = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw)
-    return [(name, value) for name, value in pairs if name.lower() != "transfer-encoding"]
+    ours = {"transfer-encoding"} if kept else {"transfer-encoding", "connection"}
+    headers = [(name, value) for name, value in pairs if name.lower() not in ours]
+    return headers if kept else [*headers, ("Connection", "close")]
 
 
 def _body(request: httpx.Request) -> Any:
@@ -222,8 +250,14 @@ def _as_httpx() -> Iterator[None]:
         raise httpx.UnsupportedProtocol(f"{error} is no address of the web") from error
     except (aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError) as error:
         raise httpx.RemoteProtocolError(f"the connection broke off: {error}") from error
+    except aiohttp.http.HttpProcessingError as error:  # of the parser in Python; the compiled one hides it
+        raise httpx.RemoteProtocolError(f"what came is not HTTP: {error.message}") from error
     except aiohttp.ClientResponseError as error:
         raise httpx.RemoteProtocolError(f"the answer is not HTTP: {error.message}") from error
+    except RuntimeError as error:
+        if str(error) != "Connection closed.":
+            raise
+        raise httpx.RemoteProtocolError("the connection broke off") from error
     except ValueError as error:  # of a header
         raise httpx.LocalProtocolError(str(error)) from error
     except (aiohttp.ClientError, OSError) as error:

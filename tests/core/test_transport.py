@@ -248,6 +248,35 @@ async def test_without_kept_connections_no_more_of_an_answer_is_taken_than_its_r
     assert connections == 2
 
 
+@pytest.mark.parametrize("apart", [True, False], ids=["apart", "together"])
+async def test_what_is_no_chunk_ends_an_answer_and_keeps_nobody_waiting(
+    client: httpx.AsyncClient, *, apart: bool
+) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head, junk = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", b"HTTP/1.0 500 Oh\r\n\r\n"
+        writer.write(head if apart else head + junk)
+        if apart:
+            await asyncio.sleep(0.1)
+            writer.write(junk)
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        async with asyncio.timeout(5):
+            with pytest.raises(httpx.RemoteProtocolError):
+                await client.get(url)
+            came = []
+            with pytest.raises(httpx.RemoteProtocolError):  # noqa: PT012 - what came before it counts
+                async with client.stream("GET", url) as answer:
+                    async for piece in answer.aiter_raw():
+                        came.append(piece)
+                        await asyncio.sleep(0.2)
+            assert b"".join(came) == (b"ab" if apart else b"".join(came))
+        await client.aclose()
+
+
 async def test_an_answer_that_comes_before_the_request_is_sent_is_read(client: httpx.AsyncClient) -> None:
     read = asyncio.Semaphore(0)
 
@@ -312,9 +341,9 @@ async def test_the_house_lends_it_unless_a_plugin_or_a_proxy_says_otherwise(
     own = httpx.MockTransport(lambda request: httpx.Response(200))
     assert context.http(transport=own)._transport is own
     assert isinstance(context.http(proxy="http://127.0.0.1:1")._transport, httpx.AsyncHTTPTransport)
-    unkept, few = httpx.Limits(max_connections=None, max_keepalive_connections=0), httpx.Limits(max_connections=2)
-    assert isinstance(context.http(limits=unkept)._transport, Transport)
-    assert isinstance(context.http(limits=few)._transport, httpx.AsyncHTTPTransport)
+    assert isinstance(context.http(held=True)._transport, Transport)
+    assert isinstance(context.http(held=True, proxy="http://127.0.0.1:1")._transport, httpx.AsyncHTTPTransport)
+    assert isinstance(context.http(limits=httpx.Limits(max_connections=2))._transport, httpx.AsyncHTTPTransport)
     monkeypatch.setenv("no_proxy", "example.org")
     assert isinstance(context.http()._transport, Transport)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")

@@ -52,7 +52,7 @@ class Composing:
         saying = "summary and conclusion were not written: the sections stand"
         composed = await perform_or(run, ASK.of(request), stand, saying)
         kept = known(composed, {item.id for item in evidence})
-        findings[COMPOSITION] = kept if kept.title else kept.model_copy(update={"title": stand.title})
+        findings[COMPOSITION] = kept if kept.title.strip() else kept.model_copy(update={"title": stand.title})
         for part in ("summary", "conclusion"):
             if getattr(composed, part).strip() and not getattr(kept, part):
                 await tell(run, f"the {part} was left out, for it cited nothing")

@@ -54,10 +54,15 @@ def _goes_on(digest: Digest) -> bool:
 
 
 def completed(digest: Digest, last: Digest, plan: Plan) -> Digest:
-    """Return the digest with the coverage and gaps that its review told, and the last synthesis where none is new."""
-    if digest.review is None:
-        return digest
-    review = rated(digest.review, plan)
+    """Return the digest with the coverage and gaps that its review told, and the last synthesis where none is new.
+
+    One that tells coverage itself is taken at its word; one that tells none at all leaves that of the last as it was.
+    """
+    review = digest.review
+    if review is None:
+        stands = {"section_coverage": last.section_coverage, "knowledge_gaps": last.knowledge_gaps}
+        return digest if digest.section_coverage else digest.model_copy(update=stands)
+    review = review if digest.section_coverage else rated(review, plan)
     coverage = {section.id: section.coverage for section in review.sections}
     gaps = digest.knowledge_gaps or review.priority_gaps
     told = {"review": review, "section_coverage": coverage | digest.section_coverage, "knowledge_gaps": gaps}

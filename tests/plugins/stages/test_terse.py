@@ -97,14 +97,50 @@ COVERED = {name: SectionReview(id=name, coverage="covered", depth=1.0) for name 
 
 
 async def test_sections_that_a_review_leaves_out_are_covered() -> None:
-    stray = SectionReview(id="z", coverage="missing")
-    review = Review(sections=(stray, PARTIAL), priority_gaps=("How deep in 1831?",))
+    review = Review(sections=(PARTIAL,), priority_gaps=("How deep in 1831?",))
     digest = (await after(Digesting(), Digest(review=review)))[DIGEST]
     assert digest.review.sections == (COVERED["a"], PARTIAL, COVERED["c"])
     assert digest.section_coverage == {"a": "covered", "b": "partial", "c": "covered"}
     assert digest.knowledge_gaps == ("How deep in 1831?",)
     alone = await after(Reviewing(), Review(sections=(PARTIAL,)), more={DIGEST: Digest(synthesis="It is deep.")})
     assert alone[REVIEW].sections == (COVERED["a"], PARTIAL, COVERED["c"])
+
+
+@pytest.mark.parametrize("name", ["Section b", "section B.", "The mole", "b"])
+async def test_a_section_may_be_named_by_its_title_or_its_number(name: str) -> None:
+    plan = Plan(title="", sections=(PARTS[0], PARTS[1].model_copy(update={"title": "The mole"}), PARTS[2]))
+    review = Review(sections=(PARTIAL.model_copy(update={"id": name}),))
+    digest = (await after(Digesting(), Digest(review=review), more={PLAN: plan}))[DIGEST]
+    assert digest.section_coverage == {"a": "covered", "b": "partial", "c": "covered"}
+
+
+@pytest.mark.parametrize(
+    ("review", "coverage"),
+    [
+        (Review(), {}),
+        (Review(sections=(PARTIAL, SectionReview(id="z", coverage="missing"))), {"b": "partial", "z": "missing"}),
+        (Review(is_sufficient=True), {"a": "covered", "b": "covered", "c": "covered"}),
+    ],
+    ids=["nothing said", "what is no section", "all is well"],
+)
+async def test_where_silence_tells_nothing_no_section_is_covered(review: Review, coverage: dict[str, str]) -> None:
+    digest = (await after(Digesting(), Digest(review=review)))[DIGEST]
+    assert digest.section_coverage == coverage
+    assert {one.id: one.coverage for one in digest.review.sections} == coverage
+    alone = await after(Reviewing(), review, more={DIGEST: Digest()})
+    assert {one.id: one.coverage for one in alone[REVIEW].sections} == coverage
+
+
+async def test_a_digest_that_tells_coverage_itself_is_taken_at_its_word() -> None:
+    own = Digest(review=Review(is_sufficient=True), section_coverage={"b": "missing"})
+    digest = (await after(Digesting(), own))[DIGEST]
+    assert (digest.section_coverage, digest.review.sections) == ({"b": "missing"}, ())
+
+
+async def test_a_digest_without_review_leaves_the_last_coverage_as_it_was() -> None:
+    last = Digest(section_coverage={"a": "partial"}, knowledge_gaps=("the depth",))
+    digest = (await after(Digesting(), Digest(synthesis="It is deep."), more={DIGEST: last}))[DIGEST]
+    assert digest == last.model_copy(update={"synthesis": "It is deep."})
 
 
 async def test_of_a_round_that_nobody_reviewed_nothing_is_said_to_be_covered() -> None:
@@ -119,7 +155,9 @@ async def test_a_plan_covers_the_domains_of_its_sections() -> None:
     assert (await after(Outline(), told))[PLAN].domains == ("z",)
 
 
-@pytest.mark.parametrize(("title", "stands"), [("", "The harbour"), ("A deep harbour", "A deep harbour")])
+@pytest.mark.parametrize(
+    ("title", "stands"), [("", "The harbour"), (" ", "The harbour"), ("A deep harbour", "A deep harbour")]
+)
 async def test_the_title_of_the_plan_stands_unless_another_is_given(title: str, stands: str) -> None:
     composition = (await after(Composing(), Composition(title=title, summary="It is deep. [@e1]")))[COMPOSITION]
     assert (composition.title, composition.summary) == (stands, "It is deep. [@e1]")

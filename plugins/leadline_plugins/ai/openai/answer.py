@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 _LARGEST = 50_000_000
 """Bytes of an answer; no model writes more."""
-_GATHER, _WAITED, _GULP = 0.1, 0.004, 8192
-"""Seconds between two readings of a stream, once one had to be waited for so long, until one brings so many bytes: to
-be woken for each event costs more than the event, and vendors send one a token. With 0.05 a run takes 0.1 s less, and
-0.1 s more of CPU; with 0.2 it takes 0.2 s longer, and no less CPU."""
+_GATHER, _WAITED = 0.1, 0.004
+"""Seconds for which a stream is left alone, once a piece of it had to be waited for: to be woken for each event costs
+more than the event, and vendors send one a token. With 0.05 a run takes 0.1 s less, and 0.1 s more of CPU; with 0.2 it
+takes 0.2 s longer, and no less CPU. Pieces that lie there already are read at once: httpx gives a chunk at a time."""
 _END = "[DONE]"
 Reading = ChatReading | ResponsesReading
 
@@ -69,11 +69,11 @@ def take(data: Any, reading: Reading) -> None:
 
 async def events(answer: httpx.Response) -> AsyncIterator[Iterator[Any]]:
     """Yield the events of a stream, those together that came together."""
-    reader, size, slow = EventReader(), 0, False
+    reader, size = EventReader(), 0
     clock = asyncio.get_running_loop().time
     read = clock()
     async for piece in answer.aiter_bytes():
-        slow = len(piece) < _GULP and (slow or clock() - read > _WAITED)
+        waited = clock() - read > _WAITED
         size += len(piece)
         if size > _LARGEST:
             raise BadReply(f"the stream is longer than {_LARGEST} bytes")
@@ -81,7 +81,7 @@ async def events(answer: httpx.Response) -> AsyncIterator[Iterator[Any]]:
         yield _parsed(found)
         if any(event.data == _END for event in found):
             return
-        if slow:
+        if waited:
             await asyncio.sleep(_GATHER)
         read = clock()
     yield _parsed(reader.close())

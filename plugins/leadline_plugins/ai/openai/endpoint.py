@@ -98,13 +98,15 @@ class Endpoint:
                 # Reading the usual authorities takes 90 ms that plain HTTP does not need; this trusts nobody.
                 options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             # Vendors send an event a token, and each would wake the event loop: of a stream no more may be read than is
-            # asked for. httpx's own transport does that; the house's can where it keeps no connections and needs no
-            # TLS, at a third of the CPU.
-            kept = 16 if settings.root.startswith("https://") else 0
+            # asked for. httpx's own transport, which it is with limits of our own, does that; the house's can over
+            # plain HTTP, at a third of the CPU.
+            if settings.root.startswith("http://"):
+                options["held"] = True
+            else:
+                options["limits"] = httpx.Limits(max_connections=None, max_keepalive_connections=16)
             self._made = self._context.http(
                 headers=self._headers(),
                 timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),
-                limits=httpx.Limits(max_connections=None, max_keepalive_connections=kept),
                 **options,
             )
         return self._made

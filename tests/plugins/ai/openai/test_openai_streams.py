@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from itertools import groupby
@@ -106,6 +107,39 @@ async def test_deltas_are_passed_on_and_reasoning_is_kept_apart(
     assert list(pieces) == [("reasoning", "Hm."), ("text", "Hello")]
     assert [(used.input_tokens, used.output_tokens) for used in call.spent] == [(9, 4)]
     assert server.asked[0].body["stream_options"] == {"include_usage": True}
+
+
+@pytest.mark.parametrize("fast", [True, False], ids=["aiohttp", "httpx"])
+async def test_what_lies_there_already_is_read_at_once(
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    fast: bool,
+) -> None:
+    """httpx gives a chunk at a time, and vendors send one a token: a thousand must not take a thousand waits."""
+    monkeypatch.setattr("leadline.transport.is_fast", lambda: fast)
+
+    def part(event: bytes) -> bytes:
+        return b"%x\r\n%b\r\n" % (len(event), event)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for number in range(1000):
+            writer.write(part(frames(chunk(content=f"{number} "), done=False)))
+            if number < 3:
+                await asyncio.sleep(0.02)
+        writer.write(part(frames(chunk("stop"))) + part(b""))
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening, asyncio.timeout(10):
+        asked = provider(base_url=f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", stream="on")
+        reply = await asked.chat(request_of(), call)
+        assert reply.message.text.split() == [str(number) for number in range(1000)]
+        assert len(call.emitted) < 100 or not fast
 
 
 async def test_fragments_of_tool_calls_are_put_together(
