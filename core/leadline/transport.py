@@ -29,6 +29,8 @@ _HEADER = 65_536
 _HEADERS = 256
 _LARGE = 500_000
 """Bytes of a body from which it is sent in pieces."""
+HELD = "leadline.held"
+"""Extension of an answer: whether a piece of its body is all that had come when it was asked for."""
 _OWN = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 """Headers that aiohttp would add of its own."""
 
@@ -101,12 +103,13 @@ class Transport(httpx.AsyncBaseTransport):
                 allow_redirects=False,
             )
         reason = (answer.reason or "").encode("utf-8", "surrogateescape")
+        held = not self._idle and url.scheme == "http"
         return httpx.Response(
             answer.status,
             headers=answer.raw_headers,
-            stream=_Body(answer, held=not self._idle),
+            stream=_Body(answer, held=held),
             request=request,
-            extensions={"http_version": b"HTTP/1.1", "reason_phrase": reason},
+            extensions={"http_version": b"HTTP/1.1", "reason_phrase": reason, HELD: held},
         )
 
     async def aclose(self) -> None:
@@ -189,12 +192,12 @@ def _reading_paused(answer: ClientResponse) -> Iterator[None]:
     """Take nothing more from the network meanwhile: of a stream of tokens each would wake the event loop.
 
     Only where the connection serves no other request: of one that is kept, nobody would see that the server hung up.
-    Not with TLS: asyncio goes on reading beneath it, and loses what is not yet decrypted when the server resets.
+    And not with TLS: asyncio goes on reading beneath it, and loses what is not yet decrypted when the server resets.
     """
     connection = answer.connection
     transport = connection.transport if connection is not None else None
     over = answer.content.is_eof()  # the connection may still be there, busy with a large request
-    if over or transport is None or transport.is_closing() or transport.get_extra_info("sslcontext"):
+    if over or transport is None or transport.is_closing():
         yield
         return
     # Of the transport alone: aiohttp's own pause goes through its parser, which may be at an end that nobody knows yet.
