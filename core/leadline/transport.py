@@ -11,12 +11,11 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from io import BytesIO
 from threading import Event
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 
@@ -159,31 +158,38 @@ class _Body(httpx.AsyncByteStream):
         self._answer.close()  # a connection whose body was read to its end is back with the others already
 
 
-_bodies: WeakKeyDictionary[asyncio.Future[None], StreamReader] = WeakKeyDictionary()
-"""By what tells of the end of a connection, the body that was begun last on it."""
-
-
 def _end_with_its_connection(answer: ClientResponse) -> None:
     """Let whoever reads know when the connection is gone.
 
     When aiohttp cannot read what comes next, it closes the connection, and a reader that waits then waits for ever.
     """
-    connection = answer.connection
+    body, connection = answer.content, answer.connection
     protocol = connection.protocol if connection is not None else None
     closed = protocol.closed if protocol is not None else None
     if closed is None:
         return
-    if closed not in _bodies:
-        closed.add_done_callback(_gone)
-    _bodies[closed] = answer.content
+    gone = partial(_gone, body)
+
+    def over() -> None:
+        closed.remove_done_callback(gone)
+
+    closed.remove_done_callback(_known)  # of the answer before, on a connection that was kept
+    closed.add_done_callback(_known)
+    closed.add_done_callback(gone)
+    body.on_eof(over)
 
 
-def _gone(closed: asyncio.Future[None]) -> None:
+def _known(closed: asyncio.Future[None]) -> None:
+    """Take note of how a connection ended: asyncio complains of errors that nobody looked at."""
+    if not closed.cancelled():
+        closed.exception()
+
+
+def _gone(body: StreamReader, closed: asyncio.Future[None]) -> None:
     import aiohttp
 
-    error = None if closed.cancelled() else closed.exception()
-    body = _bodies.pop(closed, None)
-    if body is not None and not body.is_eof() and body.exception() is None:
+    if not body.is_eof() and body.exception() is None:
+        error = None if closed.cancelled() else closed.exception()
         body.set_exception(aiohttp.ClientPayloadError(str(error or "what came is not HTTP")))
 
 
@@ -201,13 +207,13 @@ def _reading_paused(answer: ClientResponse) -> Iterator[None]:
         yield
         return
     # Of the transport alone: aiohttp's own pause goes through its parser, which may be at an end that nobody knows yet.
-    assert isinstance(transport, asyncio.ReadTransport)
-    transport.pause_reading()
+    reading = cast("asyncio.ReadTransport", transport)  # other event loops have classes of their own
+    reading.pause_reading()
     try:
         yield
     finally:
-        if not transport.is_closing():
-            transport.resume_reading()
+        if not reading.is_closing():
+            reading.resume_reading()
 
 
 def _address(url: httpx.URL) -> Any:
