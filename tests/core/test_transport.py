@@ -273,7 +273,7 @@ async def test_what_is_no_chunk_ends_an_answer_and_keeps_nobody_waiting(
                     async for piece in answer.aiter_raw():
                         came.append(piece)
                         await asyncio.sleep(0.2)
-            assert b"".join(came) == (b"ab" if apart else b"".join(came))
+            assert b"".join(came) in ({b"ab"} if apart else {b"", b"ab"})
         await client.aclose()
 
 
