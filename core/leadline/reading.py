@@ -25,7 +25,8 @@ class Reading:
         kind = Kind(name="read", reply=Document, composite=True)
 
         async def do(request: FetchRequest, call: Call) -> Document:
-            return await self._parse(await self.fetch(request))
+            # Not kept either: read again after a crash is only a page that was being parsed.
+            return await self._parse(await self._fetched(request, keep=False))
 
         parsers = [self._house.member("parsers", name) for name in self._parsers]
         maker = Maker(name="read", fingerprint=together(parsers))
@@ -33,13 +34,16 @@ class Reading:
 
     async def fetch(self, request: FetchRequest) -> Blob:
         """Return what stands at an address, as it is."""
+        return await self._fetched(request, keep=True)
+
+    async def _fetched(self, request: FetchRequest, *, keep: bool) -> Blob:
         unfit: CallFailed | None = None
         for name in self._fetchers:
             member = self._house.member("fetchers", name)
             fetcher = await member.get()
             if not fetcher.accepts(request.url):
                 continue
-            kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep)
+            kind = Kind(name="fetch", reply=Blob, keep=keep and member.offer.keep)
             try:
                 return await self._door.call(kind, request, fetcher.fetch, maker=member.maker, task="fetch")
             except CallFailed as failed:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Mapping
-from hashlib import blake2b
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import nsmallest
 from threading import Lock
+from typing import TypeAlias
 from zlib import crc32
 
+from leadline.computing import compute
 from leadline_plugins.text.tokens import CJK, ascii_words, has_cjk
 
 RUN = 8
@@ -27,64 +28,73 @@ SHORTEST = 40
 _MOST_KEPT = 2000
 _SIZE = 4
 """Bytes of a hash."""
-_KEPT: dict[bytes, array[int]] = {}
-"""Sketches by a digest of their text: each round looks at the pages of all rounds before."""
-_KEEPING = Lock()
-"""Texts are compared in threads, those of several runs at once."""
+_FIRST = 16
+"""Smallest hashes of a sketch of which nearly the same texts share at least one, or this estimate is a miracle."""
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _SPACED = re.compile(r"[^\W_]+")
 """The same of a text without CJK, in half the time."""
+Sketch: TypeAlias = "array[int]"
+"""Hashes in ascending order, 64 bits each."""
+_KEPT: dict[tuple[int, int], Sketch] = {}
+"""Sketches by the text's own hash, which Python keeps with it, and length: each round looks at all pages before."""
+_KEEPING = Lock()
+"""Runs may go on in several threads, each with a loop of its own."""
 
 
-def copies(texts: Iterable[tuple[str, str]], known: Mapping[str, str] | None = None) -> dict[str, str]:
+async def copies(texts: Iterable[tuple[str, str]], known: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the ids of texts (id, text) that say nearly the same as an earlier one, each with the id of that one.
 
-    `known` are texts by id that came before all others.
+    `known` are texts by id that came before all others. A text is sketched once, wherever its run computes, and never
+    travels there again.
     """
-    kept = [(name, _sketch(text)) for name, text in (known or {}).items()]
-    found: dict[str, str] = {}
-    for name, text in texts:
-        sketch = _sketch(text)
-        original = next((other for other, theirs in kept if alike(sketch, theirs)), None)
+    new, before = list(texts), list((known or {}).items())
+    rows = [*before, *new]
+    names = [(hash(text), len(text)) for _, text in rows]
+    looked_at = [_KEPT.get(name) or text for name, (_, text) in zip(names, rows, strict=True)]
+    originals, sketched = await compute(_compare, looked_at, len(before))
+    with _KEEPING:
+        _KEPT.update((names[place], made) for place, made in sketched.items())
+        while len(_KEPT) > _MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
+    return {rows[place][0]: rows[original][0] for place, original in originals.items()}
+
+
+def _compare(rows: Sequence[str | Sketch], start: int) -> tuple[dict[int, int], dict[int, Sketch]]:
+    """Return which from `start` on are copies of an earlier one, by their places, and the sketches that were made."""
+    made = {place: sketch(row) for place, row in enumerate(rows) if isinstance(row, str)}
+    kept: list[tuple[int, frozenset[int], Sketch]] = []
+    found: dict[int, int] = {}
+    for place, row in enumerate(rows):
+        own = made[place] if isinstance(row, str) else row
+        first = frozenset(own[:_FIRST])
+        alike = (other for other, theirs, all_of in kept if not first.isdisjoint(theirs) and same(own, all_of))
+        original = next(alike, None) if place >= start else None
         if original is None:
-            kept.append((name, sketch))
+            kept.append((place, first, own))
         else:
-            found[name] = original
-    return found
+            found[place] = original
+    return found, made
 
 
-def alike(one: frozenset[int], other: frozenset[int]) -> bool:
+def same(one: Sketch, other: Sketch) -> bool:
     """Return whether two sketches are of nearly the same text."""
-    shared = one & other
-    if len(shared) < SAME * min(len(one), len(other)) / 2:
+    mine, theirs = frozenset(one), frozenset(other)
+    shared = mine & theirs
+    if len(shared) < SAME * min(len(mine), len(theirs)) / 2:
         return False
-    if min(len(one), len(other)) < SHORTEST:
-        return one == other
-    smallest = nsmallest(SKETCH, one | other)
+    if min(len(mine), len(theirs)) < SHORTEST:
+        return mine == theirs
+    smallest = nsmallest(SKETCH, mine | theirs)
     return sum(number in shared for number in smallest) >= SAME * len(smallest)
 
 
-def _sketch(text: str) -> frozenset[int]:
-    """Return the smallest hashes of a text; those of the texts that were sketched last are kept, a few KB each."""
-    data = text.encode("utf-8", "replace")
-    name = blake2b(data, digest_size=16).digest()
-    found = _KEPT.get(name)
-    if found is None:
-        found = array("Q", _hashes(text))
-        with _KEEPING:
-            while len(_KEPT) >= _MOST_KEPT:
-                _KEPT.pop(next(iter(_KEPT)))
-            _KEPT[name] = found
-    return frozenset(found)
-
-
-def _hashes(text: str) -> list[int]:
+def sketch(text: str) -> Sketch:
     """Return the smallest hashes of runs of words, of a shorter text that of the whole; the same on every machine."""
     words = _words(text)
     known = {word: crc32(word.encode("utf-8", "replace")).to_bytes(_SIZE) for word in set(words)}
     row, run = b"".join(map(known.__getitem__, words)), RUN * _SIZE
     places = range(0, max(1, len(row) - run + 1), _SIZE)
-    return sorted({crc32(row[place : place + run]) for place in places})[:SKETCH]
+    return array("Q", sorted({crc32(row[place : place + run]) for place in places})[:SKETCH])
 
 
 def _words(text: str) -> list[str]:

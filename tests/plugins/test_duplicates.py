@@ -8,7 +8,7 @@ import pytest
 from leadline.findings import Found, SearchTask, Unread
 from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins import duplicates
-from leadline_plugins.duplicates import copies
+from leadline_plugins.duplicates import copies, sketch
 from leadline_plugins.stages.fetch import helping, once, source_id
 from leadline_plugins.stages.synthesize import of_originals
 
@@ -24,41 +24,41 @@ def source(name: str, text: str, tier: int = 3) -> Source:
     )
 
 
-def test_a_copy_with_other_trimmings_is_one_page() -> None:
+async def test_a_copy_with_other_trimmings_is_one_page() -> None:
     text = prose(1)
     texts = [("a", text), ("b", prose(2)), ("c", f"By our correspondent. {text.upper()} Share this article.")]
-    assert copies(texts) == {"c": "a"}
-    assert copies([("c", text)], known={"a": text}) == {"c": "a"}
+    assert await copies(texts) == {"c": "a"}
+    assert await copies([("c", text)], known={"a": text}) == {"c": "a"}
 
 
-def test_pages_of_one_form_with_other_figures_are_not() -> None:
+async def test_pages_of_one_form_with_other_figures_are_not() -> None:
     one = " ".join(
         f"In {year} the harbour of Varn measured {year * 7 % 97} fathoms at its mouth." for year in range(99)
     )
     other = " ".join(
         f"In {year} the harbour of Varn measured {year * 11 % 89} fathoms at its mouth." for year in range(99)
     )
-    assert copies([("a", one), ("b", other)]) == {}
+    assert await copies([("a", one), ("b", other)]) == {}
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_a_part_is_no_copy_of_the_whole_until_it_is_nearly_all_of_it(share: float) -> None:
+async def test_a_part_is_no_copy_of_the_whole_until_it_is_nearly_all_of_it(share: float) -> None:
     text = prose(3, 2_000)
     part = " ".join(text.split()[: int(2_000 * share)])
-    assert copies([("whole", text), ("part", part)]) == ({"part": "whole"} if share > 0.85 else {})
+    assert await copies([("whole", text), ("part", part)]) == ({"part": "whole"} if share > 0.85 else {})
 
 
-def test_chinese_counts_by_characters() -> None:
+async def test_chinese_counts_by_characters() -> None:
     chance = random.Random(4)
     text = "".join(chr(0x4E00 + chance.randrange(3_000)) for _ in range(500))
-    assert copies([("a", text), ("b", f"本報訊 {text}"), ("c", text[::-1])]) == {"b": "a"}
+    assert await copies([("a", text), ("b", f"本報訊 {text}"), ("c", text[::-1])]) == {"b": "a"}
 
 
-def test_short_texts_are_copies_only_word_for_word() -> None:
-    assert copies([("a", "The bay is 3 m deep."), ("b", "The bay is 4 m deep."), ("c", "the bay is 3 M deep")]) == {
-        "c": "a"
-    }
-    assert copies([("a", ""), ("b", "")]) == {"b": "a"}
+async def test_short_texts_are_copies_only_word_for_word() -> None:
+    assert await copies(
+        [("a", "The bay is 3 m deep."), ("b", "The bay is 4 m deep."), ("c", "the bay is 3 M deep")]
+    ) == {"c": "a"}
+    assert await copies([("a", ""), ("b", "")]) == {"b": "a"}
 
 
 async def test_of_what_was_read_a_copy_is_noted_as_unread() -> None:
@@ -95,20 +95,28 @@ def test_one_page_under_two_addresses_is_chosen_once() -> None:
 
 def test_sketches_are_the_same_on_every_machine() -> None:
     """A run is resumed and replayed elsewhere: what is a copy there must be one here."""
-    assert duplicates._hashes("one two three") == [1509448567]
-    assert duplicates._hashes("one two three four five six seven eight nine") == [3923637275, 4089470594]
+    assert list(sketch("one two three")) == [1509448567]
+    assert list(sketch("one two three four five six seven eight nine")) == [3923637275, 4089470594]
 
 
-def test_threads_share_the_sketches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one that was kept when it was looked for, and given up for another thread's before it was read."""
+async def test_a_text_travels_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To where it is looked at, which may be another process; after that its sketch does."""
+    sent: list[Any] = []
 
-    class Fleeting(dict[bytes, Any]):
-        def __contains__(self, name: object) -> bool:
-            there = super().__contains__(name)
-            self.clear()
-            return there
+    async def compute(do: Any, rows: Any, start: int) -> Any:
+        sent.append(rows)
+        return do(rows, start)
 
-    monkeypatch.setattr(duplicates, "_KEPT", Fleeting())
-    text = prose(7)
-    assert copies([("a", text)]) == {}
-    assert copies([("a", text), ("b", text)]) == {"b": "a"}
+    monkeypatch.setattr(duplicates, "compute", compute)
+    texts = [(name, prose(seed)) for name, seed in (("a", 101), ("b", 102), ("c", 101))]
+    assert await copies(texts[:2]) == {}
+    assert await copies(texts[1:], known=dict(texts[:1])) == {"c": "a"}
+    assert sent == [[text for _, text in texts[:2]], [sketch(text) for _, text in (texts[0], *texts[1:])]]
+
+
+async def test_sketches_are_forgotten_in_the_order_they_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duplicates, "_KEPT", {})
+    monkeypatch.setattr(duplicates, "_MOST_KEPT", 2)
+    texts = [(str(seed), prose(seed, 20)) for seed in range(3)]
+    assert await copies(texts) == {}
+    assert list(duplicates._KEPT.values()) == [sketch(text) for _, text in texts[1:]]

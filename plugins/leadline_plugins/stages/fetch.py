@@ -7,7 +7,6 @@ from hashlib import blake2b
 from itertools import zip_longest
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import FOUND, SOURCES, UNREAD, Findings, Found, Unread
@@ -70,7 +69,7 @@ async def once(read: Sequence[Source | Unread], before: Sequence[Source]) -> lis
     if not new:
         return list(read)
     earlier = {source.id: source.document.text for source in before}
-    same = await compute(copies, new, earlier)
+    same = await copies(new, earlier)
     urls = {item.id: item.hit.url for item in (*before, *read) if isinstance(item, Source)}
     return [_copy(item, urls[same[item.id]]) if item.id in same else item for item in read]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
 from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, TASKS, Findings, PlannedSection, Question
@@ -60,7 +59,7 @@ class Synthesis:
 async def of_originals(evidence: tuple[Evidence, ...], sources: Sequence[Source]) -> tuple[Evidence, ...]:
     """Return the evidence, of pages that say nearly the same only that of the best source."""
     best_first = sorted(sources, key=lambda source: source.tier)
-    same = await compute(copies, [(source.id, source.document.text) for source in best_first])
+    same = await copies((source.id, source.document.text) for source in best_first)
     return tuple(item for item in evidence if item.source_id not in same)
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline.records import Event
-from leadline_plugins.observers.jsonl import SEGMENT, JsonLines, split
+from leadline_plugins.observers.jsonl import GATHERED, SEGMENT, JsonLines, split
 
 Make = Callable[..., Event]
 
@@ -47,9 +47,9 @@ async def test_every_event_is_a_line_but_for_those_before_the_start(tmp_path: Pa
     assert [line["seq"] for line in lines(tmp_path)] == [1, 2, 3]
 
 
-async def test_a_line_can_be_read_once_the_turn_of_the_loop_is_over(tmp_path: Path, event: Make) -> None:
+async def test_a_line_can_be_read_while_the_run_goes_on(tmp_path: Path, event: Make) -> None:
     await write(tmp_path, event("run.started", folder=str(tmp_path)), event("notice", message="now"))
-    await asyncio.sleep(0)
+    await asyncio.sleep(2 * GATHERED)
     assert lines(tmp_path)[-1]["data"] == {"message": "now"}
 
 
@@ -135,18 +135,18 @@ async def test_a_full_disk_is_told_once_and_holds_no_file(
     tmp_path: Path, event: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observer = await write(tmp_path, event("run.started", folder=str(tmp_path)))
-    await asyncio.sleep(0)
+    await asyncio.sleep(2 * GATHERED)
 
     def full(*_: Any) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
     await observer.observe(event("notice", message="lost"))
-    await asyncio.sleep(0)
+    await asyncio.sleep(2 * GATHERED)
     with pytest.raises(OSError, match="No space left"):
         await observer.observe(event("notice", message="lost too"))
     await observer.observe(event("notice", message="not tried"))
-    await asyncio.sleep(0)
+    await asyncio.sleep(2 * GATHERED)
     monkeypatch.undo()
     assert len(lines(tmp_path)) == 1
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from leadline_plugins.text.repeats import SAME, Said
 
-SENTENCES = st.frozensets(st.sampled_from("abcdefghij"), max_size=7)
+SENTENCES = st.frozensets(st.sampled_from("abcdefghijklmnopqrst"), max_size=18)
 
 
 @given(st.lists(SENTENCES, max_size=12), SENTENCES)

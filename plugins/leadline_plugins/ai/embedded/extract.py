@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import islice
 from typing import NamedTuple
 
 from leadline.records import Confidence
@@ -40,8 +42,8 @@ def extract(request: ExtractRequest) -> Learnings:
     for start, end in regions(text, weight, request.snippet):
         scored += _scored(question, text, start, end, weight, titled)
     scored.sort(key=lambda item: (-item.score, item.start))
-    best = [item for item in scored[: request.limit] if item.score > 0]
-    return Learnings(learnings=tuple(_learning(text, item) for item in best))
+    best = (item for item in scored if quotable(text[item.start : item.end]))  # looked at until there are enough
+    return Learnings(learnings=tuple(_learning(text, item) for item in islice(best, request.limit)))
 
 
 def _weights(question: Asked, query: str) -> dict[str, float]:
@@ -51,21 +53,22 @@ def _weights(question: Asked, query: str) -> dict[str, float]:
 
 def _scored(
     question: Asked, text: str, start: int, end: int, weight: Mapping[str, float], title: Mapping[str, float]
-) -> list[Scored]:
+) -> Iterator[Scored]:
     """Score the sentences of a stretch of text by the terms in them, in the title, and in the sentence before."""
-    total = sum(weight.values())
-    found: list[Scored] = []
+    known, total = frozenset(weight), sum(weight.values())
+
+    @cache  # most sentences hold one of a few handfuls of terms
+    def score(held: frozenset[str], before: frozenset[str]) -> float:
+        worth = {**dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
+        # In the order of the weights: the sum of the same numbers in another order may differ in the last bit.
+        return sum(w * worth[term] for term, w in weight.items() if term in worth) / total
+
     before: frozenset[str] = frozenset()
     for a, b in sentences(text[start:end]):
-        sentence = text[start + a : start + b]
-        held = question.tokens(sentence) & weight.keys()
-        if quotable(sentence):
-            worth = {**dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
-            # In the order of the weights: the sum of the same numbers in another order may differ in the last bit.
-            score = sum(w * worth[term] for term, w in weight.items() if term in worth)
-            found.append(Scored(score / total if total else 0.0, start + a, start + b))
+        held = known & question.tokens(text[start + a : start + b])
+        if held or before or title:
+            yield Scored(score(held, before), start + a, start + b)
         before = held
-    return found
 
 
 def _learning(text: str, item: Scored) -> Learning:
