@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leadline.findings import Plan, PlannedSection, SearchTask
 from leadline.records import Evidence
-from leadline_plugins.ai.embedded.arrange import unsure
+from leadline_plugins.ai.embedded.arrange import shares, unsure
 
 COSTS, HISTORY = PlannedSection(id="1", title="Costs and fees"), PlannedSection(id="2", title="History of the harbour")
 PLAN = Plan(title="The harbour", sections=(COSTS, HISTORY))
@@ -16,7 +16,7 @@ def piece(name: str, quote: str, task: str = "") -> Evidence:
 
 
 def left_open(*evidence: Evidence, plan: Plan = PLAN) -> list[str]:
-    return [item.id for item in unsure(plan, evidence, TASKS)]
+    return [item.id for item in unsure(evidence, shares(plan.sections, evidence, TASKS))]
 
 
 def test_what_speaks_of_one_section_is_sure() -> None:

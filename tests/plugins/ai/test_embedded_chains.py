@@ -29,23 +29,23 @@ RANKED = chains(WEIGHT, PIECES)
 
 
 def test_a_chain_is_worth_what_its_pieces_cover_less_the_steps() -> None:
-    assert max(len(chain.links) for chain in RANKED) == 3
-    for chain in RANKED:
-        pieces = [PIECES[place] for place in chain.links]
+    assert max(len(path) for _, path in RANKED) == 3
+    for score, path in RANKED:
+        pieces = [PIECES[place] for place in path]
         covered = sum(
             max(w if term in one.held else w * one.worth if term in one.titled else 0.0 for one in pieces)
             for term, w in WEIGHT.items()
         )
-        assert chain.score == pytest.approx(covered * 0.9 ** (len(pieces) - 1))
+        assert score == pytest.approx(covered * 0.9 ** (len(pieces) - 1))
 
 
 def test_the_best_chain_stands_first_of_equals_the_shorter_and_the_earlier() -> None:
-    order = [(-chain.score, len(chain.links), chain.links) for chain in RANKED]
+    order = [(-score, len(path), path) for score, path in RANKED]
     assert order == sorted(order)
 
 
 def test_a_piece_is_rated_by_the_best_chain_it_stands_in() -> None:
-    best = [max(chain.score for chain in RANKED if place in chain.links) for place in range(len(PIECES))]
+    best = [max(score for score, path in RANKED if place in path) for place in range(len(PIECES))]
     assert ratings(len(PIECES), RANKED) == best
 
 

@@ -24,7 +24,7 @@ def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Li
     """Return why the documents do not answer the question, nor any of its parts; `` where they do."""
     if not question.terms:
         return "The question names nothing that could be looked up."
-    held = [frozenset[str]().union(*(pieces[place].held for place in chain.links)) for chain in ranked]
+    held = [frozenset[str]().union(*(pieces[place].held for place in path)) for _, path in ranked]
     enough = ENOUGH_CJK if is_cjk(question.language) else ENOUGH
     if any(_best(asked(part).terms, held, weight)[0] >= enough for part in question.parts or (question.text,)):
         return ""

@@ -6,7 +6,7 @@ it, and what the documents say around the answer follows; in a longer account un
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from leadline.findings import Plan, PlannedSection, SearchTask
 from leadline.records import Evidence, Source
@@ -14,7 +14,7 @@ from leadline_plugins.ai.embedded.asked import Asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.choose import Rated, size_of
 from leadline_plugins.tasks import SortedSection
-from leadline_plugins.text import content_words
+from leadline_plugins.text import content_set
 
 _ANSWER = 3
 """Sentences that stand first, in the order of their rating."""
@@ -31,11 +31,11 @@ def arrange(
     chosen: Sequence[Rated],
     sources: Sequence[Source],
     question: Asked,
-    tasks: Sequence[SearchTask] = (),
+    parted: Sequence[Shares],
 ) -> tuple[SortedSection, ...]:
-    """Return the sections that have evidence, in the order of the report."""
+    """Return the sections that have evidence, in the order of the report; `parted` are the `shares` of the chosen."""
     several = len(plan.sections) > 1
-    parts = _planned(plan.sections, chosen, tasks) if several else _by_document(plan, chosen, sources, question)
+    parts = _planned(plan.sections, chosen, parted) if several else _by_document(plan, chosen, sources, question)
     return tuple(
         SortedSection(
             section=section,
@@ -48,39 +48,43 @@ def arrange(
 
 
 Part = tuple[PlannedSection, list[Evidence]]
+Shares = list[float]
+"""How much a piece of evidence has of each section of the plan."""
 
 
-def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated], tasks: Sequence[SearchTask]) -> list[Part]:
-    """Give each sentence to the section it shares most with, or was searched for; the first of equals."""
-    groups: list[list[Rated]] = [[] for _ in sections]
-    for item, shares in zip(chosen, _shares(sections, [item.evidence for item in chosen], tasks), strict=True):
-        groups[shares.index(max(shares))].append(item)
-    return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
-
-
-def _shares(
-    sections: Sequence[PlannedSection], evidence: Iterable[Evidence], tasks: Sequence[SearchTask]
-) -> Iterator[list[float]]:
-    """Yield for each piece of evidence how much it has of each section."""
-    own = [set(content_words(section.title)) for section in sections]
+def shares(
+    sections: Sequence[PlannedSection], evidence: Iterable[Evidence], tasks: Iterable[SearchTask] = ()
+) -> list[Shares]:
+    """Return for each piece of evidence how many of a section's words it has, and whether it was searched for it."""
+    own = [content_set(section.title) for section in sections]
     served = {task.id: task.section for task in tasks}
+    found = []
     for item in evidence:
-        words, wanted = set(content_words(item.quote)), served.get(item.task_id, "")
-        yield [
-            len(words & terms) / max(1, len(terms)) + (_SEARCHED if section.id == wanted else 0.0)
-            for section, terms in zip(sections, own, strict=True)
-        ]
+        words, wanted = content_set(item.quote), served.get(item.task_id, "")
+        found.append(
+            [
+                len(words & terms) / max(1, len(terms)) + (_SEARCHED if section.id == wanted else 0.0)
+                for section, terms in zip(sections, own, strict=True)
+            ]
+        )
+    return found
 
 
-def unsure(plan: Plan, evidence: Sequence[Evidence], tasks: Sequence[SearchTask] = ()) -> tuple[Evidence, ...]:
+def unsure(evidence: Sequence[Evidence], parted: Sequence[Shares]) -> tuple[Evidence, ...]:
     """Return the evidence whose section is a toss-up: none claims it, or two do nearly alike.
 
     A plan of one section leaves nothing to choose.
     """
-    if len(plan.sections) < 2:
-        return ()
-    ranked = (sorted(shares, reverse=True) for shares in _shares(plan.sections, evidence, tasks))
-    return tuple(item for item, (best, next_best, *_) in zip(evidence, ranked, strict=True) if best - next_best < _LEAD)
+    ranked = (sorted(row, reverse=True) for row in parted)
+    return tuple(item for item, row in zip(evidence, ranked, strict=True) if len(row) > 1 and row[0] - row[1] < _LEAD)
+
+
+def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated], parted: Sequence[Shares]) -> list[Part]:
+    """Give each sentence to the section it shares most with, or was searched for; the first of equals."""
+    groups: list[list[Rated]] = [[] for _ in sections]
+    for item, row in zip(chosen, parted, strict=True):
+        groups[row.index(max(row))].append(item)
+    return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
 
 
 def _by_document(plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked) -> list[Part]:

@@ -11,8 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from operator import attrgetter
-from typing import NamedTuple
+from operator import itemgetter
 
 from leadline.records import Evidence, Source
 from leadline_plugins.ai.embedded.asked import Asked
@@ -46,11 +45,12 @@ class Link:
     """The title of its document."""
 
 
-class Chain(NamedTuple):
-    """Linked evidence, by index, and its score: the share of the question it covers, less the steps."""
+Chain = tuple[float, tuple[int, ...]]
+"""A score, the share of the question that is covered, less the steps; and the way along linked evidence, by index.
 
-    score: float
-    links: tuple[int, ...]
+A plain tuple: thousands are made for one report.
+"""
+_score, _path = itemgetter(0), itemgetter(1)
 
 
 @dataclass(frozen=True)
@@ -110,27 +110,29 @@ def chains(weight: Mapping[str, float], pieces: Sequence[Link]) -> list[Chain]:
         for name in piece.names | ({piece.about} if piece.about else set()):
             by_name[name].append(place)
     covers = [_covers(weight, piece) for piece in pieces]
-    level = [Chain(sum(cover), (place,)) for place, cover in enumerate(covers)]
+    level: list[Chain] = [(sum(cover), (place,)) for place, cover in enumerate(covers)]
     found = list(level)
     for _ in range(_STEPS):
-        best = nlargest(_FOLLOWED, level, key=attrgetter("score"))
-        level = [longer for chain in best for longer in _longer(covers, pieces, by_name, chain)]
-        found += sorted(level, key=attrgetter("links"))
+        best = map(_path, nlargest(_FOLLOWED, level, key=_score))
+        longer = {path: _longer(covers, pieces, by_name, path) for path in best}
+        level = [chain for group in longer.values() for chain in group]
+        found += (chain for path in sorted(longer) for chain in longer[path])
     # Sorting keeps the order of equals: the shorter ones, then by place.
-    return sorted(found, key=attrgetter("score"), reverse=True)
+    return sorted(found, key=_score, reverse=True)
 
 
 def _longer(
-    covers: Sequence[Cover], pieces: Sequence[Link], by_name: Mapping[Name, list[int]], chain: Chain
+    covers: Sequence[Cover], pieces: Sequence[Link], by_name: Mapping[Name, list[int]], path: tuple[int, ...]
 ) -> list[Chain]:
-    last = pieces[chain.links[-1]]
-    reached = set().union(*(by_name[name] for name in last.names)).difference(chain.links)
-    kept = _STEP ** len(chain.links)
-    own = [max(terms) for terms in zip(*(covers[place] for place in chain.links), strict=True)]
+    """Return the chains that go on from one, by the place they go to."""
+    last = pieces[path[-1]]
+    reached = set().union(*(by_name[name] for name in last.names)).difference(path)
+    kept = _STEP ** len(path)
+    own = [max(terms) for terms in zip(*(covers[place] for place in path), strict=True)]
     # The share of the question that pieces cover together: of each term what the best of them covers. It is counted
     # once for all pieces that cover the same, for of the hundreds that a name leads to most do.
     score = {cover: kept * sum(map(max, own, cover)) for cover in {covers[place] for place in reached}}
-    return [Chain(score[covers[place]], (*chain.links, place)) for place in sorted(reached)]
+    return [(score[covers[place]], (*path, place)) for place in sorted(reached)]
 
 
 def _covers(weight: Mapping[str, float], piece: Link) -> Cover:
@@ -142,7 +144,7 @@ def _covers(weight: Mapping[str, float], piece: Link) -> Cover:
 def ratings(count: int, ranked: Sequence[Chain]) -> list[float]:
     """Return for each of so many pieces the score of the best chain it stands in, of chains that stand best first."""
     best = [0.0] * count
-    for chain in reversed(ranked):
-        for place in chain.links:
-            best[place] = chain.score
+    for score, path in reversed(ranked):
+        for place in path:
+            best[place] = score
     return best

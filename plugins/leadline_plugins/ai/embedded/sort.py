@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leadline_plugins.ai.embedded.answers import unanswered
-from leadline_plugins.ai.embedded.arrange import arrange, unsure
+from leadline_plugins.ai.embedded.arrange import arrange, shares, unsure
 from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.ai.embedded.chains import chains, links, ratings, weights
 from leadline_plugins.ai.embedded.choose import Rated, choose, room
@@ -28,8 +28,9 @@ def sort(request: SortRequest) -> Sorted:
         for piece, rating in zip(pieces, ratings(len(pieces), ranked), strict=True)
     ]
     chosen = choose(rated, request.material or room(question, request.length), question.language)
-    left_open = unsure(request.plan, [item.evidence for item in chosen], request.tasks)
+    evidence = [item.evidence for item in chosen]
+    parted = shares(request.plan.sections, evidence, request.tasks)
     return Sorted(
-        sections=arrange(request.plan, chosen, request.sources, question, request.tasks),
-        unsure=tuple(item.id for item in left_open),
+        sections=arrange(request.plan, chosen, request.sources, question, parted),
+        unsure=tuple(item.id for item in unsure(evidence, parted)),
     )
