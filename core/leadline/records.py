@@ -12,15 +12,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, SecretStr, model_validator
 
 from leadline.errors import Category
 
 Json = Mapping[str, JsonValue]
 Text = Annotated[str, "prose"]
 """What a redacting middleware may change; ids, names and URLs are plain `str`."""
-Labels = frozenset[str]
-"""Sensitivity; inherited by whatever is made from the labelled thing."""
+Labels = Annotated[frozenset[str], PlainSerializer(sorted, list[str], when_used="json")]
+"""Sensitivity; inherited by whatever is made from the labelled thing. One JSON, whatever the order of the set."""
 Confidence = Literal["high", "medium", "low"]
 Tier = Literal[1, 2, 3]
 """Of a source: 1 primary and official, 2 reputable secondary, 3 other."""
