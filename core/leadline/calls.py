@@ -210,7 +210,7 @@ class Door:
         return landed
 
     async def _replay(self, job: Job) -> _Landed | None:
-        if job.kind.fleeting:
+        if not job.kind.keep:
             return None
         damages = len(self._journal.damaged)
         if found := await self._journal.get(job.key):
@@ -218,7 +218,7 @@ class Door:
                 self.replayed.add(job.key)
             self._charge(found[0])
             return _Landed(*found, "journal")
-        if self._offline and job.kind.keep:
+        if self._offline:
             raise JournalMissing(await explain_missing(self._journal, job))
         if len(self._journal.damaged) > damages:
             self._reports.notice(f"the journal's reply to {job.what} is damaged: it is asked again")
@@ -280,7 +280,7 @@ class Door:
         return _Landed(kept, ended.body, "live", ended.reply)
 
     async def _keep(self, job: Job, row: Row, body: bytes, flight: Flight[_Landed]) -> Row:
-        if job.kind.fleeting or (not job.kind.keep and (row.outcome == "reply" or self._offline)):
+        if not job.kind.keep:
             self._unkept[row.key] = row
         elif self._flights.current(flight):  # one that would not die must not write over its successor
             asked = job.asked

@@ -62,10 +62,9 @@ class Kind(Generic[R]):
     reply: type[R]
     composite: bool = False
     keep: bool = True
-    """False: a reply is made again and not journalled (an algorithm, the bytes of a page). A leaf's failures and
-    refusals are: made again they might be replies, and a replay another run."""
+    """False: not journalled; what it makes is made again (formatting)."""
     alone: bool = False
-    """Nobody asks the same at the same time, and nothing of it is kept: its key may be any (formatting)."""
+    """Nobody asks the same at the same time, and it is not kept: its key may be any."""
     effect: bool = False
     """It changes something outside: its start is noted, and a wind-down does not cut it off."""
     need: Callable[[Any], Need] = _no_need
@@ -80,11 +79,6 @@ class Kind(Generic[R]):
     """Whether a reply is good enough to serve other runs."""
     quiet: bool = False
     """The house's own bookkeeping: no events, no counts, never refused."""
-
-    @property
-    def fleeting(self) -> bool:
-        """Whether nothing of it is journalled, however it ends."""
-        return not self.keep and (self.alone or self.composite)
 
 
 @dataclass(frozen=True)
@@ -115,13 +109,12 @@ class Job:
 
     @cached_property
     def key(self) -> str:
-        """The name of the call. One that is not kept is hardly ever found again: less work."""
+        """The name of the call. One that is not kept needs none to be found by again: less work."""
         if self.kind.keep:
             return digest(self.asked)
         if self.kind.alone:
             return self.span + new_span()
-        made_of = f"{self.kind.name} {self.maker.name} {self.maker.fingerprint} {self.sample} "
-        return digest(made_of.encode() + compact(self.request))
+        return digest(f"{self.kind.name} {self.maker.name} {self.sample} ".encode() + compact(self.request))
 
     @property
     def what(self) -> str:

@@ -25,7 +25,7 @@ class Reading:
         kind = Kind(name="read", reply=Document, composite=True)
 
         async def do(request: FetchRequest, call: Call) -> Document:
-            return await self._parse(await self._bytes(request, read=True))
+            return await self._parse(await self.fetch(request))
 
         parsers = [self._house.member("parsers", name) for name in self._parsers]
         maker = Maker(name="read", fingerprint=together(parsers))
@@ -33,20 +33,13 @@ class Reading:
 
     async def fetch(self, request: FetchRequest) -> Blob:
         """Return what stands at an address, as it is."""
-        return await self._bytes(request)
-
-    async def _bytes(self, request: FetchRequest, *, read: bool = False) -> Blob:
-        """Fetch; bytes that are `read` at once are kept only where they cost something.
-
-        The document stands in the journal. After a crash only pages that were just being parsed are fetched again.
-        """
         unfit: CallFailed | None = None
         for name in self._fetchers:
             member = self._house.member("fetchers", name)
             fetcher = await member.get()
             if not fetcher.accepts(request.url):
                 continue
-            kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep and (member.offer.priced or not read))
+            kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep)
             try:
                 return await self._door.call(kind, request, fetcher.fetch, maker=member.maker, task="fetch")
             except CallFailed as failed:

@@ -252,7 +252,7 @@ class Session:
         """Write the metadata; where that fails, the run says so and all the rest is still closed."""
         try:
             return await self._write_metadata(ended=True)
-        except LeadlineError as error:
+        except (LeadlineError, OSError) as error:
             self.state.error(error)
             self._end("failed", str(error))
             return summarize(self, ended=True)

@@ -29,7 +29,7 @@ _MOST_KEPT = 2000
 _SIZE = 4
 """Bytes of a hash."""
 _FIRST = 16
-"""Smallest hashes of a sketch of which nearly the same texts share at least one, or this estimate is a miracle."""
+"""Smallest hashes of a sketch: that nearly the same texts share none of them has a chance of 0.15 to the 16th."""
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
 _SPACED = re.compile(r"[^\W_]+")
 """The same of a text without CJK, in half the time."""

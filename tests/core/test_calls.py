@@ -105,47 +105,6 @@ async def test_what_is_not_kept_is_made_again_offline_too(tmp_path: Path) -> Non
     assert engine.asked == ["a", "a"]
 
 
-async def test_what_failed_fails_again_though_replies_are_not_kept(tmp_path: Path) -> None:
-    """What was not there when the run went on must not be there when it is replayed."""
-    engine, kind = FakeSearch(errors={"a": [Denied("no key")]}), Kind("perform", SearchPage, keep=False)
-    for offline in (False, True):
-        async with open_door(tmp_path, offline=offline) as opened:
-            with pytest.raises(CallFailed, match="no key"):
-                await ask(opened, engine, "a", kind=kind)
-            with pytest.raises(CallFailed, match="no key"):
-                await ask(opened, engine, "a", kind=kind)
-    assert engine.asked == ["a"]
-    async with open_door(tmp_path) as opened:
-        other = Maker("fake", fingerprint="with other settings")
-        assert (await ask(opened, engine, "a", kind=kind, maker=other)).hits
-        await opened.journal.forget()
-        assert (await ask(opened, engine, "a", kind=kind)).hits
-        assert opened.journal.keys() == set()
-
-
-@pytest.mark.parametrize("composite", [False, True])
-async def test_of_what_is_rendered_nothing_is_kept(composite: bool, tmp_path: Path) -> None:
-    """Neither in a run nor, where nothing can be written, in a replay."""
-    kind = Kind("format", SearchPage, keep=False, alone=not composite, composite=composite)
-    for offline in (False, True):
-        engine = FakeSearch(errors={"a": [Denied("no")]})
-        async with open_door(tmp_path, offline=offline) as opened:
-            with pytest.raises(CallFailed):
-                await ask(opened, engine, "a", kind=kind)
-            assert (await ask(opened, engine, "a", kind=kind)).hits
-            assert opened.journal.keys() == set()
-
-
-async def test_a_failure_of_a_replay_is_not_written(tmp_path: Path) -> None:
-    async with open_door(tmp_path):
-        pass
-    engine = FakeSearch(errors={"a": [Denied("no")]})
-    async with open_door(tmp_path, offline=True) as opened:
-        with pytest.raises(CallFailed, match="no"):
-            await ask(opened, engine, "a", kind=Kind("perform", SearchPage, keep=False))
-        assert opened.door.counts()["perform"]["fake"]["failures"] == 1
-
-
 async def test_facts_stay_what_they_were(tmp_path: Path) -> None:
     facts = iter([{"now": 1}, {"now": 2}])
     for _ in range(2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from leadline.findings import QUESTION, REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import Answer, Json, SearchPage, SearchRequest
 from leadline.runs import info, list_runs
+from leadline.state import Metadata
+from leadline.summary import write_metadata
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -49,6 +52,24 @@ def client(folder: Path, *plugins: Any, **settings: Any) -> leadline.Client:
 def metadata(result: leadline.Result) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((result.folder / "metadata.json").read_text())
     return data
+
+
+async def test_a_disk_that_is_full_at_the_end_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path, data: Metadata) -> None:
+        if data.ended:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_metadata(folder, data)
+
+    monkeypatch.setattr("leadline.session.write_metadata", full)
+    async with client(tmp_path) as runs:
+        result = await runs.research(QUESTION_TEXT)
+        assert (result.status, result.exit_code) == ("failed", 1)
+        assert "No space left on device" in result.reason
+        *_, last = (result.folder / "events.jsonl").read_text().splitlines()
+        assert json.loads(last)["kind"] == "run.finished"
+        monkeypatch.undo()
+        again = await (await runs.resume(result.folder)).result()
+    assert again.status == "complete"
 
 
 async def test_a_run_that_goes_well_is_complete_and_leaves_its_files(tmp_path: Path) -> None:

@@ -70,3 +70,11 @@ def test_what_would_not_come_back_the_same_is_refused(reply: Any, model: type[Re
 def test_what_is_written_for_files_and_prompts_is_utf8_whatever_stands_in_it(value: object, written: str) -> None:
     assert written in compact(value).decode()
     assert json.loads(indented(value)) == json.loads(compact(value))
+
+
+def test_labels_have_one_json_whatever_their_order() -> None:
+    names = [f"label {number}" for number in range(12)]
+    one, other = (Hit(url="https://example.org/", labels=frozenset(some)) for some in (names, reversed(names)))
+    assert one.model_dump_json() == other.model_dump_json()
+    assert json.loads(compact((one,)))[0]["labels"] == sorted(names)
+    assert decode(compact(one), Hit) == one

@@ -99,6 +99,26 @@ def test_sketches_are_the_same_on_every_machine() -> None:
     assert list(sketch("one two three four five six seven eight nine")) == [3923637275, 4089470594]
 
 
+async def test_what_was_read_before_is_held_against_what_is_new_only() -> None:
+    text, other = prose(9), prose(10)
+    assert await copies([("new", text)], known={"a": text, "b": text, "c": other}) == {"new": "a"}
+    assert await copies([("new", other)], known={"a": text, "b": text}) == {}
+
+
+async def test_texts_of_one_length_are_told_apart() -> None:
+    text = prose(11)
+    assert await copies([("a", text)]) == {}
+    assert await copies([("b", text[::-1])], known={"a": text}) == {}
+
+
+async def test_copies_need_not_share_their_very_smallest_hash() -> None:
+    text = prose(12)
+    words = text.split()
+    changed = (" ".join([*words[:place], "other", *words[place + 1 :]]) for place in range(len(words)))
+    copy = next(one for one in changed if sketch(text)[0] not in sketch(one) and sketch(one)[0] not in sketch(text)[:1])
+    assert await copies([("a", text), ("b", copy)]) == {"b": "a"}
+
+
 async def test_a_text_travels_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """To where it is looked at, which may be another process; after that its sketch does."""
     sent: list[Any] = []

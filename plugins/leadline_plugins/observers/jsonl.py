@@ -10,11 +10,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from pydantic_core import PydanticSerializationError
 
@@ -65,7 +66,8 @@ class Log:
     """The log of one run, open for appending behind its last whole line.
 
     What is told within a twentieth of a second is one unbuffered write: a reader sees it as good as at once, and a kill
-    loses no more. Every write lets go of the interpreter, and in a crowd waits for it among all its threads.
+    loses no more. Every write lets go of the interpreter, and in a crowd waits for it among all its threads. Where a
+    program ends without the run's end, what still waits is written then.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -76,6 +78,7 @@ class Log:
         os.ftruncate(self._file, end_of_last_line(self._file))
         self._waiting: list[bytes] = []
         self._failed: OSError | None = None
+        self._end = finalize(self, _end, self._file, self._waiting, os.getpid())
 
     def append(self, event: Event) -> None:
         """Add one line, long texts as segments; raises the error with which those before could not be written."""
@@ -87,9 +90,9 @@ class Log:
 
     def write(self) -> None:
         """Write the lines that were added."""
-        lines, self._waiting = b"".join(self._waiting), []
-        while lines:
-            lines = lines[os.write(self._file, lines) :]
+        lines = b"".join(self._waiting)
+        self._waiting.clear()
+        _write(self._file, lines)
 
     def _write_soon(self) -> None:
         try:
@@ -104,8 +107,8 @@ class Log:
 
     def close(self) -> None:
         """Close the file; what is not written by now is not."""
-        self._waiting = []
-        os.close(self._file)
+        self._waiting.clear()
+        self._end()
 
     def _short(self, value: Any) -> Any:
         """Return JSON data with long texts replaced by their beginning and the list of their segments."""
@@ -122,6 +125,18 @@ class Log:
         name = f"segment_{self._segments:03}.md"
         write_whole(self._folder / name, part)
         return {"file": name, "sha256": sha256(part).hexdigest(), "bytes": len(part)}
+
+
+def _write(file: int, lines: bytes) -> None:
+    while lines:
+        lines = lines[os.write(file, lines) :]
+
+
+def _end(file: int, waiting: Sequence[bytes], owner: int) -> None:
+    """Write what waits, and close; in a child by fork it is its parent's to write."""
+    with suppress(OSError):
+        _write(file, b"".join(waiting) if os.getpid() == owner else b"")
+    os.close(file)
 
 
 def _short_line(event: Event) -> bytes | None:

@@ -243,6 +243,33 @@ async def test_the_provider_performs_tasks_by_their_name() -> None:
     assert reply == planned(question)
 
 
+@pytest.mark.parametrize(
+    ("title", "text", "quotes"),
+    [
+        ("Elmford Bridge", "Its towers are of copper.", ["Its towers are of copper."]),  # by its title alone
+        (
+            "Towers",
+            "Elmford Bridge was opened. Its towers are of copper. They shine.",  # by the sentence before
+            ["Elmford Bridge was opened.", "Its towers are of copper."],
+        ),
+        ("Towers", "They shine. They are of copper.", []),
+    ],
+)
+def test_a_sentence_is_taken_by_its_terms_its_title_or_the_sentence_before(
+    title: str, text: str, quotes: list[str]
+) -> None:
+    question = "When was Elmford Bridge opened?"
+    request = ExtractRequest(question=asking(question), query=question, source=source(title, text))
+    assert [learning.quote for learning in extract(request).learnings] == quotes
+
+
+def test_what_cannot_be_quoted_takes_no_place() -> None:
+    text = "See also: when Elmford Bridge was opened. Elmford Bridge was opened in 1871."
+    question = "When was Elmford Bridge opened?"
+    request = ExtractRequest(question=asking(question), query=question, source=source("Towers", text), limit=1)
+    assert [learning.quote for learning in extract(request).learnings] == ["Elmford Bridge was opened in 1871."]
+
+
 SCRAPS = st.lists(
     st.sampled_from(["Elmford Bridge ", "opened. ", "in 1871 ", "大桥", "。", "\n", "\n\n", "- ", "| x ", "(", "```"])
 )

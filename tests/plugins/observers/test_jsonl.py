@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline.records import Event
-from leadline_plugins.observers.jsonl import GATHERED, SEGMENT, JsonLines, split
+from leadline_plugins.observers.jsonl import GATHERED, SEGMENT, JsonLines, _end, split
 
 Make = Callable[..., Event]
 
@@ -51,6 +52,41 @@ async def test_a_line_can_be_read_while_the_run_goes_on(tmp_path: Path, event: M
     await write(tmp_path, event("run.started", folder=str(tmp_path)), event("notice", message="now"))
     await asyncio.sleep(2 * GATHERED)
     assert lines(tmp_path)[-1]["data"] == {"message": "now"}
+
+
+async def test_what_several_turns_of_the_loop_tell_is_one_write(
+    tmp_path: Path, event: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[bytes] = []
+    write_on = os.write
+
+    def counted(file: int, data: bytes) -> int:
+        writes.append(data)
+        return write_on(file, data)
+
+    observer = await write(tmp_path, event("run.started", folder=str(tmp_path)))
+    monkeypatch.setattr(os, "write", counted)
+    for number in range(3):
+        await observer.observe(event("notice", message=str(number)))
+        await asyncio.sleep(0)
+    await asyncio.sleep(2 * GATHERED)
+    assert [data.count(b"\n") for data in writes] == [4]
+
+
+async def test_a_program_that_ends_before_its_run_loses_no_line(tmp_path: Path, event: Make) -> None:
+    async def told() -> None:
+        await write(tmp_path, event("run.started", folder=str(tmp_path)), event("notice", message="the last"))
+
+    await asyncio.to_thread(asyncio.run, told())
+    gc.collect()
+    assert lines(tmp_path)[-1]["data"] == {"message": "the last"}
+
+
+def test_a_child_by_fork_writes_nothing_of_its_parents(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    for owner, written in ((os.getpid() + 1, b""), (os.getpid(), b"line")):
+        _end(os.open(path, os.O_WRONLY | os.O_CREAT), [b"line"], owner)
+        assert path.read_bytes() == written
 
 
 @pytest.mark.parametrize(

@@ -1,20 +1,16 @@
-"""What a run keeps of pages and of what is worked out by algorithm: enough to go through it again, and no more."""
+"""A run that was stopped in the middle of its pages goes through again as it was."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 import leadline
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.journal import Journal
 from leadline.testing.plugins import plugin
-from leadline.testing.web import FakePages, WebSettings, fake_web
+from leadline.testing.web import fake_web
 
 QUESTION = "How many fathoms were measured in the harbour?"
 
@@ -23,28 +19,6 @@ def client(folder: Path, *plugins: Any, **settings: Any) -> leadline.Client:
     values: dict[str, Any] = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
     values |= {name.replace("__", "."): value for name, value in settings.items()}
     return leadline.Client(plugins=[fake_web(), *plugins], folder=folder / "runs", cache=folder / "cache", set=values)
-
-
-async def kept(folder: Path) -> Counter[tuple[str, str]]:
-    """Return how many replies stand in a journal, by kind and provider."""
-    journal = await Journal.open(folder / "journal.sqlite", mode="read")
-    try:
-        return Counter((row.kind, row.provider) for row in journal.rows() if row.outcome == "reply")
-    finally:
-        await journal.close()
-
-
-@pytest.mark.parametrize("priced", [True, False])
-async def test_a_page_is_kept_as_a_document_and_as_bytes_only_where_they_cost(priced: bool, tmp_path: Path) -> None:
-    pages = Offer(lambda settings, _: FakePages(settings), WebSettings, "For a test", priced=priced)
-    async with client(tmp_path, plugin("archive", fetchers=pages), read__fetchers=["archive"]) as runs:
-        result = await runs.research(QUESTION)
-    assert result.status == "complete"
-    assert result.metadata.calls["fetch/archive"] == result.metadata.calls["read/read"] > 0
-    rows = await kept(result.folder)
-    assert rows["read", "read"] == result.metadata.calls["read/read"]
-    assert rows["fetch", "archive"] == (rows["read", "read"] if priced else 0)
-    assert not [kind for kind, _ in rows if kind == "perform"]
 
 
 class Stops:
