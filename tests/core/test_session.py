@@ -137,6 +137,43 @@ async def test_a_stopped_run_writes_up_what_there_is_as_partial(tmp_path: Path) 
     assert (result.folder / "report.md").is_file()
 
 
+class Stops:
+    """Has the run stopped once its first page is gone through, and holds the others until then."""
+
+    live = True
+
+    def __init__(self) -> None:
+        self.begun, self.through, self.stopped = False, asyncio.Event(), False
+        self.handle: Any = None
+
+    async def around(self, request: Any, call: Call, proceed: Any, /) -> Any:
+        if call.task != "extract" or self.stopped:
+            return await proceed(request)
+        if not self.begun:
+            self.begun = True
+            reply = await proceed(request)
+            self.through.set()
+            return reply
+        await self.through.wait()
+        await asyncio.sleep(0.05)  # until that reply has landed
+        self.stopped = True
+        self.handle.stop()
+        return await asyncio.Future()
+
+
+async def test_a_run_that_was_stopped_is_replayed_with_what_it_had(tmp_path: Path) -> None:
+    """An algorithm that was refused then is refused again, though now there is time."""
+    stops = Stops()
+    middleware = plugin("stops", middleware=Offer(lambda settings, _: stops, PluginSettings, "For a test"))
+    async with client(tmp_path, middleware, middleware=["stops"]) as runs:
+        stops.handle = await runs.start(QUESTION_TEXT)
+        result = await stops.handle.result()
+        assert result.status == "partial"
+        again = await runs.replay(result.folder)
+    assert result.report is not None
+    assert again.report == result.report
+
+
 async def test_a_cancelled_run_leaves_nothing_running_and_goes_on_where_it_was(tmp_path: Path) -> None:
     searched: list[str] = []
     reached = asyncio.Event()

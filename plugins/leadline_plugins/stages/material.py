@@ -18,6 +18,8 @@ CHARACTERS_A_LEARNING = 450
 """Of a source: a sentence in three."""
 SHARE, MOST_WORDS = 0.22, 16_000
 """Of what was read, in words, that reaches the writers; the target is 16 %."""
+LEAST, CJK_LEAST = 1_000, 2_000
+"""Words (Chinese, Japanese: characters) that reach them in any case: of a short note a share would be no sentence."""
 LETTERS = 6
 """Characters of a word and its space."""
 LENGTH, CJK_LENGTH = 3_300, 6_600
@@ -38,8 +40,8 @@ async def learnings(source: Source, run: Run) -> int:
 
 def words(sources: Iterable[Source], language: str) -> int:
     """Return how much evidence is chosen for writers, in words (CJK: characters)."""
-    size = sum(len(source.document.text) for source in sources)
-    return min(MOST_WORDS, int(SHARE * size / (1 if is_cjk(language) else LETTERS)))
+    cjk, size = is_cjk(language), sum(len(source.document.text) for source in sources)
+    return min(MOST_WORDS, max(CJK_LEAST if cjk else LEAST, int(SHARE * size / (1 if cjk else LETTERS))))
 
 
 def length(run: Run, language: str) -> int:
