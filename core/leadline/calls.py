@@ -286,7 +286,8 @@ class Door:
             asked = job.asked
             if self._secrets and row.outcome == "refusal":  # what holds a secret is refused: it stands nowhere else
                 asked = compact(self._secrets.clean(json.loads(asked)))
-            return await self._journal.keep(row, body, asked, durable=job.maker.priced)
+            recent = job.kind.composite or job.parent is None  # a composite is asked for, not what it was made of
+            return await self._journal.keep(row, body, asked, durable=job.maker.priced, recent=recent)
         return row
 
     async def _end(self, job: Job, trip: Trip, flight: Flight[_Landed]) -> Ended:

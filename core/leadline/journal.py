@@ -115,8 +115,11 @@ class Journal:
             return None
         return row, body
 
-    async def keep(self, row: Row, body: bytes, asked: bytes, *, durable: bool = False) -> Row:
-        """Write what a call returned, and the JSON of what was asked; it is committed when this returns."""
+    async def keep(self, row: Row, body: bytes, asked: bytes, *, durable: bool = False, recent: bool = True) -> Row:
+        """Write what a call returned, and the JSON of what was asked; it is committed when this returns.
+
+        `recent` is False for what is not asked for again: it would take the room of what is.
+        """
 
         def write(db: sqlite3.Connection) -> Row:
             refs = {
@@ -131,7 +134,8 @@ class Journal:
         def kept(row: Row) -> None:
             self._rows[row.key] = row
             self._asked.add(row.key)
-            self._recent.put(row.key, body)
+            if recent:
+                self._recent.put(row.key, body)
 
         return await self._storage.write(write, durable=durable, then=kept)
 

@@ -24,6 +24,7 @@ from leadline.errors import (
 )
 from leadline.records import Document, Record, SearchPage, SearchRequest, Usage
 from leadline.secrets import MASK, Secrets
+from leadline.storage import Storage
 from leadline.testing.fakes import FakeSearch, OpenDoor, open_door
 
 SEARCH = Kind("search", SearchPage)
@@ -227,6 +228,17 @@ async def test_a_composite_is_replayed_without_its_leaves(tmp_path: Path) -> Non
         assert opened.journal.orphans() == []
     spans = {event.data["provider"]: event for event in opened.seen.events if event.kind == "call.finished"}
     assert list(spans) == ["fallback"]
+
+
+async def test_what_is_asked_for_again_is_in_memory_and_not_what_it_was_made_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadline.journal.RECENT", 2500)  # two pages of a thousand bytes, and not their leaves beside
+    queries = ("a" * 450, "b" * 450)  # the page of each repeats it twice
+    async with open_door(tmp_path) as opened:
+        first = [await strategy(opened, query, FakeSearch()) for query in queries]
+        monkeypatch.setattr(Storage, "read", None)  # whoever goes to the disk now fails
+        assert [await strategy(opened, query) for query in queries] == first
 
 
 async def test_when_all_fail_each_is_told_and_the_curable_one_gives_the_category(tmp_path: Path) -> None:
