@@ -138,7 +138,8 @@ def talk(prompt: str, request: TaskRequest, turns: tuple[Message, ...], speaker:
 def repair(messages: tuple[Message, ...], said: str, error: BadReply) -> tuple[Message, ...]:
     """Return the messages that ask once more, with the error in hand; what was sent before stays as it was."""
     asked = Message(role="user", text=f"That could not be read: {error}. Reply with the corrected JSON object only.")
-    return (*messages, Message(role="assistant", text=said), asked)
+    # Some vendors refuse an empty turn, others two of the user's one after the other.
+    return (*messages, Message(role="assistant", text=said if said.strip() else "(nothing)"), asked)
 
 
 def parse(text: str, reply: type[R]) -> R:

@@ -122,6 +122,11 @@ async def test_an_unusable_reply_is_repaired_once_with_the_error_in_hand(tmp_pat
     assert "there is no JSON object in it" in asked[1].messages[3].text
 
 
+async def test_what_says_nothing_is_repaired_without_an_empty_turn(tmp_path: Path) -> None:
+    _, asked = await researched(tmp_path, {"chat": [" ", '{"is_sufficient": true}']})
+    assert [message.text for message in asked[1].messages[2:3]] == ["(nothing)"]
+
+
 async def test_a_text_in_another_language_is_asked_for_once_more_and_then_the_task_degrades(tmp_path: Path) -> None:
     german = (
         "Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe von neun Faden an der Mole. Sie war die erste "

@@ -64,7 +64,7 @@ def refused(
 ) -> ProviderError:
     """Return the error that a refusal amounts to; `where` says where the key is set, `causes` are the vendor's own."""
     words = refusal.words
-    wait = wait_for(refusal.headers, words)
+    wait = wait_for(refusal.headers, words, limited=refusal.status < 500)
     cause = (causes or {}).get(refusal.status) or _cause(refusal.status, words, wait, keyed=bool(where))
     said = f" (HTTP {refusal.status}): {words}" if words else f" (HTTP {refusal.status})"
     return cause(_sentence(cause, refusal, name, where) % said, retry_after=wait if cause.retry else None)

@@ -24,7 +24,6 @@ from leadline_plugins.ai.openai.failures import Refusal, told
 
 _CLASSES: dict[str, type[ProviderError]] = {
     "AuthenticationError": Denied,
-    "PermissionDeniedError": Denied,
     "BudgetExceededError": QuotaSpent,
     "PaymentRequiredError": QuotaSpent,
     "ContextWindowExceededError": TooLong,
@@ -41,6 +40,8 @@ _CLASSES: dict[str, type[ProviderError]] = {
     "JSONSchemaValidationError": BadReply,
 }
 """Those whose class says all; the others are read like the answer of a server."""
+_HEADERS = "litellm_response_headers"
+"""Where newer versions keep those of the vendor's answer; their `response` is made up."""
 _PREFIX = re.compile(r"^(litellm\.)?(\w+Error|Timeout): *")
 _SECRET_NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET = 8
@@ -56,7 +57,8 @@ def refusal_of(error: Exception) -> Refusal:
     code = getattr(error, "status_code", 0)
     status = code if isinstance(code, int) else 0
     answer = getattr(error, "response", None)
-    headers = {**(getattr(answer, "headers", None) or {}), **(getattr(error, "headers", None) or {})}
+    kept = (getattr(answer, "headers", None), getattr(error, "headers", None), getattr(error, _HEADERS, None))
+    headers = {name: value for some in kept for name, value in (some or {}).items()}
     plain = {str(name).lower(): str(value) for name, value in headers.items()}
     words = _words(error)
     if inside := _inside(words):  # the vendor's own answer, as text

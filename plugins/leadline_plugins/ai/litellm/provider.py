@@ -43,18 +43,21 @@ class Litellm:
         if not model:
             raise Unsupported("litellm: no model is named; set model in its section, as VENDOR/MODEL")
         library = await self._library.get()
-        manner = self._manners.get(model, _usual(library, model))
+        begun = manner = self._manners.get(model, _usual(library, model))
         for _ in range(_LESSONS):
             streamed = streams(self._settings.stream, manner, followed=call.followed)
             body = chat.body(request, model, replace(manner, stream=streamed))
             try:
-                return await self._ask(library, body, call)
+                reply = await self._ask(library, body, call)
             except Exception as error:
                 better = self._taught(manner, error, body)
                 if better is None:
                     raise self._ours(error, model) from error
-                self._manners.put(model, better)
                 manner = better
+            else:
+                if manner is not begun:  # what was learnt proved right
+                    self._manners.put(model, manner)
+                return reply
         raise Unsupported(f"litellm: every form of the request to {model!r} is refused")
 
     def _taught(self, manner: Manner, error: Exception, body: Mapping[str, Any]) -> Manner | None:

@@ -41,7 +41,7 @@ async def read(answer: httpx.Response, reading: Reading) -> None:
 
     Raises `RefusedError` for an error in whatever place, `BadReply` for what is cut off or malformed.
     """
-    if answer.status_code != 200:
+    if not 200 <= answer.status_code < 300:
         raise RefusedError(refusal(answer.status_code, await whole(answer), answer.headers))
     kind = answer.headers.get("content-type", "")
     if "event-stream" in kind:
@@ -96,6 +96,8 @@ def _parsed(found: Iterable[Event]) -> Iterator[Any]:
     for event in found:
         if event.data == _END:
             return
+        if not event.data.strip():  # a sign of life
+            continue
         try:
             yield json.loads(event.data)
         except ValueError as error:

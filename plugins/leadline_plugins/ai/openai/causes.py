@@ -23,23 +23,52 @@ from leadline_plugins.ai.openai.waiting import wait_for
 _SHOWN = 300
 """Characters of a server's own words that an error repeats."""
 _TOO_LONG = re.compile(
-    r"context[ _-]?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|exceed_context"
-    r"|exceeds? the (available|maximum|model'?s?) (context|input|token)|input (is )?too long|request too large"
-    r"|too large for model|reduce the length",
+    r"context[ _-]?(length|window|size|limit)|maximum context|(prompt|input)( token)?( length)? (is )?too long"
+    r"|too many (input )?tokens|exceed_context|exceeds? the (available|maximum|model'?s?) (context|input|token)"
+    r"|request too large|too large for model|reduce the (length|input)|exceeds? (the )?(max(imum)?|model) (length|token limit)"
+    r"|exceeds the maximum number of tokens|model only supports up to|maximum (prompt|model) length"
+    r"|exceeded model token limit|range of input length"
+    r"|`inputs` (tokens \+ `max_new_tokens` must be|must have less)",
     re.IGNORECASE,
 )
+_REPLY_TOO_LONG = re.compile(
+    r"(?<!\+ )(?<!\+ `)\bmax_(completion_|new_|output_)?tokens`? must be (less|at most|smaller)", re.IGNORECASE
+)
+"""What is asked of the reply, and not the request, is over a limit: to shrink the request would not help."""
 _SPENT = re.compile(
-    r"insufficient[ _](quota|balance|credits?|funds)|billing|exceeded your current quota|out of credits"
-    r"|used all (of )?(your )?available credits|key limit exceeded|spending limit|payment required",
+    r"insufficient[ _](quota|balance|credits?|funds)|billing|exceeded[ _](your[ _])?current[ _](token[ _])?quota"
+    r"|out of credits|(doesn't|does not|don't) have any credits|used all (of )?(your )?available credits"
+    r"|key limit exceeded|spending limit|payment required|arrearage|free (tier|quota)[^.]{0,40}(exhausted|only)",
+    re.IGNORECASE,
+)
+_RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+_BAD_KEY = re.compile(
+    r"(incorrect|invalid|wrong|missing|expired) (api[ _-]?)?key|api[ _-]?key (is )?(not valid|invalid|expired|required)"
+    r"|api_key_invalid|invalid_api_key|invalid authorization|login fail|authentication (fail|error)",
     re.IGNORECASE,
 )
 _NO_MODEL = re.compile(
-    r"model[^.]{0,80}(not found|does(n't| not) exist|not available|not served|not supported|is invalid)"
-    r"|(no such|unknown|invalid|not a valid) model|model_not_found|no endpoints found|deploymentnotfound",
+    r"model(?:[^.]|\.(?=\S)){0,120}?(not found|does(n't| not) exist|not exist|not_available)"
+    r"|model[^.]{0,80}(not available|not served|not supported|is invalid)|not found the model|access to (the )?model"
+    r"|(no such|unknown|invalid|not a valid) model|model_not_found|no endpoints found for|deploymentnotfound",
     re.IGNORECASE,
 )
-_GENERATED_WRONG = ("tool_use_failed", "json_validate_failed", "output_parse_failed")
+"""A dot within a name (`qwen2.5:7b`) ends no sentence."""
+_NO_ADDRESS = re.compile(r"unexpected endpoint|(unknown|invalid) (url|endpoint|route)|no (such )?route", re.IGNORECASE)
+_FORBIDDEN = re.compile(
+    r"moderation|flagged|usage (guidelines|polic)|content.?(policy|filter|violates)|safety|^a web page", re.IGNORECASE
+)
+"""What a 403 says of one request, or what stands before the server: the key is none the worse for it."""
+_NO_ENDPOINT = re.compile(r"no endpoints found", re.IGNORECASE)
+"""OpenRouter: the model is there, and none of its vendors does what this request asks for."""
+GENERATED_WRONG = ("tool_use_failed", "json_validate_failed", "output_parse_failed")
 """Codes that come with 400 though the fault is the model's: another attempt may do."""
+_BY_CODE: dict[str, type[ProviderError]] = {
+    "insufficient_quota": QuotaSpent,
+    "1113": QuotaSpent,  # Zhipu, with 429
+    "1261": TooLong,
+}
+"""Codes that say more than the status they come with."""
 _BY_STATUS: dict[int, type[ProviderError]] = {
     401: Denied,
     402: QuotaSpent,
@@ -48,9 +77,11 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
     408: Unavailable,
     409: Unavailable,
     413: TooLong,
+    424: Unavailable,
     425: Unavailable,
     429: RateLimited,
     498: Unavailable,
+    499: Unavailable,
 }
 _BY_KIND: dict[str, type[ProviderError]] = {
     "insufficient_quota": QuotaSpent,
@@ -70,25 +101,41 @@ _BY_KIND: dict[str, type[ProviderError]] = {
 
 def error_of(said: Refusal, host: str, model: str) -> ProviderError:
     """Return the error that a refusal amounts to."""
-    wait = wait_for(said.headers, said.message)
+    wait = wait_for(said.headers, said.message, limited=said.status in (0, 429))
     cause = _cause(said, wait)
     return cause(_sentence(said, cause, host, model), retry_after=wait if cause.retry else None)
 
 
 def _cause(said: Refusal, wait: float | None) -> type[ProviderError]:
-    if said.code in _GENERATED_WRONG:
+    if said.code in GENERATED_WRONG:
         return BadReply
-    if said.code == "insufficient_quota" or said.kind == "insufficient_quota":
-        return QuotaSpent
-    if said.status in (0, 400, 413, 422, 429, 500) and _TOO_LONG.search(said.words):
+    if known := _BY_CODE.get(said.code) or _BY_CODE.get(said.kind):
+        return known
+    return _by_words(said, wait) or _by_status(said)
+
+
+def _by_words(said: Refusal, wait: float | None) -> type[ProviderError] | None:
+    status, words = said.status, said.words
+    if status in (0, 400, 403, 413, 422, 429, 500) and _TOO_LONG.search(words) and not _REPLY_TOO_LONG.search(words):
         return TooLong
-    if said.status in (400, 402, 403, 429) and wait is None and _SPENT.search(said.words):
+    if status in (0, 400, 402, 403, 429) and wait is None and _SPENT.search(words):
         return QuotaSpent
+    if status in (0, 400) and _BAD_KEY.search(words):
+        return Denied
+    if status == 403 and (_FORBIDDEN.search(words) or _NO_MODEL.search(words)):
+        return Unsupported
+    if status == 0 and _NO_ADDRESS.search(words):
+        return Unsupported
+    return None
+
+
+def _by_status(said: Refusal) -> type[ProviderError]:
     if said.status in _BY_STATUS:
         return _BY_STATUS[said.status]
     if said.status:
         return Unavailable if said.status >= 500 else Unsupported
-    return _BY_KIND.get(said.code) or _BY_KIND.get(said.kind) or BadReply
+    limited = RateLimited if _RATE.search(said.words) else None
+    return _BY_KIND.get(said.code) or _BY_KIND.get(said.kind) or limited or BadReply
 
 
 def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str) -> str:
@@ -106,7 +153,8 @@ def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str) 
         return (
             f"{host} has no model {model!r}{status}: {words}; set another in ai.roles, ai.tasks or the section's model"
         )
-    if cause is Unsupported and said.status == 404:
+    lost = _NO_ADDRESS.search(said.words) or (said.status == 404 and not _NO_ENDPOINT.search(said.words))
+    if cause is Unsupported and lost:
         return f"{host} knows no such address{status}: {words}; check base_url"
     if cause is Unsupported and 300 <= said.status < 400:
         return f"{host} sends elsewhere{status}: {said.headers.get('location', words)}; check base_url"

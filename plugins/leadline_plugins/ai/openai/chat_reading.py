@@ -20,9 +20,14 @@ _FINISH: dict[str, Finish] = {
     "model_length": "length",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
+    "model_context_window_exceeded": "length",
+    **dict.fromkeys(
+        ("content_filter", "safety", "sensitive", "recitation", "prohibited_content", "blocklist", "spii"),
+        "content_filter",
+    ),
 }
+"""In lower case, up to a colon: Gemini and Zhipu pass words of their own through."""
+_BROKEN_OFF = ("error", "abort", "network_error", "malformed_function_call", "function_call_filter")
 
 
 class ChatReading:
@@ -32,6 +37,7 @@ class ChatReading:
         self._growing = Growing(call)
         self._places: dict[Any, ToolParts] = {}
         self._details: list[dict[str, Any]] = []
+        self._streamed = False
         self._hands_back = False
         self._model = ""
         self._finish = ""
@@ -55,7 +61,7 @@ class ChatReading:
         self._model = str(data.get("model") or self._model)
         choices = data.get("choices")
         if not isinstance(choices, list):
-            if self.usage is None and "id" not in data:
+            if self.usage is None and "id" not in data and not self._streamed:
                 raise BadReply(f"the answer is no chat completion: it has {', '.join(map(str, data)) or 'nothing'}")
             return
         for choice in choices[:1]:  # one is asked for, whatever its index says
@@ -64,7 +70,11 @@ class ChatReading:
 
     def _choice(self, choice: Mapping[str, Any]) -> None:
         self._finish = str(choice.get("finish_reason") or self._finish)
-        piece = choice.get("delta") or choice.get("message") or {}
+        if isinstance(usage := choice.get("usage"), dict):  # Moonshot
+            self.usage = usage
+        self._streamed = self._streamed or bool(choice.get("delta"))
+        # The last chunk of MiniMax has the whole once more, as a message.
+        piece = choice.get("delta") or (not self._streamed and choice.get("message")) or {}
         if not isinstance(piece, dict):
             raise BadReply("the answer is no chat completion: its message is no object")
         if isinstance(words := choice.get("text"), str):  # the older completions
@@ -102,23 +112,33 @@ class ChatReading:
         if isinstance(content, str):
             self._growing.text(content)
         for part in content if isinstance(content, list) else ():
-            if part.get("type") == "thinking":  # Mistral
+            self._part(part)
+
+    def _part(self, part: Any) -> None:
+        match part:
+            case str():
+                self._growing.text(part)
+            case {"type": "thinking"}:  # Mistral
                 inner = part.get("thinking") or ()
                 words = [inner] if isinstance(inner, str) else [str(one.get("text") or "") for one in inner]
                 self._growing.reasoning("".join(words))
-            elif isinstance(words := part.get("text"), str):
-                self._growing.text(words)
+            case {"text": str(text)}:
+                self._growing.text(text)
 
     def _tool(self, fragment: Mapping[str, Any], place: int) -> None:
-        """Join a fragment to its call: by its index; but a new id is a new call, whatever the index says."""
+        """Join a fragment to its call: by its index; but a new id is a new call, whatever the index says.
+
+        So is a name behind arguments that are whole: Gemini's calls side by side may all have the index 0, and no id.
+        """
         index = fragment.get("index", place)
         given = str(fragment.get("id") or "")
+        function = fragment.get("function") or {}
         parts = self._places.get(index)
-        if parts is None or (given and parts.id and given != parts.id):
+        another = parts and not given and function.get("name") and function.get("arguments") and parts.complete
+        if parts is None or another or (given and parts.id and given != parts.id):
             parts = self._places[index] = ToolParts()
             self._growing.tools.append(parts)
         parts.id = parts.id or given
-        function = fragment.get("function") or {}
         parts.name = parts.name or str(function.get("name") or "")
         arguments = function.get("arguments")
         if isinstance(arguments, dict):  # Ollama
@@ -129,11 +149,12 @@ class ChatReading:
 
     def reply(self) -> ChatReply:
         """Return the reply. Raises `BadReply` where it was cut off, or says nothing."""
-        if self._finish in ("error", "abort"):
-            raise BadReply(f"the model {self._model} broke off its reply")
-        if self._finish == "insufficient_system_resource":  # DeepSeek
+        finish = self._finish.lower().partition(":")[0]
+        if finish in _BROKEN_OFF:
+            raise BadReply(f"the model {self._model} broke off its reply ({self._finish})")
+        if finish == "insufficient_system_resource":  # DeepSeek
             raise Unavailable(f"the server of {self._model} has no capacity left")
-        reply = self._growing.made(self._model, _FINISH.get(self._finish.lower(), "stop"))
+        reply = self._growing.made(self._model, _FINISH.get(finish, "stop"))
         if opaque := self._opaque(reply):
             message = reply.message.model_copy(update={"opaque": opaque})
             return reply.model_copy(update={"message": message})

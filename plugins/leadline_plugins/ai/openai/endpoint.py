@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
-from leadline_plugins.ai.openai.settings import OpenAISettings
+from leadline_plugins.ai.openai.settings import AZURE, OpenAISettings
 
 if TYPE_CHECKING:
     import httpx
@@ -37,10 +38,10 @@ class Endpoint:
     def url(self, what: str, model: str) -> str:
         """Return the address of `chat/completions`, `responses`, `embeddings` or `models`."""
         root, version = self.settings.root, self.settings.api_version
-        if not self.settings.at_azure:
-            return f"{root}/{what}"
         parts = urlsplit(root)
-        base = f"{parts.scheme}://{parts.netloc}/openai"
+        if not self.settings.at_azure:
+            return parts._replace(path=f"{parts.path}/{what}").geturl()
+        base = f"{parts.scheme}://{parts.netloc}{_before(parts)}/openai"
         query = f"?api-version={quote(version)}" if version else ""
         if not version:  # the newer paths, which are OpenAI's own
             return f"{base}/v1/{what}"
@@ -141,6 +142,13 @@ class Endpoint:
             case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.TooManyRedirects():
                 return Unsupported, f"{host}: {error}; check base_url"
         return Unavailable, f"{host}: {type(error).__name__}: {error}".rstrip(": ")
+
+
+def _before(parts: SplitResult) -> str:
+    """Return what stands before Azure's own paths: of a gateway its prefix, of Azure's own hosts nothing."""
+    if (parts.hostname or "").endswith(AZURE):
+        return ""
+    return re.sub(r"/openai(/.*)?$", "", parts.path)
 
 
 def _trusting(path: Path) -> ssl.SSLContext:

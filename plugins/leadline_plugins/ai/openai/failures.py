@@ -45,23 +45,43 @@ def told(data: Any, status: int = 0, headers: Mapping[str, str] | None = None) -
         data = data[0]
     if not isinstance(data, dict):
         return None
-    error = data.get("error") or data.get("detail") or (data if data.get("object") == "error" else None)
-    if error is None and status >= 400 and "message" in data:
-        error = data
+    error = data.get("error") or data.get("detail") or (data if _is_error(data, status) else None) or _minimax(data)
     if error is None:
         return None
+    headers = {**_loading(data), **(headers or {})}
     if not isinstance(error, dict):
-        return Refusal(status, error if isinstance(error, str) else json.dumps(error), headers=headers or {})
+        return Refusal(status, error if isinstance(error, str) else json.dumps(error), headers=headers)
     code = error.get("code")
     inner = code if isinstance(code, int) else error.get("status_code")
     return Refusal(
-        status if status >= 400 else inner if isinstance(inner, int) else 0,
+        status if status >= 400 else inner if isinstance(inner, int) and 400 <= inner < 600 else 0,
         _message(error),
         str(code or ""),
         str(error.get("type") or error.get("status") or ""),
         str(error.get("param") or ""),
-        {**(headers or {}), **_inner_headers(error)},
+        {**headers, **_inner_headers(error)},
     )
+
+
+def _is_error(data: Mapping[str, Any], status: int) -> bool:
+    """Tell whether the whole of an answer is the error: vLLM's, an event of responses, Z.ai's with status 200."""
+    if data.get("object") == "error" or (status >= 400 and "message" in data):
+        return True
+    return (data.get("type") == "error" and "message" in data) or ("msg" in data and "code" in data)
+
+
+def _minimax(data: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the error that MiniMax puts beside an empty reply, with status 200."""
+    base = data.get("base_resp")
+    if not isinstance(base, dict) or not base.get("status_code"):
+        return None
+    return {"message": base.get("status_msg"), "code": str(base["status_code"])}
+
+
+def _loading(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return what stands in place of Retry-After where Hugging Face loads a model."""
+    seconds = data.get("estimated_time")
+    return {"retry-after": str(seconds)} if isinstance(seconds, int | float) else {}
 
 
 def _message(error: Mapping[str, Any]) -> str:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from leadline_plugins.ai.openai.causes import GENERATED_WRONG
 from leadline_plugins.ai.openai.failures import Refusal
 from leadline_plugins.ai.openai.manner import Manner
 
 _STATUSES = (400, 403, 404, 405, 415, 422, 500, 501)
 """A 500 too: some servers fail on what they do not know."""
-
-
 _IMPATIENT = (408, 504, 524)
 """What gateways answer when a reply that comes whole is silent for longer than they wait."""
 _UNFIT = (400, 422)
@@ -35,8 +34,9 @@ _UNKNOWN = _words(
     r"n[o']t[ _](\w+ )?(support|allow|permit|available|exist|recogni|implement|enabled|valid)|unsupport|unrecogni"
     r"|unknown"
     r"|unexpected|unavailable|extra (inputs|fields)|invalid|must be|only (supports?|available)|do(es)?n.t support"
-    r"|not a chat model|instead|incompatible|cannot be used"
+    r"|not a chat model|instead|incompatible|cannot be used|literal_error|input should be|missing field|must alternate"
 )
+"""Looked for in what is said and in its code: the kind of every refusal by OpenAI is `invalid_request_error`."""
 _VALUE = _words(r"minimum|maximum value|below|above|between|range|too (large|small|high|low)|at (most|least)")
 """A refusal of the value, not of the field: nothing to learn from."""
 _STREAM = _words(r"\bstream(ing)?\b")
@@ -84,12 +84,17 @@ _LESSONS = (
         lambda manner: replace(manner, form="object" if manner.form == "schema" else "plain"),
     ),
     _Lesson(
-        _words(r"system|role|developer instruction"),
+        _words(r"\bsystem\b|\broles?\b|developer instruction"),
         lambda body: any(message.get("role") == "system" for message in body.get("messages", ())),
         lambda manner: replace(manner, system=False),
     ),
 )
-_BAD_SCHEMA = _words(r"invalid_json_schema|invalid schema|schema (is )?invalid|compile (the )?grammar")
+_BAD_SCHEMA = _words(
+    r"invalid_json_schema|invalid schema|schema (is )?invalid|compile (the )?grammar"
+    r"|(specified|response_|generationconfig.{0,20})schema|too many states|nesting depth"
+    r"|^request contains an invalid argument"
+)
+"""The last is all that Gemini says: it may be the schema, and costs one more request to find out."""
 
 
 def learn(manner: Manner, said: Refusal, body: Mapping[str, Any], *, may_stream: bool = True) -> Manner | None:
@@ -99,7 +104,9 @@ def learn(manner: Manner, said: Refusal, body: Mapping[str, Any], *, may_stream:
     """
     if may_stream and manner.stream and manner.patient and not body.get("stream") and _wants_a_stream(said):
         return replace(manner, patient=False)
-    if said.status not in _STATUSES or not _UNKNOWN.search(said.words) or _VALUE.search(said.words):
+    if said.status not in _STATUSES or said.code in GENERATED_WRONG or _VALUE.search(said.words):
+        return None
+    if not _UNKNOWN.search(f"{said.message} {said.code}"):
         return None
     for lesson in _LESSONS:
         if lesson.names.search(said.words) and lesson.sent(body):

@@ -67,7 +67,7 @@ class Manners:
         return self._known[name]
 
     def put(self, name: str, manner: Manner) -> None:
-        """Keep a lesson; a folder that cannot be written costs another lesson in the next process."""
+        """Keep what was learnt, once it proved right; a folder that cannot be written costs another lesson."""
         self._known[name] = manner
         unlike = {key: value for key, value in asdict(manner).items() if value != getattr(Manner(), key)}
         kept = self._kept() | {name: {"learnt": unlike, "time": self._now()}}

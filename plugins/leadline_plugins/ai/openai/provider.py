@@ -44,19 +44,24 @@ class OpenAI:
         """Return the reply; a refusal of the request's form teaches another form, which is tried at once."""
         model = request.model or await self._default()
         name = f"{self._settings.root} {model}"
-        manner = self._manners.get(name, self._usual())
+        begun = learnt = manner = self._manners.get(name, self._usual())
         for _ in range(_LESSONS):
             streamed = streams(self._settings.stream, manner, followed=call.followed)
             body = self._body(request, model, replace(manner, stream=streamed))
             try:
                 reply = await self._ask(body, model, manner, call)
             except RefusedError as refused:
-                better = self._taught(name, manner, refused.said, body)
-                if better is None:
-                    raise await self._error(refused.said, model) from None
-                manner = better
+                said = refused.said
             else:
+                if learnt is not begun:  # and it proved right
+                    self._manners.put(name, learnt)
                 return reply if reply.model else reply.model_copy(update={"model": model})
+            if looser := loosen(manner, said):  # for this request only
+                manner = looser
+            elif better := self._taught(manner, said, body):
+                manner, learnt = better, self._taught(learnt, said, body) or learnt
+            else:
+                raise await self._error(said, model)
         raise Unsupported(f"{self._endpoint.host} refuses every form of the request to {model!r}")
 
     def _usual(self) -> Manner:
@@ -85,14 +90,9 @@ class OpenAI:
         body: dict[str, Any] = dialect.body(request, model, manner)
         return body | self._settings.extra_body
 
-    def _taught(self, name: str, manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | None:
-        if looser := loosen(manner, said):
-            return looser
+    def _taught(self, manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | None:
         learnt = learn(manner, said, body, may_stream=self._settings.stream == "auto")
-        if learnt is None or (learnt.api != manner.api and self._settings.api != "auto"):
-            return None
-        self._manners.put(name, learnt)
-        return learnt
+        return None if learnt is None or (learnt.api != manner.api and self._settings.api != "auto") else learnt
 
     async def _error(self, said: Refusal, model: str) -> ProviderError:
         error = error_of(said, self._endpoint.host, model)

@@ -28,6 +28,11 @@ class ToolParts:
     extra: JsonValue = None
     """The vendor's own, wanted back with the call."""
 
+    @property
+    def complete(self) -> bool:
+        """Whether its arguments are a whole JSON object: nothing of it is still to come."""
+        return self.whole is not None or (self.arguments.rstrip()[-1:] == "}" and not self.made(0).unread)
+
     def made(self, place: int) -> ToolCall:
         """Return the call; arguments that are no JSON object are the model's to mend, and no fault of the vendor."""
         name = self.id or f"call_{place}"
@@ -84,6 +89,8 @@ class Growing:
         for piece in self.thinking.end():
             self._sorted(piece)
         text, reasoning = _apart("".join(self.texts), "".join(self.reasons))
+        if not text and self.thinking.unclosed and "{" in reasoning:  # it forgot to say where its thoughts end
+            text, reasoning = reasoning, ""
         if self.refused and not text:
             text, finish = "".join(self.refused), "content_filter"
         tools = tuple(parts.made(place) for place, parts in enumerate(self.tools)) if finish != "length" else ()

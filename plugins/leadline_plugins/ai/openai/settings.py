@@ -15,6 +15,8 @@ from leadline_plugins.ai.openai.manner import Streaming
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-5-mini"
 DEFAULT_EMBEDDING = "text-embedding-3-small"
+AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
+"""Ends of Azure's own hosts."""
 
 
 class ModelSettings(BaseModel):
@@ -71,9 +73,7 @@ class OpenAISettings(PluginSettings):
     @property
     def at_azure(self) -> bool:
         """Whether the endpoint is Azure's: it takes the key in a header of its own."""
-        return bool(self.api_version) or (urlsplit(self.root).hostname or "").endswith(
-            (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
-        )
+        return bool(self.api_version) or (urlsplit(self.root).hostname or "").endswith(AZURE)
 
 
 def ready(settings: OpenAISettings) -> str | None:

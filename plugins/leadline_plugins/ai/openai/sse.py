@@ -57,5 +57,9 @@ class EventReader:
         field, _, value = line.partition(":")
         if field == "data":
             self._data.append(value.removeprefix(" "))
+        elif line[0] == "{":  # an error of a server that had begun a stream, and now says it as it always does
+            self._data.append(line)
+        elif field == "error":  # llama.cpp, before it said errors as data
+            self._data.append(f'{{"error": {value}}}')
         elif field == "event":
             self._name = value.removeprefix(" ")

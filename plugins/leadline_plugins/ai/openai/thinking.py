@@ -1,4 +1,7 @@
-"""Reasoning that a model writes into its reply, between `<think>` and `</think>`, told apart while it streams."""
+"""Reasoning that a model writes into its reply, between `<think>` and `</think>`, told apart while it streams.
+
+Mistral's models write `[THINK]`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 Piece = tuple[Literal["text", "reasoning"], str]
-_OPEN = re.compile(r"\s*<(think|thinking|thought)>", re.IGNORECASE)
+_OPEN = re.compile(r"\s*[<\[](think|thinking|thought)[>\]]", re.IGNORECASE)
 _LONGEST_TAG = len("</thinking>")
 
 
@@ -33,6 +36,11 @@ class Thinking:
             text, self._held = self._held, ""
             yield "text", text
 
+    @property
+    def unclosed(self) -> bool:
+        """Whether the end of the reasoning has not come."""
+        return self._state == "thinking"
+
     def end(self) -> Iterator[Piece]:
         """Yield what was held back for a tag that did not come."""
         held, self._held = self._held, ""
@@ -41,7 +49,7 @@ class Thinking:
 
     def _begin(self) -> None:
         if opened := _OPEN.match(self._held):
-            self._close = re.compile(f"</{opened[1]}>", re.IGNORECASE)
+            self._close = re.compile(rf"[<\[]/{opened[1]}[>\]]", re.IGNORECASE)
             self._held = self._held[opened.end() :]
             self._state = "thinking"
         elif not _may_open(self._held):
@@ -61,4 +69,4 @@ class Thinking:
 def _may_open(text: str) -> bool:
     """Tell whether the tag may still come."""
     start = text.lstrip().lower()
-    return any(tag.startswith(start) for tag in ("<think>", "<thinking>", "<thought>"))
+    return any(tag.startswith(start) for tag in ("<think>", "<thinking>", "<thought>", "[think]"))

@@ -10,6 +10,8 @@ from leadline.records import Usage
 
 _TICKS = Decimal(10) ** 10
 """Of xAI, in a US dollar."""
+_CACHED = ("prompt_cache_hit_tokens", "num_cached_tokens", "cached_tokens")
+"""Of DeepSeek, of others, of Moonshot."""
 
 
 def read_usage(data: Mapping[str, Any]) -> Usage:
@@ -20,7 +22,7 @@ def read_usage(data: Mapping[str, Any]) -> Usage:
     outputs = _below(data, "completion_tokens_details", "output_tokens_details")
     return Usage(
         input_tokens=prompt,
-        cached_tokens=_count(inputs, "cached_tokens") or _count(data, "prompt_cache_hit_tokens", "num_cached_tokens"),
+        cached_tokens=_count(inputs, "cached_tokens") or _count(data, *_CACHED),
         output_tokens=max(output, _count(data, "total_tokens") - prompt),
         reasoning_tokens=_count(outputs, "reasoning_tokens") or _count(data, "reasoning_tokens"),
         cost=_billed(data),

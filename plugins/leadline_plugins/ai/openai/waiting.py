@@ -17,13 +17,14 @@ _AGAIN = re.compile(
 )
 _EPOCH = 1e9
 """Above it a number is a moment, not a span."""
-_RESETS = ("requests", "tokens")
+_RESETS = ("", "-requests", "-tokens")
 
 
-def wait_for(headers: Mapping[str, str], message: str = "") -> float | None:
+def wait_for(headers: Mapping[str, str], message: str = "", *, limited: bool = True) -> float | None:
     """Return the seconds to wait: by Retry-After, by the sentence, by the rate limit's reset; None where nothing says.
 
-    `headers` have lower-case names.
+    `headers` have lower-case names. `limited`: a limit is what refused. Vendors send its state with every answer, and
+    it says nothing about when a server that failed is well again.
     """
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
@@ -31,16 +32,18 @@ def wait_for(headers: Mapping[str, str], message: str = "") -> float | None:
         return span(given) if (seconds := retry_after(given)) is None else seconds
     if again := _AGAIN.search(message):
         return span(re.sub(r"\s|econds?|inutes?", "", again[1].lower()))
-    return _reset(headers)
+    return _reset(headers) if limited else None
 
 
 def _reset(headers: Mapping[str, str]) -> float | None:
-    """Return when the limit that is used up is lifted: OpenAI and Groq count requests and tokens apart."""
-    names = [f"x-ratelimit-reset-{what}" for what in _RESETS]
-    used_up = [
-        name for name, what in zip(names, _RESETS, strict=True) if headers.get(f"x-ratelimit-remaining-{what}") == "0"
-    ]
-    spans = [span(headers[name]) for name in used_up or ["x-ratelimit-reset", *names] if name in headers]
+    """Return when the limit that is used up is lifted: OpenAI and Groq count requests and tokens apart.
+
+    Of a limit of which something remains, nothing is to be waited for.
+    """
+    left = {what: headers.get(f"x-ratelimit-remaining{what}") for what in _RESETS}
+    used_up = [what for what, remaining in left.items() if remaining == "0"]
+    asked = used_up or [what for what, remaining in left.items() if remaining is None]
+    spans = [span(headers[name]) for what in asked if (name := f"x-ratelimit-reset{what}") in headers]
     known = [one for one in spans if one is not None]
     return max(known) if known and used_up else min(known, default=None)
 

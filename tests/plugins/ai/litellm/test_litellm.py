@@ -35,6 +35,8 @@ def raised(name: str, message: str, status: int = 0, **fields: Any) -> Exception
         (raised("APIResponseValidationError", "no JSON"), BadReply, "no JSON"),
         (raised("BudgetExceededError", "over budget"), QuotaSpent, "over budget"),
         (raised("ContentPolicyViolationError", "blocked", 400), Unsupported, "blocked"),
+        (raised("PermissionDeniedError", "your prompt was flagged", 403), Unsupported, "flagged"),
+        (raised("PermissionDeniedError", "no permission", 403), Denied, "does not accept the key"),
     ],
 )
 def test_exceptions_are_told_as_ours(error: Exception, kind: type[ProviderError], words: str) -> None:
@@ -50,6 +52,9 @@ def test_the_answer_of_the_vendor_within_is_read() -> None:
     assert (type(told), told.retry_after) == (RateLimited, 7)
     headers = translated(raised("RateLimitError", "slow", 429, headers={"Retry-After": "3"}), "m", [])
     assert headers.retry_after == 3
+    newer = raised("RateLimitError", "slow", 429)
+    newer.litellm_response_headers = {"Retry-After": "7"}  # type: ignore[attr-defined]
+    assert translated(newer, "m", []).retry_after == 7
 
 
 def test_no_key_and_no_traceback_stands_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:

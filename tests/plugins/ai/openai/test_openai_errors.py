@@ -72,6 +72,45 @@ def error(message: str, status: int = 400, headers: dict[str, str] | None = None
         ),
         (said_json({"detail": [{"msg": "field required"}]}, 422), Unsupported, "field required"),
         (said_json({"object": "error", "message": "no such thing"}, 400), Unsupported, "no such thing"),
+        # Vendors' own words for a request that is too long.
+        (error("The input token count (1054016) exceeds the maximum number of tokens allowed (9)."), TooLong, "longer"),
+        (error("the input token count is 32769 but model only supports up to 32768"), TooLong, "longer"),
+        (error("This model's maximum prompt length is 131072 but the request contains 136973"), TooLong, "longer"),
+        (error("`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000", 422), TooLong, "longer"),
+        (error("`inputs` must have less than 4096 tokens. Given: 5000", 422), TooLong, "longer"),
+        (error("Your request exceeded model token limit: 262144 (requested: 269030)"), TooLong, "longer"),
+        (error("Range of input length should be [1, 30720]"), TooLong, "longer"),
+        (error("Prompt exceeds max length", code="1261"), TooLong, "longer"),
+        (error("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"), TooLong, "longer"),
+        (error("The decoder prompt (length 9) is longer than the maximum model length of 8", 500), TooLong, "longer"),
+        (error("Input token length too long"), TooLong, "longer"),
+        (error("Input length 203743 exceeds the maximum length 202752"), TooLong, "longer"),
+        (error("Input token count + max_tokens must be less than the context length", 403), TooLong, "longer"),
+        (error("`max_tokens` must be less than or equal to `8192`, the context_window"), Unsupported, "refuses"),
+        # What one request said is no fault of the key.
+        (error("Your chosen model requires moderation and your input was flagged", 403), Unsupported, "refuses"),
+        (error("Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO", 403), Unsupported, "refuses"),
+        (error("Project `p` does not have access to model `m`", 403), Unsupported, "has no model 'm'"),
+        (Said(HTML, 403, {"content-type": "text/html"}), Unsupported, "a web page"),
+        (error("Your newly created team doesn't have any credits yet", 403), QuotaSpent, "no quota"),
+        (error("The free tier of the model has been exhausted", 403), QuotaSpent, "no quota"),
+        (error("Access denied: Arrearage", 400, code="Arrearage"), QuotaSpent, "no quota"),
+        (error("your account is suspended", 429, type="exceeded_current_quota_error"), QuotaSpent, "no quota"),
+        (error("The balance is used up", 429, code="1113"), QuotaSpent, "no quota"),
+        (error("Incorrect API key provided: x", 400), Denied, "check api_key"),
+        (error("Missing or invalid Authorization header.", 400), Denied, "check api_key"),
+        (error("API key not valid. Please pass a valid API key.", 400), Denied, "check api_key"),
+        (error("Operation was cancelled", 499), Unavailable, "is not available"),
+        (error("model 'qwen2.5:7b' not found, try pulling it first", 404), Unsupported, "has no model"),
+        (error("The model `Qwen/Qwen2.5-7B` does not exist.", 404), Unsupported, "has no model"),
+        (error("models/gemma is not found for API version v1", 404), Unsupported, "has no model"),
+        (error("Model Not Exist", 400), Unsupported, "has no model"),
+        (error("No endpoints found that support tool use", 404), Unsupported, "refuses the request"),
+        # An error with status 200.
+        (said_json({"error": "Unexpected endpoint or method. (POST /chat/completions)"}), Unsupported, "base_url"),
+        (said_json({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}), QuotaSpent, "no quota"),
+        (said_json({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}), RateLimited, "slow down"),
+        (said_json({"code": 500, "msg": "404 NOT_FOUND", "success": False}), Unavailable, "404 NOT_FOUND"),
     ],
 )
 async def test_refusals(
@@ -156,6 +195,16 @@ async def test_a_proxy_of_the_settings_is_used(
             "",
             360,
         ),
+        ({"x-ratelimit-reset-requests": "18ms", "x-ratelimit-remaining-requests": "9999"}, "", None),
+        (
+            {
+                "x-ratelimit-reset-requests": "18ms",
+                "x-ratelimit-remaining-requests": "9999",
+                "x-ratelimit-reset-tokens": "6s",
+            },
+            "",
+            6,
+        ),
         ({}, "", None),
     ],
 )
@@ -178,3 +227,21 @@ async def test_the_wait_of_a_vendor_behind_openrouter_is_found(
     with pytest.raises(RateLimited) as caught:
         await provider().chat(request_of(), call)
     assert caught.value.retry_after == pytest.approx(30, abs=2)
+
+
+async def test_a_server_that_failed_is_not_waited_for_as_for_a_limit(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    server.answers = [error("broken", 502, {"x-ratelimit-reset": "3600"})]
+    with pytest.raises(Unavailable) as caught:
+        await provider().chat(request_of(), call)
+    assert caught.value.retry_after is None
+
+
+async def test_a_model_that_is_being_loaded_tells_when_it_will_be_there(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    server.answers = [said_json({"error": "Model m is currently loading", "estimated_time": 20.0}, 503)]
+    with pytest.raises(Unavailable, match="loading") as caught:
+        await provider().chat(request_of(), call)
+    assert caught.value.retry_after == 20.0

@@ -169,6 +169,75 @@ async def test_a_schema_that_is_not_taken_is_loosened_for_that_request_only(
     assert stricts == [True, False, True]
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        refused("This schema produces a constraint that has too many states for serving."),
+        refused("A schema in GenerationConfig in the request exceeds the maximum allowed nesting depth."),
+        refused("Request contains an invalid argument."),
+    ],
+)
+async def test_a_schema_that_is_too_much_for_a_vendor_is_not_held_against_others(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+) -> None:
+    server.answers = [refusal, refusal, spoken()]
+    model = provider()
+    await model.chat(request_of(**FULL), call)
+    await model.chat(request_of(**FULL), call)
+    forms = [asked.body["response_format"]["type"] for asked in server.asked]
+    assert forms == ["json_schema", "json_schema", "json_object", "json_schema"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        refused("[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}]", 500),
+        refused("body.response_format.type: Input should be 'text' or 'json_object'", 422),
+        refused("response_format: missing field `value`", 422),
+    ],
+)
+async def test_what_a_server_does_not_know_of_a_form_is_learnt(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+) -> None:
+    server.answers = [refusal, spoken()]
+    await provider().chat(request_of(**FULL), call)
+    await provider().chat(request_of(**FULL), call)
+    forms = [asked.body["response_format"]["type"] for asked in server.asked]
+    assert forms == ["json_schema", "json_object", "json_object"]
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        # One reply that did not fit: Groq's schemas are a promise of its best effort.
+        refused("Generated JSON does not match: jsonschema: '/choice' is invalid", code="json_validate_failed"),
+        # Every refusal is an invalid_request_error, whatever it speaks of.
+        refused("the message at position 2 with role 'assistant' is empty", type="invalid_request_error"),
+        refused("your prompt was flagged: see docs/guides/reasoning", type="invalid_request_error"),
+    ],
+)
+async def test_what_is_no_lesson_is_not_learnt(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+) -> None:
+    server.answers = [refusal, spoken()]
+    messages = (Message(role="system", text="Be brief."), Message(role="user", text="Hello?"))
+    with pytest.raises((BadReply, Unsupported)):
+        await provider().chat(request_of(messages=messages, **FULL), call)
+    await provider().chat(request_of(messages=messages, **FULL), call)
+    first, second = (asked.body for asked in server.asked)
+    assert first == second
+
+
+async def test_a_lesson_is_kept_once_it_proved_right(
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
+) -> None:
+    server.answers = [refused("temperature is not supported"), refused("down", 503), spoken()]
+    with pytest.raises(Unavailable):
+        await provider().chat(request_of(**FULL), call)
+    await provider().chat(request_of(**FULL), call)
+    assert ["temperature" in asked.body for asked in server.asked] == [True, False, True]
+
+
 async def test_a_model_without_a_system_role_is_told_by_the_user(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
@@ -249,6 +318,7 @@ async def test_the_only_model_of_a_server_needs_no_name(
             "models",
             "http://127.0.0.1:11434/v1/models",
         ),
+        ({"base_url": "http://h/v1?tenant=a"}, "models", "http://h/v1/models?tenant=a"),
         (
             {"base_url": "https://x.openai.azure.com/", "api_version": "2024-10-21"},
             "chat/completions",
@@ -273,6 +343,13 @@ async def test_azure_takes_its_key_in_a_header_of_its_own(
     assert server.asked[0].path == "/openai/deployments/m/chat/completions?api-version=2024-10-21"
     assert server.asked[0].headers["api-key"] == "k" * 20
     assert "authorization" not in server.asked[0].headers
+
+
+@pytest.mark.parametrize("path", ["/gate", "/gate/openai", "/gate/openai/v1", "/gate/openai/deployments/m"])
+def test_azure_behind_a_gateway_keeps_its_path(path: str, context: HouseContext) -> None:
+    settings = OpenAISettings(base_url=f"https://apim.example.org{path}", api_version="1")
+    url = "https://apim.example.org/gate/openai/deployments/m/chat/completions?api-version=1"
+    assert Endpoint(settings, context).url("chat/completions", "m") == url
 
 
 def test_what_is_missing_is_said() -> None:

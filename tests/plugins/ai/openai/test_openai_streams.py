@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline.errors import BadReply, Unavailable
+from leadline.errors import BadReply, ProviderError, QuotaSpent, TooLong, Unavailable
 from leadline.records import ChatRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.server import Said, ScriptedServer
@@ -168,6 +168,91 @@ async def test_fragments_of_tool_calls_are_put_together(
     reply = await provider().chat(request_of(), call)
     unread = [(one.name, dict(one.arguments), one.unread) for one in reply.message.tool_calls]
     assert unread == [("find", {}, '{"q": "x'), ("read", {}, "[1]")]
+
+
+async def test_calls_side_by_side_without_ids_are_told_apart(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    def tool(name: str, arguments: str) -> dict[str, Any]:
+        return chunk(tool_calls=[{"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}])
+
+    body = frames(tool("find", '{"a": '), tool("find", "1}"), tool("find", '{"b": 2}'), tool("", " "), chunk("stop"))
+    server.answers = [Said(body, headers=EVENTS)]
+    reply = await provider().chat(request_of(), call)
+    assert [dict(one.arguments) for one in reply.message.tool_calls] == [{"a": 1}, {"b": 2}]
+
+
+WHOLE = {"id": "1", "choices": [{"delta": {}, "message": {"content": "Hello"}, "finish_reason": "stop"}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "finish"),
+    [
+        (b"data: \n\ndata:\n\n" + frames(chunk(content="Hello"), chunk("stop")), "Hello", "stop"),
+        (frames(chunk(content="Hel"), {"type": "ping"}, chunk("stop", content="lo")), "Hello", "stop"),
+        (frames(chunk(content="Hel"), chunk(content="lo"), WHOLE), "Hello", "stop"),  # MiniMax
+        (frames(WHOLE), "Hello", "stop"),
+        (frames(chunk(content=["Hel", None, {"type": "text", "text": "lo"}]), chunk("stop")), "Hello", "stop"),
+        (frames(chunk(content="[THI"), chunk(content="NK]Hm[/THINK]\nHello"), chunk("stop")), "Hello", "stop"),
+        (frames(chunk(content='<think>Hm {"a": 1}'), chunk("stop")), 'Hm {"a": 1}', "stop"),
+        (frames(chunk(content="Hello"), chunk("SPII")), "Hello", "content_filter"),
+        (frames(chunk("content_filter: PROHIBITED_CONTENT")), "", "content_filter"),
+        (frames(chunk(content="Hel"), chunk("model_context_window_exceeded")), "Hel", "length"),
+    ],
+)
+async def test_habits_of_vendors(
+    server: ScriptedServer,
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    body: bytes,
+    text: str,
+    finish: str,
+) -> None:
+    server.answers = [Said(body, headers=EVENTS)]
+    reply = await provider().chat(request_of(), call)
+    assert (reply.message.text, reply.finish_reason) == (text, finish)
+
+
+async def test_usage_that_stands_in_a_choice_counts(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    last = chunk("stop")
+    last["choices"][0]["usage"] = {"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 4}  # Moonshot
+    server.answers = [Said(frames(chunk(content="Hello"), last), headers=EVENTS)]
+    await provider().chat(request_of(), call)
+    assert [(used.input_tokens, used.cached_tokens) for used in call.spent] == [(9, 4)]
+
+
+LONG = {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error"}
+
+
+@pytest.mark.parametrize(
+    ("body", "api", "error"),
+    [
+        (f"error: {json.dumps(LONG)}\n\n".encode(), "chat", TooLong),  # llama.cpp of yore
+        (frames(chunk(content="Hel"), done=False) + json.dumps({"error": LONG}).encode(), "chat", TooLong),
+        (b"error: down\n\n", "chat", BadReply),
+        (frames({"type": "error", "code": "context_length_exceeded", "message": "x"}), "responses", TooLong),
+        (frames({"type": "error", "code": "insufficient_quota", "message": "x"}), "responses", QuotaSpent),
+        (frames(chunk("ERROR", content="Hel")), "chat", BadReply),
+        (frames(chunk("network_error", content="Hel")), "chat", BadReply),
+        (frames(chunk("function_call_filter: MALFORMED_FUNCTION_CALL", content="Hel")), "chat", BadReply),
+    ],
+)
+async def test_errors_within_a_stream(
+    server: ScriptedServer,
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    body: bytes,
+    api: str,
+    error: type[Exception],
+) -> None:
+    server.answers = [Said(body, headers=EVENTS)]
+    with pytest.raises(ProviderError) as caught:
+        await provider(api=api).chat(request_of(), call)
+    assert type(caught.value) is error
 
 
 @pytest.mark.parametrize(
