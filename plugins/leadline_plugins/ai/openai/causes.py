@@ -25,9 +25,9 @@ _SHOWN = 300
 _TOO_LONG = re.compile(
     r"context[ _-]?(length|window|size|limit)|maximum context|(prompt|input)( token)?( length)? (is )?too long"
     r"|too many (input )?tokens|exceed_context|exceeds? the (available|maximum|model'?s?) (context|input|token)"
-    r"|request too large|too large for model|reduce the (length|input)|exceeds? (the )?(max(imum)?|model) (length|token limit)"
-    r"|exceeds the maximum number of tokens|model only supports up to|maximum (prompt|model) length"
-    r"|exceeded model token limit|range of input length"
+    r"|request too large|too large for model|reduce the (length|input)|maximum (prompt|model) length"
+    r"|exceeds? (the )?(max(imum)?|model) (length|token limit)|exceeded model token limit"
+    r"|exceeds the maximum number of tokens|model only supports up to|range of input length"
     r"|`inputs` (tokens \+ `max_new_tokens` must be|must have less)",
     re.IGNORECASE,
 )
