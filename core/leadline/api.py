@@ -17,7 +17,7 @@ import os
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from leadline.assemble import House
 from leadline.errors import LeadlineError, UsageError
@@ -27,12 +27,15 @@ from leadline.folder import JOURNAL, LOCK
 from leadline.handle import RunHandle
 from leadline.host import Host
 from leadline.journal import Journal
+from leadline.opening import forget_failures
 from leadline.order import Order, checked_question, new_order
 from leadline.result import Result
 from leadline.run import Asker
 from leadline.runs import RunInfo, delete_run, find_run, info, list_runs
 from leadline.session import Session
 from leadline.settings import Loaded, load_settings
+
+T = TypeVar("T")
 
 
 class Client:
@@ -207,7 +210,7 @@ class Client:
         if new:
             await journal.set_meta("order", order.model_dump(mode="json"))
         else:
-            await forget_failures(journal, everything=retry_failed)
+            await _opened(forget_failures(journal, order, house, everything=retry_failed), journal)
         opening = Session.open(order, folder, house, journal, asker=asker, observers=observers)
         handle = RunHandle(await _opened(opening, journal))
         self._handles.append(handle)
@@ -228,23 +231,12 @@ def _tidied(folder: Path, new: bool) -> Iterator[None]:
         raise
 
 
-async def _opened(opening: Coroutine[Any, Any, Session], journal: Journal) -> Session:
+async def _opened(opening: Coroutine[Any, Any, T], journal: Journal) -> T:
     try:
         return await opening
     except BaseException:
         await journal.close()
         raise
-
-
-async def forget_failures(journal: Journal, *, everything: bool) -> None:
-    """Forget what ended the last session; all failures where it ended by itself and none of them ended it."""
-    escaped = {row.key for row in journal.rows() if row.escaped}
-    last = journal.sessions()[-2:-1]
-    ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
-    if everything or (ended and not escaped):
-        await journal.forget()
-    elif escaped:
-        await journal.forget(escaped)
 
 
 def _arguments(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -167,9 +167,14 @@ class Journal:
         marked = [row.model_copy(update={"escaped": True}) for row in self._named(keys)]
         await self._replace(marked)
 
-    async def forget(self, keys: Iterable[str] | None = None) -> int:
-        """Forget these failures and refusals with those below them (None: all there are); returns how many."""
+    async def forget(self, keys: Iterable[str] | None = None, *, anew: Collection[str] = ()) -> int:
+        """Forget these failures and refusals with those below them (None: all there are); returns how many.
+
+        In the stages `anew` what was made in spite of them is forgotten too, as a section of quotes is: of what it was
+        made, all that had returned is found again.
+        """
         gone = self._below(self._named(keys)) if keys is not None else self._lost()
+        gone += self._above(gone, anew)
         for row in gone:
             del self._rows[row.key]
             self._recent.drop(row.key)
@@ -181,6 +186,17 @@ class Journal:
 
     def _lost(self) -> list[Row]:
         return [row for row in self._rows.values() if row.outcome != "reply"]
+
+    def _above(self, rows: list[Row], stages: Collection[str]) -> list[Row]:
+        """Return the replies of these stages below which one of the rows stands."""
+        found: dict[str, Row] = {}
+        waiting = [row.parent for row in rows]
+        while waiting:
+            row = self._rows.get(waiting.pop())
+            if row and row.outcome == "reply" and row.step in stages and row.key not in found:
+                found[row.key] = row
+                waiting.append(row.parent)
+        return list(found.values())
 
     def _named(self, keys: Iterable[str]) -> list[Row]:
         wanted = set(keys)

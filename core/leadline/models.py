@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar, cast
@@ -19,6 +19,7 @@ from leadline.kinds import CHAT, TASK, Kind, Maker
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
+from leadline.task_kinds import TaskKind
 from leadline.tasks import Performed, Talk, Task, TaskRequest, checked, parse, render, repair, schema, talk
 
 R = TypeVar("R", bound=Record)
@@ -71,9 +72,14 @@ class Models:
             await self._notice(notice)
         return task.reply.model_validate(done.reply)
 
-    def _chain_maker(self, chain: list[Choice], task: Task[Any]) -> Maker:
+    def _chain_maker(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> Maker:
         parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
         return Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._prompt(task)}))
+
+    def fingerprint(self, kinds: Iterable[TaskKind[Any, Any]]) -> str:
+        """Return a digest of who does these tasks, with which models and prompts; empty for none."""
+        chains = {kind.name: self._chain_maker(list(self._named(kind.name, kind.role)), kind) for kind in kinds}
+        return fingerprint({name: maker.fingerprint for name, maker in chains.items()})
 
     async def by_chat(self, task: str, role: str) -> bool:
         """Return whether the first of a task's chain is a chat."""
@@ -206,7 +212,7 @@ class Models:
     def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
         return self._prices.priced(usage, request.model or model)
 
-    def _prompt(self, task: Task[Any]) -> str:
+    def _prompt(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
         return self._settings.prompts.get(task.name, task.prompt)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from leadline.assemble import House
 from leadline.budget import Budget, Limits
+from leadline.journal import Journal
+from leadline.order import Order
 from leadline.pipeline import Pipeline, assemble
 from leadline.settings import resolve
 
@@ -30,8 +32,27 @@ def budget_of(house: House, pipeline: Pipeline) -> Budget:
         money=settings.budget.money,
         seconds=settings.budget.seconds,
     )
-    closing = [step.name for step in pipeline.steps() if getattr(step.offer, "closing", False)]
-    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing)
+    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing_stages(pipeline))
+
+
+def closing_stages(pipeline: Pipeline) -> list[str]:
+    """Return the names of the stages that finish the report, in their order."""
+    return [step.name for step in pipeline.steps() if getattr(step.offer, "closing", False)]
+
+
+async def forget_failures(journal: Journal, order: Order, house: House, *, everything: bool) -> None:
+    """Forget what ended the last session; all failures where it ended by itself and none of them ended it.
+
+    What finishes the report is made anew where it was made in spite of them: it costs what failed, and no more. What
+    was searched and read is not, for all that followed from it would be paid for again.
+    """
+    escaped = {row.key for row in journal.rows() if row.escaped}
+    last = journal.sessions()[-2:-1]
+    ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
+    if everything or (ended and not escaped):
+        await journal.forget(anew=closing_stages(pipeline_of(house, order.pipeline)))
+    elif escaped:
+        await journal.forget(escaped)
 
 
 async def observers_of(house: House) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from leadline.errors import CallFailed, ConfigError, NeedsClarification, PluginE
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
+from leadline.keys import fingerprint
 from leadline.models import Models
 from leadline.pipeline import Step
 from leadline.reading import Reading
@@ -124,8 +125,13 @@ class ActiveRun:
             section: Section = await (await member.get()).synthesize(request, call)
             return section
 
+        return await self.door.call(kind, request, do, maker=self._writer(member), task="synthesize")
+
+    def _writer(self, member: Member) -> Maker:
+        """Return who makes a section: the synthesizer, with the models and prompts of its tasks."""
         maker = replace(member.maker, limiter=None)
-        return await self.door.call(kind, request, do, maker=maker, task="synthesize")
+        models = self._models.fingerprint(member.offer.tasks)
+        return replace(maker, fingerprint=fingerprint({"own": maker.fingerprint, "tasks": models})) if models else maker
 
     async def draw(self, chart: Chart, /) -> Figure:
         """Draw a chart."""

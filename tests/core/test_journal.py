@@ -134,6 +134,17 @@ async def test_all_failures_and_refusals_can_be_forgotten(tmp_path: Path) -> Non
         assert opened.keys() == {"reply"}
 
 
+async def test_what_was_made_in_spite_of_what_is_forgotten_is_made_anew_where_that_is_wanted(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        for step in ("search", "write"):
+            await keep(opened, f"{step} whole", step=step)
+            await keep(opened, f"{step} part", step=step, parent=f"{step} whole")
+            await keep(opened, f"{step} kept", step=step, parent=f"{step} part")
+            await keep(opened, f"{step} lost", "refusal", step=step, parent=f"{step} part")
+        await opened.forget(anew=["write"])
+        assert opened.keys() == {"search whole", "search part", "search kept", "write kept"}
+
+
 async def test_orphans_are_rows_of_earlier_sessions_that_nobody_asked_for(tmp_path: Path) -> None:
     async with journal(tmp_path) as opened:
         for key in ("asked", "orphan"):

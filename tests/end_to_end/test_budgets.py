@@ -35,3 +35,39 @@ async def test_a_spent_budget_costs_the_prose_and_not_the_report(tools: Any, tmp
     assert result.metadata.verification
     assert not result.metadata.verification["unknown_ids"]
     assert any("is quotes, for it was not written" in notice for notice in result.metadata.notices)
+
+
+QUICK = {"first_token": 0.01, "tokens_per_second": 20_000, "search": 0.01, "page": 0.01}
+
+
+def quoted(result: Any) -> list[str]:
+    return [notice for notice in result.metadata.notices if "is quotes, for it was not written" in notice]
+
+
+async def test_what_a_budget_left_undone_is_done_by_a_resume_with_more(tools: Any, tmp_path: Path) -> None:
+    with tools.emulator() as world:
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path, {"budget.model_calls": 8}) as runs:
+            first = await runs.research(tools.question(4))
+        async with tools.client(world, tmp_path, {"budget.model_calls": 60}) as runs:
+            second = await (await runs.resume(first.folder)).result()
+        assert max(world.tally()["whole"].values()) == 1  # nothing was paid for twice
+    assert (first.status, second.status) == ("partial", "complete")
+    assert quoted(first)
+    assert not quoted(second)
+
+
+async def test_a_resumed_run_is_written_anew_where_the_prompt_of_writing_changed(tools: Any, tmp_path: Path) -> None:
+    with tools.emulator() as world:
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path) as runs:
+            first = await runs.research(tools.question(4))
+        written = world.tally()["tasks"]
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path, {"prompts.synthesize": "Write like a pirate."}) as runs:
+            second = await (await runs.resume(first.folder)).result()
+        again = world.tally()["tasks"]
+    assert (first.status, second.status) == ("complete", "complete")
+    assert again["Written"] == written["Written"]
+    assert "Plan" in written
+    assert "Plan" not in again
