@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
-from decimal import Decimal
-from typing import Any
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from typing import Any, TypeVar
 
 from leadline.errors import Refused
 from leadline.records import Usage
 
+N = TypeVar("N", float, Decimal)
 _closing: ContextVar[str | None] = ContextVar("closing", default=None)
 share_now: ContextVar[Share | None] = ContextVar("share_now", default=None)
 """The share from which the code running now leases."""
@@ -104,7 +105,12 @@ class Share:
 
 
 class Budget:
-    """The budget of one run. `reserve` is the part kept for the closing stages, shared between `closing_stages`."""
+    """The budget of one run. `reserve` is the part kept for the closing stages.
+
+    Of time each of `closing_stages` has as much. Of the rest only those have that ask models, `asking` (None: all), the
+    first of them half, for it writes the sections, and each after it half of what is left, at least one call before
+    those behind it have any.
+    """
 
     def __init__(
         self,
@@ -112,10 +118,13 @@ class Budget:
         *,
         reserve: float = 0.15,
         closing_stages: Sequence[str] = (),
+        asking: Sequence[str] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits
-        self._held = {stage: reserve / len(closing_stages) for stage in closing_stages} or {"": reserve}
+        stages = tuple(closing_stages) or ("",)
+        self._time = dict.fromkeys(stages, reserve / len(stages))
+        self._held = {name: _held(getattr(limits, name), reserve, asking or stages) for name in NAMES}
         self._clock = clock
         self._began = clock()
         self._taken = Need()
@@ -132,7 +141,9 @@ class Budget:
             yield
         finally:
             _closing.reset(token)
-            self._held.pop(stage, None)
+            self._time.pop(stage, None)
+            for held in self._held.values():
+                held.pop(stage, None)
 
     @property
     def reserved(self) -> bool:
@@ -188,7 +199,7 @@ class Budget:
     def time_left(self) -> float | None:
         """Return the seconds left to the code running now (0 or less: none); None without a limit."""
         limit = self.limits.seconds  # asked for by every call: in floats, which time is
-        return None if limit is None else limit * (1 - self._kept()) - self.seconds()
+        return None if limit is None else limit * (1 - sum(_kept(self._time))) - self.seconds()
 
     def seconds(self) -> float:
         """Return the seconds since this session began."""
@@ -207,14 +218,27 @@ class Budget:
         if limit is None:
             return None
         whole = Decimal(str(limit))
-        if name == "queries":  # no closing stage searches
-            return whole
-        kept = whole * Decimal(str(round(self._kept(), 6)))
-        return whole - (kept if name == "money" else Decimal(int(kept)))
+        return whole if name == "queries" else whole - sum(_kept(self._held[name]))  # no closing stage searches
 
-    def _kept(self) -> float:
-        stage = _closing.get()
-        return sum(part for owner, part in self._held.items() if stage is None or owner not in (stage, ""))
+
+def _held(limit: Any, reserve: float, stages: Sequence[str]) -> dict[str, Decimal]:
+    """Return what is kept of one budget for each of these stages."""
+    left = Decimal(str(limit or 0)) * Decimal(str(reserve))
+    whole = not isinstance(limit, float | Decimal)  # calls and tokens
+    left = left.to_integral_value(ROUND_HALF_UP) if whole else left
+    held: dict[str, Decimal] = {}
+    for place, stage in enumerate(stages):
+        part = left if place == len(stages) - 1 else left / 2
+        if whole:
+            part = part.to_integral_value(ROUND_CEILING if place else ROUND_FLOOR)
+        held[stage], left = part, left - part
+    return held
+
+
+def _kept(held: Mapping[str, N]) -> Iterator[N]:
+    """Yield what is kept from the code running now: what others have that are not through yet."""
+    stage = _closing.get()
+    return (part for owner, part in held.items() if stage is None or owner not in (stage, ""))
 
 
 def used_by(need: Need, usage: Usage | None, *, ended: str) -> Need:

@@ -32,7 +32,9 @@ def budget_of(house: House, pipeline: Pipeline) -> Budget:
         money=settings.budget.money,
         seconds=settings.budget.seconds,
     )
-    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing_stages(pipeline))
+    closing = closing_stages(pipeline)
+    asking = [step.name for step in pipeline.steps() if step.name in closing and step.offer.tasks]
+    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing, asking=asking)
 
 
 def closing_stages(pipeline: Pipeline) -> list[str]:

@@ -82,6 +82,36 @@ def test_closing_stages_see_their_reserve_and_others_do_not() -> None:
         assert leases(budget, CALL) == 10
 
 
+@pytest.mark.parametrize(
+    ("calls", "research", "sections", "summary", "checks"),
+    [(3, 3, 3, 3, 3), (5, 4, 4, 5, 5), (15, 13, 14, 15, 15), (60, 51, 55, 58, 60)],
+)
+def test_the_summary_has_a_call_before_others_have_any(
+    calls: int, research: int, sections: int, summary: int, checks: int
+) -> None:
+    budget = Budget(
+        Limits(model_calls=calls),
+        closing_stages=("sections", "summary", "checks", "export"),
+        asking=("sections", "summary", "checks"),
+    )
+    seen = [budget.countable()["model_calls"]]
+    for stage in ("sections", "summary", "checks"):
+        with budget.closing(stage):
+            seen.append(budget.countable()["model_calls"])
+    assert seen == [research, sections, summary, checks]
+
+
+def test_tokens_and_money_are_kept_for_those_that_ask_models() -> None:
+    stages = ("sections", "summary", "checks", "export")
+    limits = Limits(tokens=40_000, money=1.0, seconds=100)
+    budget = Budget(limits, reserve=0.4, closing_stages=stages, asking=stages[:3], clock=lambda: 0.0)
+    with budget.closing("sections"):
+        assert leases(budget, Need(tokens=8_000)) == 4  # 32,000: a fifth is for those behind it
+        assert budget.time_left() == pytest.approx(70)
+    with budget.closing("summary"):
+        assert leases(budget, Need(tokens=4_000)) == 1
+
+
 def test_what_a_closing_stage_leaves_is_everybodys() -> None:
     budget = Budget(Limits(model_calls=100), reserve=0.2, closing_stages=("synthesize", "write"))
     with budget.closing("synthesize"):

@@ -71,3 +71,17 @@ async def test_a_resumed_run_is_written_anew_where_the_prompt_of_writing_changed
     assert again["Written"] == written["Written"]
     assert "Plan" in written
     assert "Plan" not in again
+
+
+@pytest.mark.parametrize("spent", [{"budget.model_calls": 0}, {"budget.tokens": 2000}])
+async def test_a_budget_that_the_plan_alone_is_over_costs_the_model_and_not_the_report(
+    tools: Any, tmp_path: Path, spent: dict[str, int]
+) -> None:
+    with tools.emulator() as world:
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path, spent) as runs:
+            result = await runs.research(tools.question(4))
+    assert result.status == "partial"
+    assert result.report
+    assert result.report.sources
+    assert any("no usable plan" in notice for notice in result.metadata.notices)

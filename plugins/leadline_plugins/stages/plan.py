@@ -49,7 +49,7 @@ class Outline:
         task = ASK.of(request)
         if await can_be_ahead(task, run):
             task = replace(task, heard=Ahead(question, run, promising(task)).heard)
-        plan = await perform_or(run, task, whole(question), saying)
+        plan = await perform_or(run, task, whole(question), saying, closing=True)
         if plan.sections:
             return plan.model_copy(update={"domains": plan.domains or domains(plan)})
         await tell(run, f"{saying} (it came without sections)")

@@ -68,7 +68,8 @@ async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ..
         gaps=review.priority_gaps if review else (),
         evidence=tuple(best),
     )
-    reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed")
+    # Without any there would be no report; the question itself can be searched for whatever was refused.
+    reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed", closing=not done)
     if done:
         return reply.queries
     # The first round begins with the question: its search is under way since the plan was asked for.
