@@ -49,8 +49,9 @@ class Attempts:
     async def composite(self, job: Job, trip: Trip, blame: Blame) -> Ended:
         """Run what calls leaves; its refusal by the budget comes before, its failures from below."""
         call = self._active(job, 1, math.inf)
+        need = job.kind.need(job.request)
         try:
-            lease = self._lease(job, trip)
+            lease = self._noted(self.budget.lease(need), trip)
         except Refused as error:
             return blame.refused(str(error))
         token = call_now.set(call)
@@ -63,7 +64,7 @@ class Attempts:
             call_now.reset(token)
             call.close()
             trip.usages += call.usages
-            self._settle(lease, used_by(job.kind.need(job.request), total(call.usages), ended="reply"))
+            self._settle(lease, used_by(need, total(call.usages), ended="reply"))
 
     async def leaf(self, job: Job, trip: Trip, blame: Blame) -> Ended:
         """Make one outside request, again where its error allows it."""
@@ -96,7 +97,8 @@ class Attempts:
         async with job.maker.permit():
             if self.journal.broken and job.kind.keep:  # nothing more is paid for in vain
                 raise self.journal.broken
-            lease = self._lease(job, trip)
+            need = job.kind.need(job.request)
+            lease = self._noted(await self.budget.lease_in_turn(need), trip)
             call = self._active(job, trip.attempts, self.monotonic() + job.maker.timeout)
             ended: Literal["reply", "error", "cut"] = "cut"
             token = call_now.set(call)
@@ -115,7 +117,7 @@ class Attempts:
                 call.close()
                 trip.usages += call.usages
                 trip.streamed = trip.streamed or call.streamed
-                self._settle(lease, used_by(job.kind.need(job.request), total(call.usages), ended=ended))
+                self._settle(lease, used_by(need, total(call.usages), ended=ended))
 
     async def _through(self, job: Job, call: ActiveCall) -> Any:
         proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
@@ -144,11 +146,9 @@ class Attempts:
             live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
         )
 
-    def _lease(self, job: Job, trip: Trip) -> tuple[Lease, str]:
-        need = job.kind.need(job.request)
-        lease = self.budget.lease(need)
-        trip.leased += need
-        return lease, self.journal.lease(need) if need and not self.journal.readonly else ""
+    def _noted(self, lease: Lease, trip: Trip) -> tuple[Lease, str]:
+        trip.leased += lease.need
+        return lease, self.journal.lease(lease.need) if lease.need and not self.journal.readonly else ""
 
     def _settle(self, lease: tuple[Lease, str], used: Need) -> None:
         self.budget.settle(lease[0], used)

@@ -7,19 +7,19 @@ would end without one.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from typing import Any, TypeVar
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from typing import Any
 
 from leadline.errors import Refused
 from leadline.records import Usage
+from leadline.reserve import Reserve
 
-N = TypeVar("N", float, Decimal)
-_closing: ContextVar[str | None] = ContextVar("closing", default=None)
 share_now: ContextVar[Share | None] = ContextVar("share_now", default=None)
 """The share from which the code running now leases."""
 
@@ -76,6 +76,8 @@ class Lease:
     """What a call may use, taken from the budget until it is settled."""
 
     need: Need
+    in_turn: bool = False
+    """Whether others wait until it is settled: a call that calls others may wait for them itself."""
 
 
 class Share:
@@ -105,12 +107,7 @@ class Share:
 
 
 class Budget:
-    """The budget of one run. `reserve` is the part kept for the closing stages.
-
-    Of time each of `closing_stages` has as much. Of the rest only those have that ask models, `asking` (None: all), the
-    first of them half, for it writes the sections, and each after it half of what is left, at least one call before
-    those behind it have any.
-    """
+    """The budget of one run. `reserve` is the part kept for `closing_stages`, of which `asking` ask models."""
 
     def __init__(
         self,
@@ -122,33 +119,27 @@ class Budget:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits
-        stages = tuple(closing_stages) or ("",)
-        self._time = dict.fromkeys(stages, reserve / len(stages))
-        self._held = {name: _held(getattr(limits, name), reserve, asking or stages) for name in NAMES}
+        amounts = {name: getattr(limits, name) or 0 for name in NAMES}
+        self._reserve = Reserve(amounts, reserve, closing_stages, asking)
         self._clock = clock
         self._began = clock()
         self._taken = Need()
+        self._under_way = Need()
+        """Of what is taken: leases of calls that will use less, as a rule."""
+        self._settled = asyncio.Event()
 
     def restore(self, spent: Need) -> None:
         """Count what earlier sessions of the run spent."""
         self._taken += spent
 
-    @contextmanager
-    def closing(self, stage: str) -> Iterator[None]:
+    def closing(self, stage: str) -> AbstractContextManager[None]:
         """Let the calls made in this context use the stage's reserve; what it leaves is everybody's afterwards."""
-        token = _closing.set(stage)
-        try:
-            yield
-        finally:
-            _closing.reset(token)
-            self._time.pop(stage, None)
-            for held in self._held.values():
-                held.pop(stage, None)
+        return self._reserve.closing(stage)
 
     @property
     def reserved(self) -> bool:
         """Whether the code running now belongs to a closing stage."""
-        return _closing.get() is not None
+        return self._reserve.closing_now
 
     def countable(self) -> dict[str, int]:
         """Return what is left of the budgets that can be shared out, where they have a limit."""
@@ -167,23 +158,37 @@ class Budget:
 
     def lease(self, need: Need) -> Lease:
         """Take what a call may need; raises `Refused`, saying which budget is spent."""
-        if not need:
-            return Lease(need)
-        for name in NAMES:
-            self._check(name, need)
-        if share := share_now.get():
+        for name in NAMES if need else ():
+            if self._over(name, need, self._taken):
+                more = getattr(need, name)
+                raise Refused(f"the budget of {_WORDS[name]} is spent: {self._state(name, more)}")
+        if need and (share := share_now.get()):
             share.take(need)
         self._taken += need
         return Lease(need)
 
-    def _check(self, name: str, need: Need) -> None:
-        limit, taken, more = self._visible(name), getattr(self._taken, name), getattr(need, name)
+    async def lease_in_turn(self, need: Need) -> Lease:
+        """Take what a call may need, waiting for calls under way where they may leave enough of what they leased."""
+        while need and self._may_be_left(need):
+            self._settled.clear()
+            await self._settled.wait()
+        lease = self.lease(need)
+        self._under_way += need
+        return replace(lease, in_turn=True)
+
+    def _may_be_left(self, need: Need) -> bool:
+        """Return whether there is not enough now, and would be if no call under way used anything."""
+        used = self._taken - self._under_way
+        over = [name for name in NAMES if self._over(name, need, self._taken)]
+        return bool(over) and not any(self._over(name, need, used) for name in over)
+
+    def _over(self, name: str, need: Need, spent: Need) -> bool:
+        limit, taken, more = self._visible(name), getattr(spent, name), getattr(need, name)
         if limit is None:
-            return
+            return False
         over = more and taken + more > limit
         gone = need.model_calls and name in _FOLLOWS_USE and taken >= limit
-        if over or gone:
-            raise Refused(f"the budget of {_WORDS[name]} is spent: {self._state(name, more)}")
+        return bool(over or gone)
 
     def _state(self, name: str, more: Any) -> str:
         whole, taken = getattr(self.limits, name), getattr(self._taken, name)
@@ -195,11 +200,14 @@ class Budget:
         """Put what a call used in the place of its lease."""
         if used != lease.need:
             self._taken += used - lease.need
+        if lease.in_turn:
+            self._under_way -= lease.need
+            self._settled.set()
 
     def time_left(self) -> float | None:
         """Return the seconds left to the code running now (0 or less: none); None without a limit."""
         limit = self.limits.seconds  # asked for by every call: in floats, which time is
-        return None if limit is None else limit * (1 - sum(_kept(self._time))) - self.seconds()
+        return None if limit is None else limit * (1 - self._reserve.time()) - self.seconds()
 
     def seconds(self) -> float:
         """Return the seconds since this session began."""
@@ -218,27 +226,7 @@ class Budget:
         if limit is None:
             return None
         whole = Decimal(str(limit))
-        return whole if name == "queries" else whole - sum(_kept(self._held[name]))  # no closing stage searches
-
-
-def _held(limit: Any, reserve: float, stages: Sequence[str]) -> dict[str, Decimal]:
-    """Return what is kept of one budget for each of these stages."""
-    left = Decimal(str(limit or 0)) * Decimal(str(reserve))
-    whole = not isinstance(limit, float | Decimal)  # calls and tokens
-    left = left.to_integral_value(ROUND_HALF_UP) if whole else left
-    held: dict[str, Decimal] = {}
-    for place, stage in enumerate(stages):
-        part = left if place == len(stages) - 1 else left / 2
-        if whole:
-            part = part.to_integral_value(ROUND_CEILING if place else ROUND_FLOOR)
-        held[stage], left = part, left - part
-    return held
-
-
-def _kept(held: Mapping[str, N]) -> Iterator[N]:
-    """Yield what is kept from the code running now: what others have that are not through yet."""
-    stage = _closing.get()
-    return (part for owner, part in held.items() if stage is None or owner not in (stage, ""))
+        return whole if name == "queries" else whole - self._reserve.of(name)  # no closing stage searches
 
 
 def used_by(need: Need, usage: Usage | None, *, ended: str) -> Need:

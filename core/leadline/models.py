@@ -16,6 +16,7 @@ from leadline.durations import seconds
 from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
 from leadline.keys import fingerprint
 from leadline.kinds import CHAT, TASK, Kind, Maker
+from leadline.leases import Leases
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
 from leadline.settings import Settings
@@ -23,10 +24,6 @@ from leadline.task_kinds import TaskKind
 from leadline.tasks import Performed, Talk, Task, TaskRequest, checked, parse, render, repair, schema, talk
 
 R = TypeVar("R", bound=Record)
-CHARS_PER_TOKEN = 3
-"""For leases only: no tokenizer gives fewer characters a token in the languages that matter, CJK aside."""
-REPLY_TOKENS = 4_000
-"""What is leased for a reply of unknown length."""
 
 
 class Models:
@@ -46,6 +43,7 @@ class Models:
         self._providers = providers
         self._notice = notice
         self._prices = Prices(settings.ai.prices)
+        self._leases = Leases(self._prices)
         self._rejected: set[str] = set()
 
     async def perform(self, task: Task[R]) -> R:
@@ -187,7 +185,7 @@ class Models:
         kind = Kind(
             name=CHAT,
             reply=ChatReply,
-            need=_need,
+            need=partial(self._need, traits.model),
             text=_text,
             price=partial(self._priced, traits.model),
             ttl=self._ttl(choice, task),
@@ -209,7 +207,11 @@ class Models:
         kept = seconds(cache.plan if task.name == "plan" else cache.model)
         return 0.0 if choice.member.offer.per_user else kept
 
+    def _need(self, model: str, request: ChatRequest) -> Need:
+        return self._leases.need(request, request.model or model)
+
     def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
+        self._leases.note(request, usage)
         return self._prices.priced(usage, request.model or model)
 
     def _prompt(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
@@ -225,9 +227,3 @@ def read(reply: ChatReply, form: type[R]) -> R:
 
 def _text(reply: ChatReply) -> str:
     return reply.message.text
-
-
-def _need(request: Record) -> Need:
-    assert isinstance(request, ChatRequest)
-    prompt = sum(len(message.text) for message in request.messages) // CHARS_PER_TOKEN
-    return Need(model_calls=1, tokens=prompt + (request.max_tokens or REPLY_TOKENS))

@@ -25,6 +25,7 @@ class Prices:
 
     def __init__(self, own: Mapping[str, Price]) -> None:
         self._own = own
+        self._billed: dict[str, Decimal] = {}
 
     def of(self, model: str) -> Price | None:
         """Return the price of a model, None where nobody knows it."""
@@ -41,8 +42,24 @@ class Prices:
 
     def priced(self, usage: Usage, model: str) -> Usage:
         """Return the usage with its cost, where the provider did not tell it and the price is known."""
-        price = self.of(model) if usage.cost is None else None
+        if usage.cost is not None:
+            self._note(usage, model, usage.cost)
+            return usage
+        price = self.of(model)
         return usage if price is None else usage.model_copy(update={"cost": cost(usage, price)})
+
+    def expected(self, usage: Usage, model: str) -> Decimal:
+        """Return what this usage may cost: by the price, else by the dearest token that was billed; 0 where unknown."""
+        price = self.of(model)
+        return self._billed.get(model, Decimal(0)) * _tokens(usage) if price is None else cost(usage, price)
+
+    def _note(self, usage: Usage, model: str, billed: Decimal) -> None:
+        if tokens := _tokens(usage):
+            self._billed[model] = max(billed / tokens, self._billed.get(model, Decimal(0)))
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens
 
 
 def cost(usage: Usage, price: Price) -> Decimal:

@@ -1,5 +1,6 @@
 """Budgets: leased before, settled after, a part kept for the report."""
 
+import asyncio
 from decimal import Decimal
 from typing import Any
 
@@ -110,6 +111,35 @@ def test_tokens_and_money_are_kept_for_those_that_ask_models() -> None:
         assert budget.time_left() == pytest.approx(70)
     with budget.closing("summary"):
         assert leases(budget, Need(tokens=4_000)) == 1
+
+
+async def test_who_would_be_over_waits_for_what_others_leave() -> None:
+    budget = Budget(Limits(tokens=100), reserve=0)
+    one, other = [await budget.lease_in_turn(Need(tokens=50)) for _ in range(2)]
+    third = asyncio.create_task(budget.lease_in_turn(Need(tokens=50)))
+    await asyncio.sleep(0)
+    assert not third.done()
+    budget.settle(one, Need(tokens=30))
+    await asyncio.sleep(0.01)
+    assert not third.done()
+    budget.settle(other, Need(tokens=20))
+    assert (await third).need == Need(tokens=50)
+    assert budget.spent()["tokens"] == 100
+
+
+async def test_nobody_waits_for_what_cannot_come() -> None:
+    budget = Budget(Limits(tokens=100, model_calls=2), reserve=0)
+    with pytest.raises(Refused, match="tokens"):
+        await budget.lease_in_turn(Need(tokens=101))
+    budget.lease(Need(tokens=60))  # of a call that calls others: it may wait for this one
+    with pytest.raises(Refused, match="tokens"):
+        await budget.lease_in_turn(Need(tokens=50))
+    lease = await budget.lease_in_turn(Need(tokens=40, model_calls=2))
+    waiting = asyncio.create_task(budget.lease_in_turn(Need(tokens=10, model_calls=1)))
+    await asyncio.sleep(0)
+    budget.settle(lease, Need(tokens=20, model_calls=2))
+    with pytest.raises(Refused, match="model calls"):
+        await waiting
 
 
 def test_what_a_closing_stage_leaves_is_everybodys() -> None:

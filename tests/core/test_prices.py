@@ -34,3 +34,14 @@ def test_the_settings_come_before_the_table(monkeypatch: pytest.MonkeyPatch) -> 
     assert Prices({}).of("m") == Price(input=2.5, cached=1.25, output=10)
     assert Prices({"m": Price(input=1)}).of("m") == Price(input=1)
     assert Prices({}).of("embedding") is None
+
+
+def test_what_may_be_spent_is_known_by_the_price_or_by_what_was_billed() -> None:
+    may_use = Usage(input_tokens=1000, output_tokens=1000)
+    assert Prices({"m": Price(input=1, output=4)}).expected(may_use, "m") == Decimal("0.005")
+    prices = Prices({})
+    assert prices.expected(may_use, "m") == 0
+    for tokens, billed in ((100, "0.01"), (1000, "0.01"), (0, "0.01")):
+        prices.priced(Usage(input_tokens=tokens, cost=Decimal(billed)), "m")
+    assert prices.expected(may_use, "m") == Decimal("0.2")
+    assert prices.expected(may_use, "other") == 0

@@ -85,3 +85,16 @@ async def test_a_budget_that_the_plan_alone_is_over_costs_the_model_and_not_the_
     assert result.report
     assert result.report.sources
     assert any("no usable plan" in notice for notice in result.metadata.notices)
+
+
+@pytest.mark.parametrize("money", [0.03, 0.05])
+async def test_calls_side_by_side_do_not_spend_more_money_than_there_is(
+    tools: Any, tmp_path: Path, money: float
+) -> None:
+    prices = {"emulated": {"input": 1, "output": 4}}
+    with tools.emulator() as world:
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path, {"budget.money": money, "ai.prices": prices}) as runs:
+            result = await runs.research(tools.question(4))
+    assert result.status == "partial"
+    assert money / 2 < result.metadata.usage["cost"] <= money

@@ -32,7 +32,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
-        ("Cost", cost(known.usage)),
+        ("Cost", cost(known)),
     ]
     return "\n".join(line for label, text in rows if text for line in _labelled(label, text))
 
@@ -75,9 +75,10 @@ def files(known: Metadata, folder: Path) -> str:
     return one_line(f"{near(folder)}: {', '.join(names)}")
 
 
-def cost(usage: dict[str, Any]) -> str:
+def cost(known: Metadata) -> str:
     """Return what the run cost."""
-    tokens, money = usage.get("tokens", 0), usage.get("cost")
+    tokens, money = known.usage.get("tokens", 0), known.usage.get("cost")
     if not tokens and money is None:
-        return "nothing: no model was paid"
+        asked = sum(calls for name, calls in known.calls.items() if name.startswith("chat/"))
+        return f"unknown: of {asked} model calls none told what it used" if asked else "nothing: no model was paid"
     return f"{tokens:,} tokens" + ("" if money is None else f", ${money:.4f}")
