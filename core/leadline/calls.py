@@ -31,7 +31,7 @@ from leadline.journal import Journal, Row
 from leadline.kinds import CHAT, TASK, Job, Kind, Maker
 from leadline.missing import explain_missing
 from leadline.outcomes import Blame, Ended, escaped, raised
-from leadline.records import Record, Usage
+from leadline.records import ChatReply, Record, Usage
 from leadline.reports import Reports
 from leadline.retry import RetryPolicy
 from leadline.secrets import Secrets
@@ -179,6 +179,11 @@ class Door:
             return ()
         return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome == "failure"}))
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The language models that replied, by name, each with its provider."""
+        return tuple(sorted({f"{row.provider}:{row.model}" for row in self._journal.rows() if row.model}))
+
     def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""
         rows = [row for row in (*self._journal.rows(), *self._unkept.values()) if row.kind != _FACT.name]
@@ -233,7 +238,8 @@ class Door:
             return None
         self.replayed.discard(job.key)
         self._made.add(job.key)
-        row = self._row(job, outcome="reply", attempts=0, cached=True)
+        model = _model(decode(body, job.kind.reply)) if job.kind.name == CHAT else ""
+        row = self._row(job, outcome="reply", model=model, attempts=0, cached=True)
         return _Landed(await self._keep(job, row, body, flight), body, "cache")
 
     def _share(self, job: Job, body: bytes) -> None:
@@ -266,6 +272,7 @@ class Door:
         row = self._row(
             job,
             outcome=ended.outcome,
+            model=_model(ended.reply),
             attempts=trip.attempts,
             seconds=round(self._monotonic() - began, 4),
             usage=total(trip.usages) or Usage(),
@@ -331,3 +338,7 @@ class Door:
         if left is not None and left <= 0:
             self.wind_down(f"the run's time is spent; more with --set budget.seconds={self._budget.limits.seconds}")
         return self.winding_down
+
+
+def _model(reply: Record | None) -> str:
+    return reply.model if isinstance(reply, ChatReply) else ""

@@ -29,6 +29,8 @@ class Row(Record):
     task: str = ""
     step: str = ""
     """The stage that asked first."""
+    model: str = ""
+    """The language model that replied, by its own word."""
     parent: str = ""
     """Key of the composite call around it."""
     session: int = 0

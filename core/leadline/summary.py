@@ -56,7 +56,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
         choices=session.house.loaded.choices,
         notices=tuple(dict.fromkeys(state.notices)),
         providers=session.house.loaded.chosen.get("ai.providers", ()),
-        models=tuple(sorted({model for model in session.house.settings.ai.roles.values() if model})),
+        models=session.door.models,
         engines=session.house.loaded.chosen.get("search.engines", ()),
         calls={f"{kind}/{name}": row["calls"] for kind, rows in counts.items() for name, row in rows.items()},
         usage=usage,

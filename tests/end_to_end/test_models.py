@@ -95,7 +95,7 @@ async def test_a_model_is_swapped_by_one_line(tools: Any, world: Any, tmp_path: 
     async with tools.client(world, tmp_path, {"ai.providers": ["embedded"]}) as runs:
         result = await runs.research(tools.question(2))
     assert result.status == "complete"
-    assert result.metadata.providers == ("embedded",)
+    assert (result.metadata.providers, result.metadata.models) == (("embedded",), ())
     assert not world.tally()["asked"]
 
 
@@ -109,6 +109,8 @@ async def test_a_recorded_run_gives_the_same_report_byte_for_byte(tools: Any, wo
         again = await runs.research(tools.question(3))
     assert again.status == "complete", again.reason
     assert report_of(again) == report_of(first)
+    assert first.metadata.models == ("openai:emulated",)
+    assert again.metadata.models == ("recorded:emulated",)
     assert not world.tally()["asked"]
 
 
