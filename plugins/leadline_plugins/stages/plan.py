@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from leadline.contracts import Run
@@ -51,7 +52,7 @@ class Outline:
             task = replace(task, heard=Ahead(question, run, promising(task)).heard)
         plan = await perform_or(run, task, whole(question), saying, closing=True)
         if plan.sections:
-            return plan.model_copy(update={"domains": plan.domains or domains(plan)})
+            return numbered(plan).model_copy(update={"domains": plan.domains or domains(plan)})
         await tell(run, f"{saying} (it came without sections)")
         return whole(question)
 
@@ -65,6 +66,25 @@ def whole(question: Question) -> Plan:
     """Return the plan of last resort: one section over the whole question."""
     section = PlannedSection(id="1", title=question.text, goal=question.text, questions=(question.text,))
     return Plan(title=question.text, sections=(section,))
+
+
+def numbered(plan: Plan) -> Plan:
+    """Return the plan with an id of its own for every section: evidence finds its section by that.
+
+    The first of a name keeps it, so that searches point where they did; the others are numbered by their place, or
+    where that is taken from there on.
+    """
+    taken = {section.id.strip() for section in plan.sections}
+    seen, sections = {""}, []
+    free = (str(number) for number in count(1) if str(number) not in taken)
+    for place, section in enumerate(plan.sections, start=1):
+        name = section.id.strip()
+        if name in seen:
+            name = str(place) if str(place) not in taken else next(free)
+            taken.add(name)
+        seen.add(name)
+        sections.append(section if name == section.id else section.model_copy(update={"id": name}))
+    return plan.model_copy(update={"sections": tuple(sections)})
 
 
 def domains(plan: Plan) -> tuple[str, ...]:

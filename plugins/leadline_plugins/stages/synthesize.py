@@ -17,10 +17,11 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.unsure import PLACE, settled
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
 
-ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort, expects=expect.sort)
+ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort, check=unusable, expects=expect.sort)
 
 
 class Synthesis:
@@ -42,10 +43,7 @@ class Synthesis:
             tasks=findings[TASKS],
             material=material.words(sources, question.language) if chat else 0,
         )
-        saying = "the evidence was not sorted: one synthesis over all"
-        plan = await perform_or(run, ASK.of(request), unsorted(request), saying, closing=True)
-        if not plan.answers or not any(section.evidence_ids for section in plan.sections):
-            raise NoEvidence(plan.reason or "what was found does not answer the question")
+        plan = await sorting(request, run)
         if chat:
             plan = await settled(plan, request, run)
             plan = shared_out(plan, material.length(run, question.language))
@@ -54,6 +52,18 @@ class Synthesis:
         for notice in (notice for section in sections for notice in section.notices):
             await tell(run, notice)
         findings[SECTIONS] = tuple(sections)
+
+
+async def sorting(request: SortRequest, run: Run) -> Sorted:
+    """Return the evidence, sorted; raises `NoEvidence` where it does not answer the question."""
+    saying = "the evidence was not sorted: one synthesis over all"
+    said = await perform_or(run, ASK.of(request), unsorted(request), saying, closing=True)
+    plan = known(said, request)
+    if not plan.answers or not (plan.sections or any(part.evidence_ids for part in said.sections)):
+        raise NoEvidence(plan.reason or "what was found does not answer the question")
+    if not plan.sections:
+        await tell(run, f"{saying} (all of the evidence that was named is unknown)")
+    return plan if plan.sections else unsorted(request)
 
 
 async def of_originals(evidence: tuple[Evidence, ...], sources: Sequence[Source]) -> tuple[Evidence, ...]:
