@@ -7,11 +7,11 @@ the research pipeline are here; a stranger's are `plugin.key`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic.json_schema import SkipJsonSchema
 
-from leadline.records import Chart, Evidence, Failure, Figure, Hit, Record, Report, Section, Source, Text
+from leadline.records import NUMBERED, Chart, Evidence, Failure, Figure, Hit, Record, Report, Section, Source, Text
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class Query(Record):
 class PlannedSection(Record):
     """A section as planned: its goal, and the key questions it answers."""
 
-    id: str
+    id: Annotated[str, NUMBERED]
     title: Text
     goal: Text = ""
     questions: tuple[Text, ...] = ()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -32,10 +32,21 @@ class Candidate(NamedTuple):
 
 def candidates(text: str) -> Iterator[Candidate]:
     """Yield what could be meant: sound objects in their order, then mended ones, the outermost first."""
+    said = spoken(text)
+    yield from sound(said)
+    yield from mended(said)
+
+
+def spoken(text: str) -> str:
+    """Return a reply without the thoughts before it, as much of it as is looked at."""
     text = text[:LONGEST]
-    said = _without_thoughts(text).strip() or text
-    yield from _sound(said)  # fences need no look: a sound object ends where it ends
-    yield from _mended((*(match.group(1) for match in islice(_FENCE.finditer(said), TRIES)), said))
+    return _without_thoughts(text).strip() or text
+
+
+def unfenced(said: str) -> str:
+    """Return the whole of a reply without the fence it stands in."""
+    match = _FENCE.fullmatch(said.strip())
+    return match.group(1).strip() if match else said.strip()
 
 
 def _without_thoughts(text: str) -> str:
@@ -62,7 +73,8 @@ def _end_of_object(text: str, start: int) -> int:
         return 0
 
 
-def _sound(text: str) -> Iterator[Candidate]:
+def sound(text: str) -> Iterator[Candidate]:
+    """Yield the objects that are sound JSON; fences need no look, for such an object ends where it ends."""
     start, whole = text.find("{"), True
     for _ in range(TRIES):
         if start < 0:
@@ -76,9 +88,10 @@ def _sound(text: str) -> Iterator[Candidate]:
         start = text.find("{", end)
 
 
-def _mended(parts: Iterable[str]) -> Iterator[Candidate]:
+def mended(text: str) -> Iterator[Candidate]:
+    """Yield the objects that can be made out where none is sound."""
     left = MENDED
-    for part in parts:
+    for part in (*(match.group(1) for match in islice(_FENCE.finditer(text), TRIES)), text):
         try:
             for found in islice(Mender(part[:left]).objects(), TRIES):
                 yield Candidate(found, False)

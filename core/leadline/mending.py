@@ -16,7 +16,8 @@ _SPACE = re.compile(r"\s*")
 _BARE = re.compile(r"(?:(?!(?<!:)//|/\*)[^,\]}\n])+")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[\s,\]}/#]|\Z)")
 _KEY = re.compile(r"""([^\s:=,{}\[\]"']+)(?:["']\s{0,9}(?=[:=]))?""")
-_NEXT_KEY = re.compile(r"""["'“][^"'”\n]{1,80}["'”]\s{0,9}[:=]|[A-Za-z_]\w{0,80}\s{0,9}[:=]""")
+_NEXT_KEY = re.compile(r"""["'“][^"'”\n]{1,80}(?:["'”]\s{0,9}(?:[:=]|\Z)|\Z)|[A-Za-z_]\w{0,80}\s{0,9}[:=]""")
+"""The last may be cut off itself."""
 _NEXT_ITEM = re.compile(r"""["'\[{]|-?\d|true|false|null|None|True|False""")
 _CHUNKS = {'"': re.compile(r'[^"\\]+'), "'": re.compile(r"[^'\\]+"), "“": re.compile(r'[^”"\\]+')}
 """By what opens a text: the run of it that needs no look."""

@@ -17,6 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, S
 from leadline.errors import Category
 
 Json = Mapping[str, JsonValue]
+PROSE, NUMBERED, SINGLE = "prose", "numbered", "single"
+"""Marks of annotations: a text to be read; an id that whoever takes the record gives where there is none; an item of a
+list that stands by itself, and where a model wrote it unreadably is left out alone."""
 Text = Annotated[str, "prose"]
 """What a redacting middleware may change; ids, names and URLs are plain `str`."""
 Labels = Annotated[frozenset[str], PlainSerializer(sorted, list[str], when_used="json")]

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import ValidationError
-
+from leadline.best import Best, prose
 from leadline.errors import BadReply
 from leadline.keys import plain
-from leadline.lenient import candidates
+from leadline.lenient import mended, sound, spoken
 from leadline.records import Json, Message, Record, Text, Tool
-from leadline.wire import indented, without_surrogates
+from leadline.wire import indented
 
 R = TypeVar("R", bound=Record)
 Role = Literal["thinking", "task"]
@@ -142,31 +141,24 @@ def repair(messages: tuple[Message, ...], said: str, error: BadReply) -> tuple[M
     return (*messages, Message(role="assistant", text=said if said.strip() else "(nothing)"), asked)
 
 
-def parse(text: str, reply: type[R]) -> R:
+def parse(text: str, reply: type[R], *, cut: bool = False) -> R:
     """Read a reply: of the JSON objects in the text the one that fits best, mended where need be. Raises `BadReply`.
 
     An object with none of the reply's fields is none, even where all of them have defaults: it may be a part of one
-    that is broken. Of several that fit, the one with most of the fields is meant, of equals the first.
+    that is broken. Of several that fit, the one with most of the fields is meant, of equals the first; one that fits
+    only when it is read leniently stands back. `cut`: the text was cut off, and is read as far as it is whole. Prose
+    that cites is the text of a reply that is nothing else.
     """
-    best, most = None, -1
-    problem = "there is no JSON object in it"
-    for value, whole in candidates(text):
-        known = len(value.keys() & reply.model_fields.keys()) if isinstance(value, dict) else 0
-        if value and not known:
-            problem = f"it has none of the fields {', '.join(reply.model_fields)}" if best is None else problem
-            continue
-        if known <= most:
-            continue
-        try:
-            best, most = reply.model_validate(without_surrogates(value)), known
-        except (ValidationError, OverflowError, RecursionError) as error:
-            problem = _told(error)
-        else:
-            if whole:
-                break
-    if best is None:
-        raise BadReply(f"the reply is no {reply.__name__}: {problem}")
-    return best
+    said, best = spoken(text), Best(reply)
+    for value, whole in sound(said):
+        best.consider(value, whole=whole)
+    if not best.certain:
+        for value, _ in mended(said):
+            best.consider(value, cut=cut)
+    found = best.found or prose(said, reply, cut=cut)
+    if found is None:
+        raise BadReply(f"the reply is no {reply.__name__}: {best.problem}")
+    return found
 
 
 def checked(reply: R, task: Task[R]) -> R:
@@ -175,12 +167,3 @@ def checked(reply: R, task: Task[R]) -> R:
     if problem:
         raise BadReply(f"the reply is unusable: {problem}")
     return reply
-
-
-def _told(error: ValidationError | OverflowError | RecursionError) -> str:
-    if isinstance(error, OverflowError):
-        return "a number in it is beyond all measure"
-    if isinstance(error, RecursionError):
-        return "it nests too deep"
-    first = error.errors(include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc'])) or 'the object'}: {first['msg']}"

@@ -60,10 +60,7 @@ class Row(Record):
     ],
 )
 def test_the_object_that_was_meant_is_found(text: str) -> None:
-    if "no end" in text:  # a thought that never ends hides all: then the whole text is looked through
-        assert parse(text, Row).name == "lake"
-    else:
-        assert parse(text, Row) == Row(name="bay", depths=(1, 2))
+    assert parse(text, Row) == Row(name="bay", depths=(1, 2))
 
 
 @pytest.mark.parametrize(

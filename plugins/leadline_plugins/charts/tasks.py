@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from leadline.findings import Question
-from leadline.records import Record, Text
+from leadline.records import SINGLE, Record, Text
 from leadline_plugins.charts.points import Point
 from leadline_plugins.tasks import Passage
 
@@ -26,7 +28,7 @@ class PlannedChart(Record):
 class ChartPlan(Record):
     """The charts of a report, the most telling first; none where numbers are few."""
 
-    charts: tuple[PlannedChart, ...] = ()
+    charts: tuple[Annotated[PlannedChart, SINGLE], ...] = ()
 
 
 class ChartPlanRequest(Record):

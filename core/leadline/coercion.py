@@ -1,0 +1,137 @@
+"""A record as models write it: keys in another case, `null` for nothing, one thing where a list of it is asked for.
+
+What fits a field stays as it is, so a well-formed reply is read as ever; what does not becomes what it plainly means,
+or stays and is refused. One way down through the tree, by the fields of the record: the time is linear in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from leadline.records import Record
+from leadline.shapes import Shape, fields_of, folded, names_of, natural
+
+Tree = Mapping[str, Any]
+_NOTHING = frozenset({"", "none", "null", "n/a"})
+"""What stands for an empty list."""
+_DEGREE = re.compile(r"^(?:very|fully|quite|rather|clearly) ")
+_MEANT = {"moderate": "medium", "not supported": "unsupported", "partially supported": "partial"}
+_MEANT |= {"partially covered": "partial", "not covered": "missing"}
+_SHARES = {"high": 0.9, "medium": 0.6, "low": 0.3}
+_PERCENT = 10.0, 100.0
+"""Between these a number without its sign is a percentage; below the first it may be points of five or ten."""
+_EXACT = 2.0**53
+"""From here on numbers with a point are no longer whole numbers exactly."""
+
+
+def coerced(tree: Tree, model: type[Record]) -> dict[str, Any]:
+    """Return the tree as the model has it, as far as it is plain what was meant; unknown keys are let pass."""
+    fields, names = fields_of(model), names_of(model)
+    found: dict[str, Any] = {}
+    for key, said in tree.items():
+        name = key if key in fields else names.get(folded(key), key)
+        if name not in fields or (name != key and (name in tree or name in found)):
+            found[key] = said
+            continue
+        shape = fields[name].shape
+        value = _value(said, shape, name)
+        if value is not None or shape.nullable or fields[name].required:
+            found[name] = value
+    missing = {name: "" for name, field in fields.items() if field.required and field.numbered and name not in found}
+    return missing | found
+
+
+def _value(said: Any, shape: Shape, name: str = "") -> Any:
+    """Return what was said as its shape has it; `name` is that of the field it stands under."""
+    if said is None:
+        return None
+    match shape.kind:
+        case "record":
+            return _record(said, shape.model)
+        case "list":
+            return _list(said, shape.items[0])
+        case "map" if isinstance(said, dict):
+            return {key: _value(item, shape.items[0]) for key, item in said.items()}
+        case "text":
+            return _text(said, shape, name)
+        case "choice":
+            return _choice(said, shape.choices)
+        case "share":
+            return _share(said)
+        case _:
+            return said
+
+
+def _record(said: Any, model: type[Record]) -> Any:
+    if isinstance(said, list) and len(said) == 1:
+        said = said[0]
+    if isinstance(said, str) and natural(model):
+        said = {natural(model): said}
+    return coerced(said, model) if isinstance(said, dict) else said
+
+
+def _list(said: Any, item: Shape) -> Any:
+    if isinstance(said, str) and said.strip().lower() in _NOTHING:
+        return []
+    if isinstance(said, dict) and said and all(key.isdecimal() for key in said):
+        said = list(said.values())
+    listed = said if isinstance(said, list) else [said]
+    values = [_value(one, item) for one in listed if one is not None or item.nullable]
+    if item.single and (fit := [one for one in values if _fits(one, item.model)]):
+        return fit
+    return values
+
+
+def _fits(value: Any, model: type[Record]) -> bool:
+    try:
+        model.model_validate(value)
+    except (ValidationError, OverflowError, RecursionError):
+        return False
+    return True
+
+
+def _text(said: Any, shape: Shape, name: str) -> Any:
+    if isinstance(said, list):
+        texts = [_text(one, shape, name) for one in said if one is not None]
+        joined = texts and (shape.prose or len(texts) == 1) and all(isinstance(one, str) for one in texts)
+        return "\n\n".join(texts) if joined else said
+    if isinstance(said, dict):
+        inner = said.get(name) if name in said else next(iter(said.values())) if len(said) == 1 else None
+        return inner if isinstance(inner, str) else said
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return said
+    return str(int(said)) if abs(said) < _EXACT and said == int(said) else str(said)
+
+
+def _choice(said: Any, choices: tuple[Any, ...]) -> Any:
+    if said in choices or not isinstance(said, str | int | float):
+        return said
+    words = " ".join(str(said).casefold().replace("_", " ").replace("-", " ").split())
+    known = {str(choice).casefold().replace("_", " ").replace("-", " "): choice for choice in choices}
+    plain = _DEGREE.sub("", words)
+    return next((known[one] for one in (words, plain, _MEANT.get(plain)) if one in known), said)
+
+
+def _share(said: Any) -> Any:
+    """Return a share of one that was said in percent, or in a word; numbers from 0 to 1 stay as they are."""
+    if isinstance(said, str):
+        word = _choice(said, tuple(_SHARES))
+        if word in _SHARES:
+            return _SHARES[word]
+        number = _number(said.strip().removesuffix("%"))
+        if number is None:
+            return said
+        return number / 100 if said.strip().endswith("%") else _share(number) if number > 1 else said
+    least, most = _PERCENT
+    return said / 100 if isinstance(said, int | float) and least <= said <= most else said
+
+
+def _number(said: str) -> float | None:
+    try:
+        return float(said)
+    except ValueError:
+        return None

@@ -1,0 +1,57 @@
+"""Which object of a reply is the reply: no schema that a model repeats, and what stands in a wrapper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from leadline.records import Record
+from leadline.shapes import folded, names_of
+
+_DEEPEST = 3
+"""Wrappers in one another."""
+_PARTS = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "enum", "const", "items"})
+"""One of them stands in every property of a schema."""
+
+
+def known(tree: Mapping[str, Any], model: type[Record]) -> int:
+    """Return how many of the model's fields an object has, whatever the case of its keys."""
+    return len({names_of(model).get(folded(key)) for key in tree} - {None})
+
+
+def unwrapped(value: object, model: type[Record], deep: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects that may be the reply, the outermost first; those in others by how many fields they have."""
+    if not isinstance(value, dict):
+        return
+    inner = list(value.values())
+    if is_schema(value, model):
+        inner = [value.get("properties")]
+        if _describes(inner[0]):
+            return
+    elif not value or known(value, model):
+        yield value
+    if deep < _DEEPEST:
+        objects = [one for one in map(_alone, inner) if one]
+        for one in sorted(objects, key=lambda one: -known(one, model)):
+            yield from unwrapped(one, model, deep + 1)
+
+
+def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:
+    """Return whether an object is a JSON schema, and no reply that has such fields."""
+    if model.model_fields.keys() & {"$schema", "$defs", "properties"}:
+        return False
+    described = value.get("type") == "object" and isinstance(value.get("properties"), dict)
+    return described or "$schema" in value or "$defs" in value
+
+
+def _describes(properties: object) -> bool:
+    """Return whether properties are those of a schema; a model may have filled them in."""
+    if not isinstance(properties, dict):
+        return True
+    return all(isinstance(one, dict) and _PARTS & one.keys() for one in properties.values())
+
+
+def _alone(value: object) -> dict[str, Any] | None:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value if isinstance(value, dict) else None
