@@ -21,6 +21,9 @@ from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 
 ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)
 
+_MANY = 0.25
+"""The share of the pages read in vain from which that is said."""
+
 
 class Extraction:
     """Keeps only learnings whose quote stands in the source, word for word."""
@@ -45,7 +48,20 @@ class Extraction:
         found = [evidence for learning in reply.learnings if (evidence := borne(learning, item))]
         if found:
             await run.emit("message", {"kind": "learning", "text": found[0].claim, "source": item.hit.url})
+        elif reply.learnings:
+            reason = f"none of the {len(reply.learnings)} quotes that were given stands on the page"
+            return (Unread(id=item.id, url=item.hit.url, reason=reason),)
         return found
+
+
+def unused(unread: Sequence[Unread], sources: Sequence[Source], evidence: Sequence[Evidence]) -> str:
+    """Say how many pages were read in vain, and why at first; nothing where they are few: the method names each."""
+    vain = {source.id for source in sources} - {item.source_id for item in evidence}
+    lost = [item for item in unread if item.id in vain]
+    if not lost or len(lost) < _MANY * len(sources):
+        return ""
+    pages = f"{len(lost)} of {len(sources)} pages were read, but what the model made of them could not be used"
+    return f"{pages}: {lost[0].reason}"
 
 
 def borne(learning: Learning, source: Source) -> Evidence | None:

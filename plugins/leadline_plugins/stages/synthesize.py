@@ -7,7 +7,18 @@ from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
-from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, SOURCES, TASKS, Findings, PlannedSection, Question
+from leadline.findings import (
+    EVIDENCE,
+    PLAN,
+    QUESTION,
+    SECTIONS,
+    SOURCES,
+    TASKS,
+    UNREAD,
+    Findings,
+    PlannedSection,
+    Question,
+)
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Section, SectionRequest, Source
 from leadline.task_kinds import TaskKind
@@ -17,6 +28,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.stages.extract import unused
 from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.unsure import PLACE, settled
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
@@ -29,10 +41,12 @@ class Synthesis:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the sections; raises `NoEvidence` where nothing answers the question."""
-        sources, question = findings[SOURCES], findings[QUESTION]
-        evidence = await of_originals(findings[EVIDENCE], sources)
+        sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
+        evidence, unread = await of_originals(found, sources), findings.get(UNREAD)
+        if lost := unused(unread or (), sources, found):
+            await tell(run, lost)
         if not evidence:
-            raise NoEvidence(f"nothing was found on: {question.text}")
+            raise NoEvidence(lost or f"nothing was found on: {question.text}")
         chat = await material.written(run)
         request = SortRequest(
             question=question,
@@ -135,7 +149,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Sorts the evidence into sections and has each written, side by side",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES, TASKS),
+        wants=(EVIDENCE, SOURCES, TASKS, UNREAD),
         gives=(SECTIONS,),
         tasks=(ASK, PLACE),
         closing=True,
