@@ -173,11 +173,16 @@ class Door:
 
     @property
     def in_vain(self) -> tuple[str, ...]:
-        """The models of a run that were asked and never answered, by name; none where another did a task for them."""
+        """The models of a run that were asked and did no task, by name; none where another did one for them."""
         rows = self._journal.rows()
-        if any(row.outcome == "reply" for row in rows if row.kind in (CHAT, TASK)):
+        if any(row.outcome == "reply" for row in rows if row.kind == TASK):
             return ()
-        return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome == "failure"}))
+        return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome != "refusal"}))
+
+    @property
+    def answered(self) -> frozenset[str]:
+        """The models of a run that said anything, of use or not, by name."""
+        return frozenset(row.provider for row in self._journal.rows() if (row.kind, row.outcome) == (CHAT, "reply"))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -234,7 +239,7 @@ class Door:
         if not self._answers or not job.kind.ttl or not job.kind.keep:
             return None
         body = await self._answers.get(job.key, job.maker.account, job.kind.ttl)
-        if body is None or not reads(body, job.kind.reply):
+        if body is None or not reads(body, job.kind.reply) or not job.kind.whole(decode(body, job.kind.reply)):
             return None
         self.replayed.discard(job.key)
         self._made.add(job.key)

@@ -140,31 +140,36 @@ class Models:
         while True:
             try:
                 ask = self._turn if isinstance(task.inputs, Talk) else self._read
-                reply = await ask(choice, provider, task)
+                reply, told = await ask(choice, provider, task)
             except CallFailed as failed:
                 smaller = task.shrink(task.inputs) if task.shrink and failed.record.type == "TooLong" else None
                 if smaller is None:
                     raise
                 task, cut = replace(task, inputs=smaller), cut + 1
             else:
-                told = f"{task.name}: the material was over the model's context, and the least relevant was left out"
-                return reply, [told] if cut else []
+                less = f"{task.name}: the material was over the model's context, and the least relevant was left out"
+                return reply, [less, *told] if cut else told
 
-    async def _read(self, choice: Choice, provider: Any, task: Task[R]) -> R:
-        """Read the reply; an unusable one is asked for once more, with the error in hand."""
+    async def _read(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
+        """Read the reply; an unusable one is asked for once more, with the error in hand.
+
+        One that is cut off again is taken as far as it is whole, and that is told.
+        """
         messages = render(self._prompt(task), task.request, task.reply)
         said = await self._say(choice, provider, task, messages)
         try:
-            return checked(read(said, task.reply), task)
+            return checked(read(said, task.reply), task), []
         except BadReply as error:
             messages = repair(messages, said.message.text, error)
         said = await self._say(choice, provider, replace(task, heard=None), messages)
+        cut = said.finish_reason == "length"
+        less = f"{task.name}: the reply was cut off at the model's limit of length twice, and what was whole is taken"
         try:
-            return checked(parse(said.message.text, task.reply), task)
+            return checked(parse(said.message.text, task.reply, cut=cut), task), [less] if cut else []
         except BadReply as error:
             raise unfit(choice, BadReply, str(error)) from error
 
-    async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> R:
+    async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""
         traits, speaker = provider.traits(choice.model), f"{choice.member.name}:{choice.model}"
         if not traits.tools:
@@ -173,7 +178,7 @@ class Models:
         said = await self._say(choice, provider, task, messages)
         if said.finish_reason == "length":
             raise unfit(choice, BadReply, "the reply was cut off at the model's limit of length")
-        return task.reply.model_validate(said.message.model_copy(update={"by": speaker}))
+        return task.reply.model_validate(said.message.model_copy(update={"by": speaker})), []
 
     async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
         traits = provider.traits(choice.model)
@@ -189,7 +194,7 @@ class Models:
             text=_text,
             price=partial(self._priced, traits.model),
             ttl=self._ttl(choice, task),
-            whole=lambda reply: reply.finish_reason in ("stop", "tool_calls"),
+            whole=partial(usable, task),
         )
         return await self._door.call(
             kind,
@@ -223,6 +228,19 @@ def read(reply: ChatReply, form: type[R]) -> R:
     if reply.finish_reason == "length":
         raise BadReply("the reply was cut off at the model's limit of length: say it shorter")
     return parse(reply.message.text, form)
+
+
+def usable(task: Task[Any], reply: ChatReply) -> bool:
+    """Return whether a reply is good enough for other runs: whole, and of use for its task."""
+    if reply.finish_reason not in ("stop", "tool_calls"):
+        return False
+    if isinstance(task.inputs, Talk):
+        return True
+    try:
+        checked(read(reply, task.reply), task)
+    except BadReply:
+        return False
+    return True
 
 
 def _text(reply: ChatReply) -> str:

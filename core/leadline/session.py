@@ -207,8 +207,9 @@ class Session:
             reasons.insert(0, self.door.winding_down)
         elif not reasons and (stages := self.door.refused):
             reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
-        if makers := self.door.in_vain:
-            reasons.append(f"{', '.join(makers)} never answered: see the notices")
+        for maker in self.door.in_vain:
+            did = "did none of what it was asked" if maker in self.door.answered else "never answered"
+            reasons.append(f"{maker} {did}: see the notices")
         why = "; ".join(dict.fromkeys(reasons))
         if wanted and report is None:
             found = any(item.hits for item in engine.board.get(FOUND))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 import leadline
 from leadline.contracts import Call
-from leadline.errors import BadReply, Denied, TooLong, Unavailable
+from leadline.errors import BadReply, CallFailed, Denied, TooLong, Unavailable
 from leadline.findings import QUESTION as QUESTION_KEY
 from leadline.findings import Digest, Findings, Plan, Question, Review
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
@@ -19,7 +19,7 @@ from leadline.records import ChatReply, ChatRequest, Evidence, Json, Message, Mo
 from leadline.tasks import Task, TaskRequest, parse, render, talk
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
-from leadline_plugins.tasks import ReviewRequest
+from leadline_plugins.tasks import Composition, ReviewRequest, Written
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 
@@ -61,6 +61,14 @@ def test_instructions_come_first_then_fenced_data_and_the_question_last() -> Non
     assert after == '\n\nThe question is: "How deep?"'
 
 
+CUT = "<cut>"
+"""At the end of a reply: the model was cut off there."""
+
+
+def ended(reply: str) -> Literal["stop", "length"]:
+    return "length" if reply.endswith(CUT) else "stop"
+
+
 class Chat:
     """Answers with one text after another; an exception is raised."""
 
@@ -77,7 +85,7 @@ class Chat:
         reply = self._replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
-        return ChatReply(message=Message(role="assistant", text=reply))
+        return ChatReply(message=Message(role="assistant", text=reply.removesuffix(CUT)), finish_reason=ended(reply))
 
 
 async def researched(
@@ -139,6 +147,87 @@ async def test_a_text_in_another_language_is_asked_for_once_more_and_then_the_ta
     assert "it is in German and must be in English" in asked[1].messages[3].text
     assert any(text.startswith("write was done by embedded: chat by chat: ") for text in result.metadata.notices)
     assert "Vermessung" not in result.text
+
+
+CUT_TEXT = '{"title": "Depth", "summary": "The harbour is nine fathoms deep [@e1]. It was sou'
+
+
+async def test_a_reply_that_is_cut_off_twice_is_taken_as_far_as_it_is_whole_and_that_is_said(tmp_path: Path) -> None:
+    replies = [CUT_TEXT + CUT, CUT_TEXT + CUT]
+    composed, asked, notices = await performed(tmp_path, replies, Composition)
+    assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
+    assert "cut off at the model's limit of length: say it shorter" in asked[1].messages[3].text
+    assert notices == (
+        "write: the reply was cut off at the model's limit of length twice, and what was whole is taken",
+    )
+
+
+async def test_a_reply_of_which_nothing_is_whole_is_none(tmp_path: Path) -> None:
+    composed, _, notices = await performed(tmp_path, ['{"text": "The harbour is ni' + CUT] * 2, Written)
+    assert composed is None
+    assert not notices
+
+
+async def test_a_reply_that_was_cut_off_once_is_taken_whole(tmp_path: Path) -> None:
+    whole = '{"summary": "The harbour is nine fathoms deep [@e1]. It is"}'
+    composed, _, notices = await performed(tmp_path, [CUT_TEXT + CUT, whole], Composition)
+    assert composed == Composition(summary="The harbour is nine fathoms deep [@e1]. It is")
+    assert not notices
+
+
+async def performed(
+    folder: Path, replies: Sequence[str], form: type[Record]
+) -> tuple[Record | None, list[ChatRequest], tuple[str, ...]]:
+    """Have a chat do one task; None where it cannot."""
+    asked: list[ChatRequest] = []
+    came: list[Record] = []
+
+    class Asking:
+        async def run(self, findings: Findings, run: Any, /) -> None:
+            try:
+                came.append(await run.perform(Task("write", findings[QUESTION_KEY], form)))
+            except CallFailed as failed:
+                assert failed.record.type == "BadReply"  # noqa: PT017 - a run would end by it
+
+    stage = StageOffer(lambda s, c: Asking(), PluginSettings, "Asks", needs=(QUESTION_KEY,))
+    chat = Offer(lambda s, c: Chat(replies, asked), PluginSettings, "A chat")
+    settings: dict[str, Any] = {
+        "ai.tasks": {"write": "chat"},
+        "search.engines": ["fakeweb"],
+        "read.fetchers": ["fakeweb"],
+        "pipelines": {"mine": {"stages": ["asking"]}},
+        "pipeline": "mine",
+    }
+    plugins = [fake_web(), plugin("chat", ai_providers=chat), plugin("asking", stages=stage)]
+    async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=settings) as runs:
+        result = await runs.research(QUESTION)
+    return (came[0] if came else None), asked, result.metadata.notices
+
+
+@pytest.mark.parametrize(
+    ("replies", "status", "reason"),
+    [
+        (["I cannot.", "I cannot."], "partial", "chat did none of what it was asked: see the notices"),
+        ([Denied("HTTP 401"), Denied("HTTP 401")], "partial", "chat never answered: see the notices"),
+        (["I cannot.", '{"text": "Nine."}'], "complete", ""),
+    ],
+)
+async def test_a_model_that_did_no_task_makes_the_run_partial(
+    tmp_path: Path, replies: list[str | Exception], status: str, reason: str
+) -> None:
+    result, _ = await researched(tmp_path, {"chat": replies * 20}, ai__providers=["chat"], ai__tasks={})
+    assert (result.status, result.reason) == (status, reason)
+
+
+async def test_a_plan_that_could_not_be_read_serves_no_other_run(tmp_path: Path) -> None:
+    plan = json.dumps({"title": "Depth", "sections": [{"id": "1", "title": "How deep it is"}]})
+    first, asked = await researched(tmp_path, {"chat": ["I cannot.", "I cannot."]}, ai__tasks={"plan": "chat"})
+    assert any(text.startswith("plan was done by embedded") for text in first.metadata.notices)
+    assert len(asked) == 2
+    for replies in (["No.", plan], ["No."], [plan], []):  # what was of use is found again, mended or at once
+        again, asked = await researched(tmp_path, {"chat": replies}, ai__tasks={"plan": "chat"})
+        assert len(asked) == len(replies)
+        assert not [text for text in again.metadata.notices if text.startswith("plan was done by embedded")]
 
 
 async def test_what_a_model_cannot_do_the_next_of_the_chain_does(tmp_path: Path) -> None:

@@ -228,5 +228,6 @@ async def test_without_a_model_it_says_so_where_charts_are_asked_for(tmp_path: P
 
 async def test_a_plan_that_fails_leaves_the_report_as_it_is(tmp_path: Path) -> None:
     result, _, _ = await result_of(tmp_path, lambda inputs: "no plan")
-    assert (result.status, result.report and result.report.figures) == ("complete", ())
+    assert (result.status, result.report and result.report.figures) == ("partial", ())
+    assert result.reason == "scripted did none of what it was asked: see the notices"
     assert "no charts were planned" in notices(result)
