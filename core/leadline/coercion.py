@@ -47,6 +47,8 @@ def coerced(tree: Tree, model: type[Record]) -> dict[str, Any]:
 
 def _value(said: Any, shape: Shape, name: str = "") -> Any:
     """Return what was said as its shape has it; `name` is that of the field it stands under."""
+    if shape.kind in ("record", "choice", "share") and isinstance(said, list) and len(said) == 1:
+        said = said[0]
     if said is None:
         return None
     match shape.kind:
@@ -67,8 +69,6 @@ def _value(said: Any, shape: Shape, name: str = "") -> Any:
 
 
 def _record(said: Any, model: type[Record]) -> Any:
-    if isinstance(said, list) and len(said) == 1:
-        said = said[0]
     if isinstance(said, str) and natural(model):
         said = {natural(model): said}
     return coerced(said, model) if isinstance(said, dict) else said
@@ -77,7 +77,7 @@ def _record(said: Any, model: type[Record]) -> Any:
 def _list(said: Any, item: Shape) -> Any:
     if isinstance(said, str) and said.strip().lower() in _NOTHING:
         return []
-    if isinstance(said, dict) and said and all(key.isdecimal() for key in said):
+    if isinstance(said, dict) and all(key.isdecimal() for key in said):
         said = list(said.values())
     listed = said if isinstance(said, list) else [said]
     values = [_value(one, item) for one in listed if one is not None or item.nullable]

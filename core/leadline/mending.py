@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[\s,\]}/#]|\Z)")
 _KEY = re.compile(r"""([^\s:=,{}\[\]"']+)(?:["']\s{0,9}(?=[:=]))?""")
 _NEXT_KEY = re.compile(r"""["'“][^"'”\n]{1,80}(?:["'”]\s{0,9}(?:[:=]|\Z)|\Z)|[A-Za-z_]\w{0,80}\s{0,9}[:=]""")
 """The last may be cut off itself."""
-_NEXT_ITEM = re.compile(r"""["'\[{]|-?\d|true|false|null|None|True|False""")
+_NEXT_ITEM = re.compile(r"""["'“\[{]|-?\d|true|false|null|None|True|False""")
 _CHUNKS = {'"': re.compile(r'[^"\\]+'), "'": re.compile(r"[^'\\]+"), "“": re.compile(r'[^”"\\]+')}
 """By what opens a text: the run of it that needs no look."""
 _HEX = re.compile(r"u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?")

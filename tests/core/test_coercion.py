@@ -171,6 +171,8 @@ def rounded(tree: Any) -> Any:
         ({"title": "T", "queries": ["q"], "sections": []}, Plan, {"queries.0.query": "q"}),
         ({"title": "T", "queries": "none", "sections": []}, Plan, {"queries": ()}),
         ({"title": "T", "queries": {"0": {"query": "q"}}, "sections": []}, Plan, {"queries.0.query": "q"}),
+        ({"title": "T", "queries": {}, "sections": []}, Plan, {"queries": ()}),
+        ({"confidence": [0.9], "others": [{"id": "1", "verdict": ["Partial"]}]}, ClaimVerdicts, {"confidence": 0.9}),
         ({"title": "T", "queries": {"query": "q"}, "sections": []}, Plan, {"queries.0.query": "q"}),
         ({"isSufficient": True, "sections": []}, Review, {"is_sufficient": True}),
         ({"sections": [{"id": "1", "coverage": "Fully Covered"}]}, Review, {"sections.0.coverage": "covered"}),

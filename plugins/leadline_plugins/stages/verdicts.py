@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -17,12 +18,21 @@ from leadline_plugins.checks.quotes import plain
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.claims import Cited, Claim, Library, held
-from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.hedges import hedged
 from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 BATCH = 50
 """Claims a model is asked about in one call."""
+_NUMBER = re.compile(r"\D*(\d+)\D*")
+"""A claim by its number, whatever stands around it: `claim 3`, `#3`."""
+
+
+def _unusable(request: VerifyRequest, reply: ClaimVerdicts) -> str:
+    """Say what is wrong with a reply that judges nothing of what was asked."""
+    ids = [claim.id for claim in request.claims]
+    return "" if _by_number(reply).keys() & {*ids} else f"it judges none of the claims by their ids ({', '.join(ids)})"
+
 
 ASK = TaskKind(
     "verify_claim",
@@ -30,6 +40,7 @@ ASK = TaskKind(
     ClaimVerdicts,
     template("verify_claim"),
     shrink=fewer_claims,
+    check=_unusable,
     expects=partial(expect.verify_claim, batch=BATCH),
 )
 
@@ -122,13 +133,29 @@ def _batches(asked: Sequence[ClaimToVerify]) -> Iterator[Sequence[ClaimToVerify]
 
 
 async def ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdict]:
-    """Return what the model says, by the id of the claim; in the call claims are numbered, which costs a token each."""
+    """Return what the model says, by the id of the claim; what it says nothing of is asked for once more, alone."""
+    said = await _said(run, claims)
+    left = [claim for claim in claims if claim.id not in said]
+    if not said or not left:  # a reply that was none is announced, and was asked for twice
+        return said
+    said |= await _said(run, left)
+    if silent := sum(claim.id not in said for claim in left):
+        await tell(run, f"{silent} claims were judged by words, for the model said nothing of them")
+    return said
+
+
+async def _said(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdict]:
+    """Return the verdicts by the id of the claim; in the call claims are numbered, which costs a token each."""
     numbered = {str(number): claim for number, claim in enumerate(claims, start=1)}
     batch = [claim.model_copy(update={"id": number}) for number, claim in numbered.items()]
-    reply = await _reply(run, batch)
+    said = _by_number(await _reply(run, batch))
+    return {numbered[number].id: one for number, one in said.items() if number in numbered}
+
+
+def _by_number(reply: ClaimVerdicts) -> dict[str, ClaimVerdict]:
+    """Return the verdicts by the number of the claim; what is said to be both is not supported."""
     sure = [ClaimVerdict(id=name, verdict="supported", confidence=reply.confidence) for name in reply.supported]
-    # What is said to be both is not supported.
-    return {numbered[one.id].id: one for one in (*sure, *reply.others) if one.id in numbered}
+    return {_NUMBER.sub(r"\1", one.id): one for one in (*sure, *reply.others)}
 
 
 async def _reply(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:

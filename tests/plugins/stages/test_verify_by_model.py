@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 
+import pytest
+
 from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.records import Document, Evidence, Failure, Hit, Report, Section, Source
 from leadline.tasks import Task
 from leadline_plugins.stages.claims import Library, claims_of
-from leadline_plugins.stages.verdicts import BATCH, judged
-from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.stages.verdicts import ASK, BATCH, judged
+from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 QUOTE = "The bay is 40 fathoms deep."
 
@@ -31,7 +33,7 @@ class Judge:
             failure = Failure(kind="chat", provider="x", category="LLM", type="BadReply", message="no")
             raise CallFailed(failure)
         said = [ClaimVerdict(id=one.id, verdict="contradicted", reason="it says so") for one in task.inputs.claims]
-        return ClaimVerdicts(others=tuple(said[:1]) if len(said) > 1 else tuple(said))
+        return ClaimVerdicts(others=tuple(said))
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return True
@@ -70,9 +72,54 @@ async def test_only_what_rules_leave_open_is_asked() -> None:
     assert claim.around == "The bay"
 
 
-async def test_what_a_model_leaves_out_keeps_its_verdict() -> None:
-    found = await verdicts_on(Judge(), "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms.")
+class Terse(Judge):
+    """Judges the first claim of each call, and of one alone only what it has heard of."""
+
+    knows = "fathoms"
+
+    async def perform(self, task: Task[Any]) -> Any:
+        reply = await super().perform(task)
+        alone = len(task.inputs.claims) == 1 and self.knows not in task.inputs.claims[0].claim
+        return ClaimVerdicts() if alone else ClaimVerdicts(others=reply.others[:1])
+
+
+CLAIMS = "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms."
+
+
+async def test_what_a_model_leaves_out_is_asked_for_once_more_alone() -> None:
+    judge = Terse()
+    found = await verdicts_on(judge, *CLAIMS)
+    assert [by for _, by in found] == ["model", "model"]
+    assert [[claim.claim for claim in request.claims] for request in judge.asked] == [[*CLAIMS], [CLAIMS[1]]]
+    assert not judge.notices
+
+
+async def test_what_a_model_leaves_out_again_keeps_its_verdict_and_is_told() -> None:
+    judge = Terse()
+    judge.knows = "leagues"
+    found = await verdicts_on(judge, *CLAIMS)
     assert [by for _, by in found] == ["model", "words"]
+    assert [notice["message"] for notice in judge.notices] == [
+        "1 claims were judged by words, for the model said nothing of them"
+    ]
+
+
+@pytest.mark.parametrize("said", [("claim 1", "#2"), ("1.", "Claim-2"), ("1", "2", "99")])
+async def test_claims_are_known_by_their_numbers(said: tuple[str, ...]) -> None:
+    class Wordy(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            assert not task.check or not task.check(task.inputs, ClaimVerdicts(supported=said))
+            return ClaimVerdicts(supported=said, confidence=0.8)
+
+    assert await verdicts_on(Wordy(), *CLAIMS) == [("supported", "model")] * 2
+
+
+@pytest.mark.parametrize("reply", [ClaimVerdicts(), ClaimVerdicts(supported=("99", "the first"))])
+def test_a_reply_that_judges_none_of_the_claims_is_asked_for_once_more(reply: ClaimVerdicts) -> None:
+    asked = VerifyRequest(claims=tuple(ClaimToVerify(id=name, claim="c", passages=()) for name in "12"))
+    assert ASK.check is not None
+    assert ASK.check(asked, reply) == "it judges none of the claims by their ids (1, 2)"
+    assert not ASK.check(asked, ClaimVerdicts(supported=("2",)))
 
 
 async def test_a_model_that_fails_is_announced_and_words_stand() -> None:
