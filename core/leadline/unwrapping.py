@@ -19,8 +19,11 @@ def known(tree: Mapping[str, Any], model: type[Record]) -> int:
     return len({names_of(model).get(folded(key)) for key in tree} - {None})
 
 
-def unwrapped(value: object, model: type[Record], deep: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects that may be the reply, the outermost first; those in others by how many fields they have."""
+def unwrapped(value: object, model: type[Record], deep: int = 0, least: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects that may be the reply, the outermost first; one within only where it has more of the fields.
+
+    So a part of a reply that does not fit is not taken for the whole of it.
+    """
     if not isinstance(value, dict):
         return
     inner = list(value.values())
@@ -28,12 +31,13 @@ def unwrapped(value: object, model: type[Record], deep: int = 0) -> Iterator[Map
         inner = [value.get("properties")]
         if _describes(inner[0]):
             return
-    elif not value or known(value, model):
+    elif (fields := known(value, model)) > least or not (value or deep):
         yield value
+        least = fields
     if deep < _DEEPEST:
         objects = [one for one in map(_alone, inner) if one]
         for one in sorted(objects, key=lambda one: -known(one, model)):
-            yield from unwrapped(one, model, deep + 1)
+            yield from unwrapped(one, model, deep + 1, least)
 
 
 def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:

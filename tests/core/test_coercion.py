@@ -256,6 +256,15 @@ def test_of_several_replies_the_one_with_most_fields_is_meant_and_of_equals_the_
     assert parse('{"title": "A"} {"title": "B"}', Composition).title == "A"
 
 
+def test_a_part_of_a_reply_that_does_not_fit_is_not_taken_for_it() -> None:
+    said = {"summary": "S. [@e1]", "sections": [{"title": "A", "text": "T."}]}
+    with pytest.raises(BadReply, match=r"sections\.0\.id: Field required"):
+        parse(json.dumps(said), Composition)
+    assert parse(json.dumps({"title": "Reply", "reply": {"title": "A", "summary": "S."}}), Composition).title == "Reply"
+    plan = {"title": "The plan", "plan": {"title": "A", "sections": ["B"]}}
+    assert parse(json.dumps(plan), Plan).title == "A"
+
+
 def test_a_reply_that_fits_as_it_stands_is_meant_before_one_that_is_read_leniently() -> None:
     lenient, strict = '{"title": "A", "summary": null, "conclusion": "C."}', '{"title": "B"}'
     assert parse(lenient + strict, Composition).title == "B"

@@ -28,6 +28,7 @@ from leadline_plugins.tasks import Composition, Learnings, Written
         ("Ports pay. It cost 13.", "Ports pay."),
         ("Ports pay 13. Ships p", "Ports pay 13."),
         ("Ports pay. [@e1]\n\n## Ships\n\nShips p", "Ports pay. [@e1]"),
+        ("Ports pay.\n\n## 2. Ships\n\nShips p", "Ports pay."),
         ("- Ports pay [@e1]\n- Ships pay [@e2]\n- Crews", "- Ports pay [@e1]\n- Ships pay [@e2]"),
         ("港口付费。[@e1]船只付", "港口付费。[@e1]"),
         ("港口付费。船只付费。码头", "港口付费。船只付费。"),
@@ -74,6 +75,8 @@ def test_of_a_list_the_last_item_is_left_out() -> None:
         assert [one.title for one in parse(plan[:-cut], Plan, cut=True).sections] == ["Title 1", "Title 2"]
     (only,) = parse('{"title": "T", "sections": [{"id": "1", "title": "A", "goal": "Say it', Plan, cut=True).sections
     assert (only.id, only.title) == ("1", "A")
+    (only,) = parse('{"title": "T", "sections": [{"title": "A", "goal": "Say it. An', Plan, cut=True).sections
+    assert only.goal == "Say it."
     said = '{"learnings": [{"claim": "A.", "quote": "B."}, {"claim": "C.", "quote": "D and'
     assert [one.quote for one in parse(said, Learnings, cut=True).learnings] == ["B."]
 
