@@ -140,7 +140,7 @@ async def ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdi
         return said
     said |= await _said(run, left)
     if silent := sum(claim.id not in said for claim in left):
-        await tell(run, f"{silent} claims were judged by words, for the model said nothing of them")
+        await tell(run, f"the model said nothing of {silent} of {len(claims)} claims: those were judged by words")
     return said
 
 

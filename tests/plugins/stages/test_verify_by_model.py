@@ -79,7 +79,8 @@ class Terse(Judge):
 
     async def perform(self, task: Task[Any]) -> Any:
         reply = await super().perform(task)
-        alone = len(task.inputs.claims) == 1 and self.knows not in task.inputs.claims[0].claim
+        claims = self.asked[-1].claims
+        alone = len(claims) == 1 and self.knows not in claims[0].claim
         return ClaimVerdicts() if alone else ClaimVerdicts(others=reply.others[:1])
 
 
@@ -100,7 +101,7 @@ async def test_what_a_model_leaves_out_again_keeps_its_verdict_and_is_told() -> 
     found = await verdicts_on(judge, *CLAIMS)
     assert [by for _, by in found] == ["model", "words"]
     assert [notice["message"] for notice in judge.notices] == [
-        "1 claims were judged by words, for the model said nothing of them"
+        "the model said nothing of 1 of 2 claims: those were judged by words"
     ]
 
 
