@@ -176,6 +176,7 @@ class Session:
         retry, attempt = self.house.settings.retry, 0
         while True:
             self._engine = Engine(self.pipeline, self.run, self.run)
+            self.run.undone.clear()
             self._engine.board.put(QUESTION, Question(text=self.order.question))
             try:
                 return await self._engine.go()
@@ -210,6 +211,8 @@ class Session:
         for maker in self.door.in_vain:
             did = "did none of what it was asked" if maker in self.door.answered else "never answered"
             reasons.append(f"{maker} {did}: see the notices")
+        if not reasons and self.run.undone:
+            reasons.append(f"nobody did {', '.join(sorted(self.run.undone))}: see the notices")
         why = "; ".join(dict.fromkeys(reasons))
         if wanted and report is None:
             found = any(item.hits for item in engine.board.get(FOUND))

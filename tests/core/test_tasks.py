@@ -209,7 +209,7 @@ async def performed(
     [
         (["I cannot.", "I cannot."], "partial", "chat did none of what it was asked: see the notices"),
         ([Denied("HTTP 401"), Denied("HTTP 401")], "partial", "chat never answered: see the notices"),
-        (["I cannot.", '{"text": "Nine."}'], "complete", ""),
+        (["I cannot.", '{"text": "Nine."}'], "partial", "nobody did plan, write: see the notices"),
     ],
 )
 async def test_a_model_that_did_no_task_makes_the_run_partial(
