@@ -16,6 +16,8 @@ _SAME = str.maketrans(
 )
 _LINE_MARKUP = re.compile(r"^(?:>|[-*+]|\d+[.)])\s+", re.MULTILINE)
 _SIGN_MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|\*\*|__")
+_REFERENCE = re.compile(r"\\?[\[【［]\s*+\^?\d{1,3}(?:\s*+[,，;–—-]\s*+\d{1,3})*+\s*+\\?[\]】］]")
+"""The mark of a source's own reference: whoever takes a sentence over leaves it, for it points into another list."""
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\s*\n\s*(?=[^\W\d_])")
 Span = tuple[int, int]
 
@@ -36,7 +38,7 @@ def find(quote: str, text: str) -> Span | None:
 @lru_cache(maxsize=64)
 def squeezed(text: str) -> str:
     """Return a text in the one form in which quotes are compared: nothing but its signs, without any space."""
-    bare = _unmarked(text)
+    bare = _unreferred(_unmarked(text))
     return "".join(_form(_HYPHENATED.sub("", bare) if "\n" in bare else bare).split())
 
 
@@ -54,6 +56,10 @@ def _unmarked(text: str) -> str:
     return _SIGN_MARKUP.sub("", text)
 
 
+def _unreferred(text: str) -> str:
+    return _REFERENCE.sub("", text) if "[" in text or "【" in text or "［" in text else text
+
+
 def _form(text: str) -> str:
     if text.isascii():
         return text.replace("`", "'").replace("...", "…")
@@ -65,8 +71,8 @@ _form_of_sign = lru_cache(maxsize=1 << 12)(_form)
 
 def _mapped(text: str) -> tuple[str, list[int]]:
     """Return the compared form of a text, and for each of its signs the place of the one it came from."""
-    marks = (*_HYPHENATED.finditer(text), *_LINE_MARKUP.finditer(text), *_SIGN_MARKUP.finditer(text))
-    dropped = {at for match in marks for at in range(*match.span())}
+    patterns = (_HYPHENATED, _LINE_MARKUP, _SIGN_MARKUP, _REFERENCE)
+    dropped = {at for pattern in patterns for match in pattern.finditer(text) for at in range(*match.span())}
     signs: list[str] = []
     places: list[int] = []
     for at, char in enumerate(unicodedata.normalize("NFC", text) if _stable(text) else text):

@@ -19,11 +19,12 @@ _SUP = re.compile(r"\[?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]?")
 
 @dataclass
 class Flat:
-    """Visible text; `links` with their addresses and `code` by their spans."""
+    """Visible text; `links` with their addresses, `code` and `escaped` brackets by their spans."""
 
     text: str = ""
     links: list[tuple[int, int, str]] = field(default_factory=list)
     code: list[Span] = field(default_factory=list)
+    escaped: list[Span] = field(default_factory=list)
 
     def add(self, other: Flat, between: str = "") -> None:
         """Append another text."""
@@ -31,6 +32,7 @@ class Flat:
         self.text += between + other.text
         self.links += [(start + at, end + at, url) for start, end, url in other.links]
         self.code += [(start + at, end + at) for start, end in other.code]
+        self.escaped += [(start + at, end + at) for start, end in other.escaped]
 
     def bare(self) -> Iterator[tuple[int, int, str]]:
         """Yield the addresses that stand in the text without being links."""
@@ -59,7 +61,7 @@ def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
     """Return the blocks of a document, and its link definitions (label to address)."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark").enable("table")
+    parser = MarkdownIt("commonmark").enable("table").disable("text_join")  # an escape must stay one
     # What is read must be what was written: an address is neither encoded nor refused here.
     parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
     parser.validateLink = bool  # type: ignore[method-assign,assignment]
@@ -106,6 +108,8 @@ def flatten(children: Sequence[Any]) -> Flat:
             case "text" | "text_special" if raised and _SUP.fullmatch(token.content):
                 flat.text += f"[{token.content.strip('[]')}]"
             case "text" | "text_special":
+                if token.info == "escape" and token.content == "[":
+                    flat.escaped.append((len(flat.text), len(flat.text) + 1))
                 flat.text += token.content
             case "softbreak" | "hardbreak":
                 flat.text += "\n"
@@ -116,6 +120,7 @@ def flatten(children: Sequence[Any]) -> Flat:
                 opened, href = len(flat.text), str(token.attrs.get("href", ""))
             case "link_close":
                 said = flat.text[opened:]
+                flat.escaped = [span for span in flat.escaped if span[0] < opened]  # a link says itself what it is
                 if _NUMBERS.fullmatch(said) and said[0] not in "[【":
                     flat.text = f"{flat.text[:opened]}[{said}]"
                 flat.links.append((opened, len(flat.text), href))

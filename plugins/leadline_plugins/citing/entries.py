@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from leadline_plugins.citing.blocks import Block, Flat
+from leadline_plugins.citing.blocks import Block, Flat, within
 from leadline_plugins.citing.model import Entry
 
 _WORDS = (
@@ -63,8 +63,13 @@ def titles_list(block: Block) -> bool:
     """Return whether a block is the heading of a list of sources, or a line that serves as one."""
     said = block.flat.text.strip()
     if block.kind == "heading":
-        return len(said) < 80 and bool(_HEADING.fullmatch(said))
+        return names_list(said)
     return block.kind == "text" and block.number is None and _titled(said)
+
+
+def names_list(title: str) -> bool:
+    """Return whether a title is that of a list of sources."""
+    return len(title) < 80 and bool(_HEADING.fullmatch(title))
 
 
 def lines(flat: Flat) -> Iterator[tuple[int, Flat]]:
@@ -73,7 +78,8 @@ def lines(flat: Flat) -> Iterator[tuple[int, Flat]]:
     for line in flat.text.split("\n"):
         end = at + len(line)
         links = [(start - at, stop - at, url) for start, stop, url in flat.links if at <= start <= end]
-        yield at, Flat(line, links)
+        escaped = [(start - at, stop - at) for start, stop in flat.escaped if at <= start < end]
+        yield at, Flat(line, links, escaped=escaped)
         at = end + 1
 
 
@@ -106,6 +112,7 @@ def candidates(blocks: Sequence[Block], listed: set[int]) -> list[Line]:
                 under = True
                 continue
             match = _LINE.fullmatch(flat.text)
+            match = None if match and within(match.start(1) - 1, flat.escaped) else match
             number = str(block.number) if under and block.number is not None else ""
             found.append(Line(place, start, flat, match.group(1) if match else number, bool(match), under))
     for line, after in itertools.pairwise(found):
@@ -124,7 +131,7 @@ def _is_entry(line: Line) -> bool:
 
 
 def _titled(text: str) -> bool:
-    return text.rstrip("* _")[-1:] in (":", "：") and len(text) < 80 and bool(_HEADING.fullmatch(text))
+    return text.rstrip("* _")[-1:] in (":", "：") and names_list(text)
 
 
 def addresses(line: Flat) -> tuple[str, ...]:

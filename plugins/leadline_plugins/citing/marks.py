@@ -9,11 +9,12 @@ from leadline_plugins.citing.blocks import Flat, within
 from leadline_plugins.citing.model import Mark
 
 _ONE = r"\^?\d{1,3}"
-_NUMBERED = re.compile(
-    rf"[\[【［](?:(?:sources?|refs?|citations?|来源|參考|参考|文献)\.?[\s:：]*)?\s*"
-    rf"({_ONE}(?:\s*(?:[,，、;；&]|[-–—~]|and)\s*{_ONE})*)\s*(?:†[^\]】]*)?[\]】］]",
-    re.IGNORECASE,
+NUMBERS = (
+    r"[\[【［](?:(?:sources?|refs?|references?|citations?|来源|參考|参考|文献)\.?[\s:：]*+)?\s*+"
+    rf"({_ONE}(?:\s*+(?:[,，、;；&]|[-–—~]|and)\s*+{_ONE})*)\s*+(?:†[^\]】]{{0,200}})?[\]】］]"
 )
+"""A mark by number, as tools and papers write it; the numbers are its one group."""
+_NUMBERED = re.compile(NUMBERS, re.IGNORECASE)
 _PART = re.compile(rf"({_ONE})(?:\s*[-–—~]\s*({_ONE}))?")
 _NOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _LONGEST_RANGE = 60
@@ -31,7 +32,7 @@ def numbered(flat: Flat) -> Iterator[Mark]:
     for match in sorted([*_NUMBERED.finditer(flat.text), *_NOTE.finditer(flat.text)], key=lambda found: found.start()):
         keys = values(match.group(1)) if match.re is _NUMBERED else (f"^{match.group(1)}",)
         plain_note = match.re is _NOTE and match.group(1).isdigit()
-        if keys and not plain_note and not within(match.start(), flat.code):
+        if keys and not plain_note and not within(match.start(), (*flat.code, *flat.escaped)):
             yield Mark(match.group(), match.start(), match.end(), keys)
 
 

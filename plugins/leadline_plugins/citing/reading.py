@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from leadline_plugins.citing import marks, urls
 from leadline_plugins.citing.blocks import Block, Flat, parse
-from leadline_plugins.citing.entries import entries, lists
+from leadline_plugins.citing.entries import Covered, entries, lists
 from leadline_plugins.citing.model import CitedReport, Claim, Entry, Mark
 from leadline_plugins.text import content_words, sentences
 
@@ -20,6 +20,10 @@ def read(markdown: str) -> CitedReport:
     """Return what a Markdown report cites, by whichever convention."""
     blocks, defined = parse(markdown)
     listed, covered = entries(blocks, lists(blocks), defined)
+    if any(block.flat.escaped for block in blocks) and not _has_marks(blocks, covered):
+        for block in blocks:  # a tool that has no others has escaped them all
+            block.flat.escaped.clear()
+        listed, covered = entries(blocks, lists(blocks), defined)
     found: list[Mark] = []
     claims: list[Claim] = []
     uncited = 0
@@ -41,6 +45,12 @@ def read(markdown: str) -> CitedReport:
         urls=tuple(dict.fromkeys([*_urls(blocks), *defined.values()])),
         uncited=uncited,
     )
+
+
+def _has_marks(blocks: list[Block], covered: Covered) -> bool:
+    """Return whether the text points at sources by number."""
+    prose = ((place, block) for place, block in enumerate(blocks) if block.kind != "code")
+    return any(_counts(mark, covered.get(place, [])) for place, block in prose for mark in marks.numbered(block.flat))
 
 
 def _counts(mark: Mark, spans: list[tuple[int, int, bool]]) -> bool:

@@ -28,6 +28,28 @@ def test_typography_and_space_do_not_count(quote: str) -> None:
     assert TEXT[slice(*found)].strip() == TEXT[slice(*found)]
 
 
+REFERRED = "Ports pay through dues [9]. The reels are new [12, 13]; so\\[4\\] they last.【5】 It grew by 9 %."
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "Ports pay through dues.",
+        "Ports pay through dues [9].",
+        r"Ports pay through dues \[9\].",
+        "The reels are new; so they last. It grew",
+        REFERRED,
+    ],
+)
+def test_marks_of_the_sources_own_references_do_not_count(quote: str) -> None:
+    assert find(quote, REFERRED) is not None
+
+
+def test_figures_without_brackets_do() -> None:
+    assert find("It grew by %.", REFERRED) is None
+    assert find("dues 9. The", REFERRED) is None
+
+
 @pytest.mark.parametrize("quote", ["is 41 fathoms deep", "The Bay", "", "  ", "海湾很浅"])
 def test_words_count(quote: str) -> None:
     assert find(quote, TEXT) is None

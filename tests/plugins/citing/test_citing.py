@@ -43,6 +43,14 @@ def test_marks_in_the_text(said: str, expected: list[str]) -> None:
     assert not list(report.dangling())
 
 
+def test_an_escaped_bracket_is_no_mark_where_others_are() -> None:
+    report = read(rf"The bay is deep \[9\]. [1] It is \[1, 2\] wide. [2]{SOURCES}")
+    assert keys(report) == ["1", "2"]
+    assert not list(report.dangling())
+    assert [claim.text for claim in report.claims] == ["The bay is deep [9].", "It is [1, 2] wide."]
+    assert not read(rf"Deep. [1]{SOURCES}\[9\] Not an entry https://example.org/9").entry("9")
+
+
 @pytest.mark.parametrize(
     "listed",
     [
