@@ -18,6 +18,9 @@ CITATION = re.compile(_ONE)
 CITATIONS = re.compile(rf"(?=[\s\[])(?:(?<!\s)\s++)?{_ONE}(?:\s*+{_ONE})*")
 """A run of citations, with the space before it: looked for where space begins, or long space would take long."""
 
+_OPENED = re.compile(r"(?:(?:^|[\s(\[{>])(?:\*{1,3}|_{1,3}|~~)|[(\[{（「])\Z")
+"""Emphasis or a bracket that has just been opened: a space behind it would be inside, and undo the emphasis."""
+
 
 def cite(evidence_id: str) -> str:
     """Return the marker that cites this evidence."""
@@ -59,11 +62,13 @@ class Numbered:
 
     def render(self, text: str, marker: Callable[[int], str] = "[{}]".format) -> str:
         """Replace the citations of a text by numbers; one that points nowhere goes."""
-        return CITATIONS.sub(lambda match: self._run(match.group(), marker), text)
+        return CITATIONS.sub(lambda match: self._run(match, marker), text)
 
-    def _run(self, run: str, marker: Callable[[int], str]) -> str:
-        numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run) if name in self.by_evidence)
-        return "".join(marker(number) for number in numbers) and " " + "".join(map(marker, numbers))
+    def _run(self, run: re.Match[str], marker: Callable[[int], str]) -> str:
+        numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
+        marks = "".join(map(marker, numbers))
+        opened = run[0].startswith("[") and _OPENED.search(run.string[max(0, run.start() - 8) : run.start()])
+        return marks if opened or not marks else f" {marks}"
 
 
 def number(report: Report) -> Numbered:
