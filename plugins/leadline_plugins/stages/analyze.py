@@ -15,10 +15,10 @@ from leadline.findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, Analysis, Fi
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
+from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
-from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.tasks import AnalyzeRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -58,7 +58,11 @@ class Analyzing:
         best = tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE])
         request = AnalyzeRequest(question=question, digest=findings.get(DIGEST), evidence=best)
         made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")
-        findings[ANALYSIS] = Analysis(perspectives=tuple(_known(made, best)))
+        chat = await run.by_chat(ASK.name, ASK.role)
+        taken = [_drafted(one, best) if chat else (_known(one, best), False) for one in made.perspectives]
+        findings[ANALYSIS] = Analysis(perspectives=tuple(one for one, _ in taken if CITATION.search(one.text)))
+        if any(left_out for _, left_out in taken):
+            await tell_once(run, drafts.LEFT_OUT)
 
 
 def wanted(question: str, settings: AnalyzeSettings) -> bool:
@@ -87,13 +91,18 @@ ASK = TaskKind(
 )
 
 
-def _known(made: Analysis, evidence: tuple[Evidence, ...]) -> Iterator[Perspective]:
-    """Yield the perspectives without citations of what is not there; one that cites nothing is left out."""
+def _drafted(one: Perspective, evidence: tuple[Evidence, ...]) -> tuple[Perspective, bool]:
+    """Return what a model wrote as a perspective, and whether marks of its own were left out."""
+    known = drafts.Known.of((item.id for item in evidence), (item.quote for item in evidence))
+    draft = drafts.normalised(one.text, known, (one.name,))
+    return Perspective(name=drafts.title(one.name), text=draft.text), bool(draft.left_out)
+
+
+def _known(one: Perspective, evidence: tuple[Evidence, ...]) -> Perspective:
+    """Return a perspective without citations of what is not there."""
     ids = {item.id for item in evidence}
-    for one in made.perspectives:
-        text = CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", one.text).strip()
-        if CITATION.search(text):
-            yield Perspective(name=one.name, text=text)
+    text = CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", one.text).strip()
+    return Perspective(name=one.name, text=text)
 
 
 def _make(settings: AnalyzeSettings, context: Context) -> Analyzing:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from leadline.citations import CITATION, cited
 from leadline.contracts import Run
 from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, Findings, Key
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Section
+from leadline.records import Evidence, Section
 from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
+from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
-from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.tasks import Composition, WriteRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -46,16 +47,18 @@ class Composing:
             evidence=tuple(item for item in evidence if item.id in cites),
             length=run.settings.report.length,
         )
-        if await run.by_chat("write", "thinking"):
+        chat = await run.by_chat(ASK.name, ASK.role)
+        if chat:
             request = texts_only(request)
         stand = Composition(title=findings[PLAN].title)
         saying = "summary and conclusion were not written: the sections stand"
         composed = await perform_or(run, ASK.of(request), stand, saying)
-        kept = known(composed, {item.id for item in evidence})
-        findings[COMPOSITION] = kept if kept.title.strip() else kept.model_copy(update={"title": stand.title})
-        for part in ("summary", "conclusion"):
-            if getattr(composed, part).strip() and not getattr(kept, part):
-                await tell(run, f"the {part} was left out, for it cited nothing")
+        read = _drafts(evidence) if chat else _known(evidence)
+        kept = taken(composed, sections, read)
+        title = stand.title if composed.title == stand.title else drafts.title(composed.title) or stand.title
+        findings[COMPOSITION] = kept.composition.model_copy(update={"title": title})
+        for message in kept.told:
+            await tell_once(run, message)
 
 
 def used(sections: Iterable[Section]) -> set[str]:
@@ -69,16 +72,56 @@ def texts_only(request: WriteRequest) -> WriteRequest:
     return request.model_copy(update={"sections": sections, "evidence": ()})
 
 
-def known(composed: Composition, ids: set[str]) -> Composition:
-    """Return a composition without citations of what is not there; a text that cites nothing else is not taken."""
+@dataclass(frozen=True)
+class Taken:
+    """What is taken of a composition, and what is to be told of the rest."""
 
-    def clean(text: str) -> str:
-        text = CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
-        return text if cited(text) else ""
+    composition: Composition
+    told: tuple[str, ...] = ()
 
-    sections = tuple(section.model_copy(update={"text": clean(section.text or "")}) for section in composed.sections)
-    changes = {"summary": clean(composed.summary), "conclusion": clean(composed.conclusion), "sections": sections}
-    return composed.model_copy(update=changes)
+
+def taken(composed: Composition, stand: Iterable[Section], read: Callable[[str, str], drafts.Draft]) -> Taken:
+    """Return a composition as it is taken: texts that cite, and changes of sections that lose nothing.
+
+    `read` makes a text that of a section, by its title.
+    """
+    around = {part: read(getattr(composed, part), part) for part in ("summary", "conclusion")}
+    texts = {part: draft.text if cited(draft.text) else "" for part, draft in around.items()}
+    lost = [part for part, text in texts.items() if getattr(composed, part).strip() and not text]
+    told = [f"the {part} was left out, for it cited nothing" for part in lost]
+    standing = {section.id: section for section in stand}
+    changed: list[Section] = []
+    left_out = [draft.left_out for draft in around.values()]
+    for section in composed.sections:
+        old = standing.get(section.id)
+        if old is None or not (section.text or "").strip():
+            continue
+        draft = read(section.text or "", old.title)
+        if set(cited(old.text or "")) <= set(cited(draft.text)):
+            title = drafts.title(section.title) or old.title
+            changed.append(old.model_copy(update={"text": draft.text, "title": title}))
+            left_out.append(draft.left_out)
+        else:
+            told.append(f"section '{old.title}' stands as it was, for its citations were lost when it was changed")
+    told += [drafts.LEFT_OUT] if any(left_out) else []
+    return Taken(composed.model_copy(update={"sections": tuple(changed), **texts}), tuple(told))
+
+
+def _drafts(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
+    """Return what reads the texts of a model."""
+    held = tuple(evidence)
+    known = drafts.Known.of((item.id for item in held), (item.quote for item in held))
+    return lambda text, title: drafts.normalised(text, known, (title,))
+
+
+def _known(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
+    """Return what reads the texts of an algorithm, which stand as they are; only what they cite must be there."""
+    ids = {item.id for item in evidence}
+
+    def read(text: str, title: str) -> drafts.Draft:
+        return drafts.Draft(CITATION.sub(lambda match: match[0] if match[1] in ids else "", text).strip())
+
+    return read
 
 
 @hookimpl

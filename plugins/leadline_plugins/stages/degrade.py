@@ -27,6 +27,12 @@ async def perform_or(run: Run, task: Task[R], otherwise: R, saying: str, *, clos
         return otherwise
 
 
+async def tell_once(run: Run, message: str) -> None:
+    """Say it where nobody in this run has."""
+    if message not in run.notices:
+        await tell(run, message)
+
+
 async def tell(run: Run, message: str) -> None:
     """Say what was done with less: to those who watch, and in the method section of the report."""
     await run.emit("notice", {"message": message})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ class Synthesis:
             plan = shared_out(plan, material.length(run, question.language))
         requests = requests_for(plan, question, evidence, sources)
         sections = await run.each(requests, run.synthesize)
-        for notice in (notice for section in sections for notice in section.notices):
+        for notice in dict.fromkeys(notice for section in sections for notice in section.notices):
             await tell(run, notice)
         findings[SECTIONS] = tuple(sections)
 
@@ -114,14 +115,14 @@ def requests_for(
 ) -> list[SectionRequest]:
     """Return what each section is written from: its own evidence, and the sources of that."""
     by_id = {item.id: item for item in evidence}
-    outline = tuple(Section(id=part.section.id, title=part.section.title) for part in plan.sections)
+    outline = tuple(Section(id=part.section.id, title=titled(part.section, question)) for part in plan.sections)
     requests = []
     for part in plan.sections:
         own = tuple(by_id[name] for name in part.evidence_ids if name in by_id)
         of_own = {item.source_id for item in own}
         section = Section(
             id=part.section.id,
-            title=part.section.title,
+            title=titled(part.section, question),
             evidence_ids=tuple(item.id for item in own),
             notes=part.section.goal,
         )
@@ -139,6 +140,12 @@ def requests_for(
                 )
             )
     return requests
+
+
+def titled(section: PlannedSection, question: Question) -> str:
+    """Return the title of a section; where the plan gives none, what it is to say."""
+    given = (section.title, section.goal, *section.questions, question.text)
+    return next((text for text in given if re.search(r"\w", text)), section.title)
 
 
 @hookimpl

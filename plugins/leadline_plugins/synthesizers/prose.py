@@ -15,7 +15,7 @@ from leadline.findings import Question
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Section, SectionRequest
 from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
+from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
@@ -46,10 +46,19 @@ async def write(question: str, request: SectionRequest, call: Call) -> Part:
     """Have a part written; `question` is its own of the section's key questions, none for the whole."""
     asked = asked_for(request, question)
     try:
-        text = known((await call.run.perform(ASK.of(asked))).text, asked)
+        text = (await call.run.perform(ASK.of(asked))).text
     except CallFailed as failed:  # refused or not: a budget that is spent shall not cost the report
         return quotes(request, asked, failed.record.text)
-    return Part(text) if cited(text) else quotes(request, asked, "its text cited nothing")
+    draft = drafted(text, request) if await call.run.by_chat(ASK.name, ASK.role) else drafts.Draft(known(text, asked))
+    if not cited(draft.text):
+        return quotes(request, asked, "its text cited nothing")
+    return Part(draft.text, drafts.LEFT_OUT if draft.left_out else "")
+
+
+def drafted(text: str, request: SectionRequest) -> drafts.Draft:
+    """Return a model's text as that of the section."""
+    ids = drafts.Known.of((item.id for item in request.evidence), (item.quote for item in request.evidence))
+    return drafts.normalised(text, ids, (request.section.title,))
 
 
 def asked_for(request: SectionRequest, part: str = "") -> SynthesizeRequest:
@@ -92,7 +101,7 @@ ASK = TaskKind(
 
 
 def known(text: str, asked: SynthesizeRequest) -> str:
-    """Return the text without citations of what is not there."""
+    """Return the text of an algorithm, which stands as it is, without citations of what is not there."""
     ids = {passage.id for passage in asked.passages}
     return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
 

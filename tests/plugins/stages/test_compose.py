@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from leadline.records import Section
-from leadline_plugins.stages.compose import known
+from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
+from leadline_plugins.stages.compose import Taken, taken
 from leadline_plugins.tasks import Composition
 
 SOUND = "The bay is deep. [@e1]"
+STANDS = Section(id="1", title="A", text=f"{SOUND} And wide. [@e2]", evidence_ids=("e1", "e2"))
 
 
-def composed(summary: str, section: str = SOUND) -> Composition:
-    return known(
-        Composition(title="Depth", summary=summary, sections=(Section(id="1", title="A", text=section),)), {"e1"}
-    )
+def read(text: str, title: str) -> Draft:
+    return normalised(text, Known.of({"e1", "e2", "e3"}), (title,))
+
+
+def change(text: str, title: str = "A", name: str = "1") -> Taken:
+    return taken(Composition(sections=(Section(id=name, title=title, text=text),)), (STANDS,), read)
+
+
+def composed(summary: str) -> Composition:
+    return taken(Composition(title="Depth", summary=summary), (STANDS,), read).composition
 
 
 def test_citations_of_what_is_not_there_go_and_the_text_stays() -> None:
@@ -24,6 +32,31 @@ def test_a_text_that_cites_nothing_is_not_taken() -> None:
     assert composed("The bay is deep. [@e9]").summary == ""
 
 
-def test_nor_does_it_take_the_place_of_a_section_that_stands() -> None:
-    assert composed(SOUND, "The bay is shallow.").sections[0].text == ""
-    assert composed(SOUND).sections[0].text == SOUND
+def test_a_change_that_loses_citations_is_not_taken_and_told() -> None:
+    for lossy in ("The bay is shallow.", SOUND, f"{SOUND} [@e3]"):
+        refused = change(lossy)
+        assert refused.composition.sections == ()
+        assert refused.told == ("section 'A' stands as it was, for its citations were lost when it was changed",)
+
+
+def test_a_change_that_keeps_them_is_taken_and_the_rest_of_the_section_stands() -> None:
+    (section,) = change("Deep and wide. [@e2][@e1]", title="B").composition.sections
+    assert section == STANDS.model_copy(update={"title": "B", "text": "Deep and wide. [@e2][@e1]"})
+
+
+def test_an_empty_title_keeps_the_old_one() -> None:
+    for title in ("", "  ", "# "):
+        (section,) = change(STANDS.text or "", title=title).composition.sections
+        assert section.title == "A"
+
+
+def test_a_section_that_nobody_wrote_is_not_taken() -> None:
+    assert change(STANDS.text or "", name="9") == Taken(Composition())
+    assert change("") == Taken(Composition())
+
+
+def test_marks_of_its_own_are_told_once() -> None:
+    both = Composition(summary=f"Deep [1]. {SOUND}", conclusion=f"Wide [2]. {SOUND}")
+    found = taken(both, (STANDS,), read)
+    assert found.told == (LEFT_OUT,)
+    assert found.composition.summary == f"Deep. {SOUND}"

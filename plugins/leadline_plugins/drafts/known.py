@@ -1,0 +1,71 @@
+"""The evidence that a draft may cite, and how its ids are read where a model writes them its own way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from leadline.citations import cite
+
+SHAPE = r"[eE][0-9a-fA-F]{10}"
+"""How the ids of evidence look: what has this form and is none of a section's would be noise to a reader."""
+_SHAPED = re.compile(SHAPE)
+_WORD = re.compile(r"[\w-]+")
+_PREFIX = re.compile(r"(?:evidence|passage|source|ids?|refs?)[-_:#]@?(?=\S)", re.IGNORECASE)
+_APART = re.compile(r"[\s,;，；、&|]+")
+_LOCATOR = re.compile(
+    r"(?:pp?|ss?|chap|sec|para|art|fig|vgl|cf|e\.g|ibid|n|no|nr)\.?\d{0,4}|§+\d{0,4}|(?:pages?|lines?|chapter|section|paragraph"
+    r"|see|also|and|und|et|in|sources?|evidence|passages?|ids?|refs?):?|\d{1,4}[a-z]?(?:[-–—]\d{1,4})?\.?",
+    re.IGNORECASE,
+)
+"""Words beside the ids in a bracket that say where in the source, or join two."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The ids of a section's evidence; `loose` by their lower case, those that other forms than `[@id]` may name."""
+
+    exact: frozenset[str]
+    loose: Mapping[str, str]
+
+    @classmethod
+    def of(cls, ids: Iterable[str], quotes: Iterable[str] = ()) -> Known:
+        """Return them; an id that a page names itself is read in no other form, or the page could cite."""
+        exact = frozenset(ids)
+        named = {word.casefold() for quote in quotes for word in _WORD.findall(quote)}
+        return cls(exact, {name.casefold(): name for name in sorted(exact) if name.casefold() not in named})
+
+    def named(self, text: str) -> bool:
+        """Return whether a text names one of them, in whatever form."""
+        return any(word in self.exact or word.casefold() in self.loose for word in _WORD.findall(text))
+
+    def id(self, token: str) -> str:
+        """Return the id that a token names: `@a`, `a`, `id:a`, `evidence-A`; empty where it is none of these."""
+        bare = token.lstrip("@")
+        stripped = _PREFIX.sub("", bare, count=1)
+        return self.loose.get(bare.casefold()) or self.loose.get(stripped.casefold(), "")
+
+    def read(self, inside: str, *, square: bool) -> str | None:
+        """Return the citations that a bracket holds; empty where what it cites is not there, None for other text."""
+        if not ("@" in inside or _SHAPED.search(inside) or (square and inside.strip().casefold() in self.loose)):
+            return None
+        found: list[str] = []
+        foreign = False
+        for token in filter(None, _APART.split(inside)):
+            token = token.removeprefix("^").strip("<>")
+            name = self.id(token) if square or "@" in token or shaped(token) else ""
+            if name:
+                found.append(name)
+            elif shaped(token) or (square and token.startswith("@")):
+                foreign = True
+            elif not _LOCATOR.fullmatch(token):
+                return None
+        if not found and not foreign:
+            return None
+        return "".join(map(cite, dict.fromkeys(found)))
+
+
+def shaped(token: str) -> bool:
+    """Return whether a token looks like an id of evidence."""
+    return bool(_SHAPED.fullmatch(_PREFIX.sub("", token.lstrip("@"), count=1)))

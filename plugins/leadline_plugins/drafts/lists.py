@@ -1,0 +1,71 @@
+"""Lists of references that a model adds to its text: they name what nobody read."""
+
+from __future__ import annotations
+
+import re
+
+from leadline_plugins.citing.entries import names_list
+from leadline_plugins.drafts.blocks import BLANK
+from leadline_plugins.drafts.known import Known
+
+_HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
+_TITLE = re.compile(r"[ ]{0,3}(?:#{1,6}[ \t]+(?P<head>[^\n]{1,120})|(?P<line>[^\n]{1,80}))")
+_MARK = r"[\[【［]\^?\d{1,3}[\]】］]"
+_ENTRY = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s)?\W{{0,3}}(?:{_MARK}|\[@|\\\[|https?://)")
+_NUMBERED = re.compile(rf"\W{{0,3}}{_MARK}[:.]?\s")
+_WEB = re.compile(r"https?://|www\.|\bdoi\b", re.IGNORECASE)
+
+
+def unlisted(text: str, known: Known, *, last: bool = True) -> tuple[str, int]:
+    """Return prose without lists of references, and how many there were; `last`: nothing stands below it."""
+    parts = BLANK.split(text)
+    count = 0
+    within = False
+    for place in range(0, len(parts), 2):
+        part = parts[place]
+        title, _, rest = part.partition("\n")
+        if _titles(title) and _list_follows(rest, parts, place, known, last=last):
+            within, count = True, count + 1
+            parts[place] = rest if rest.strip() and not _listed(rest, known) else ""
+        elif part.strip() and not (within and _listed(part, known)):
+            within = False
+        elif within:
+            parts[place] = ""
+    count += _without_trailing(parts, known) if last else 0
+    return "".join(parts), count
+
+
+def _titles(line: str) -> bool:
+    found = _TITLE.fullmatch(line)
+    if not found:
+        return False
+    said = (found["head"] or "").strip(" \t#*_:：") or (found["line"] or "").strip()
+    bold = said.startswith(("**", "__")) or said.rstrip("*_ ").endswith((":", "："))
+    return bool(found["head"] or bold) and names_list(said.strip("*_ :："))
+
+
+def _list_follows(rest: str, parts: list[str], place: int, known: Known, *, last: bool) -> bool:
+    """Return whether what stands below a title is a list of references, or nothing at all."""
+    block = rest if rest.strip() else "".join(parts[place + 2 : place + 3])
+    return _listed(block, known) if block else last
+
+
+def _listed(block: str, known: Known) -> bool:
+    if _HEADING.match(block):
+        return False
+    lines = [line for line in block.split("\n") if line.strip()]
+    return not known.named(block) or all(_ENTRY.match(line) or _WEB.search(line) for line in lines)
+
+
+def _without_trailing(parts: list[str], known: Known) -> int:
+    """Empty the last parts that are numbered entries of a list without a title."""
+    count = 0
+    for place in range(len(parts) - 1, -1, -1):
+        lines = parts[place].strip().split("\n")
+        if not parts[place].strip():
+            continue
+        numbered = all(_NUMBERED.match(line.strip()) for line in lines) and not known.named(parts[place])
+        if not numbered or not (len(lines) > 1 or _WEB.search(parts[place])):
+            break
+        parts[place], count = "", 1
+    return count

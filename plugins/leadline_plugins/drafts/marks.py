@@ -1,0 +1,152 @@
+"""The marks in a paragraph of a draft: citations in whatever form become `[@id]`, numbers of the model's own go."""
+
+from __future__ import annotations
+
+import re
+
+from leadline.citations import CITATION, CITATIONS, cite, cited
+from leadline_plugins.citing.marks import NUMBERS, values
+from leadline_plugins.drafts.known import SHAPE, Known, shaped
+from leadline_plugins.drafts.made import Made
+
+_FREE = r"(?<![\w@./:#=&?%+-])"
+"""Not within a word, an address of the web or of mail."""
+_TOKEN = re.compile(
+    rf"""(?P<code>(?<!`)(?P<ticks>`++)(?P<inside>.{{1,2000}}?)(?<!`)(?P=ticks)(?!`))
+    |(?P<kept>\$\$[^$]{{1,2000}}\$\$|\$(?=[^$]{{0,300}}[\\^_={{}}])(?=[^\s$])[^$]{{1,300}}(?<![\s\\])\$(?!\d)
+        |\\\((?=.{{0,300}}?[\\^]).{{1,500}}?\\\)|<?https?://[^\s<>\[\]【】［］]+)
+    |(?P<link>!?\[(?P<label>(?:[^\[\]\\]|\\.|\[[^\[\]]{{0,100}}\]){{0,200}}+)\]
+        \((?P<target>[^()\s]{{0,2000}}(?:\([^()\s]{{0,200}}\)[^()\s]{{0,200}})?)(?:\s++"[^"]{{0,300}}")?\s*+\))
+    |(?P<sup><sup>(?P<raised>[^<]{{0,300}})</sup>)
+    |(?P<number>\[{NUMBERS}\]|{NUMBERS})
+    |(?P<year>\[\d{{4,8}}(?:\s?[-–,;/]\s?\d{{1,8}}){{0,9}}\])
+    |(?P<double>\[\[(?P<doubled>[^\[\]]{{1,300}})\]\])
+    |(?P<square>(?P<escape>(?:\\(?=\[))?)[\[【［]\^?(?P<squared>[^\[\]【】［］]{{1,400}})[\]】］])
+    |(?P<round>[({{](?P<rounded>[^(){{}}\[\]]{{1,300}})[)}}])
+    |(?P<bare>(?<!\\\[){_FREE}(?:@(?P<name>[\w-]+(?:[.:][\w-]+)*)|{SHAPE}(?![\w-])))
+    |(?P<escaped>\\[!-/:-@\[-`{{-~])""",
+    re.DOTALL | re.VERBOSE | re.IGNORECASE,
+)
+_WEB = re.compile(r"<?(?:https?|ftp|mailto):", re.IGNORECASE)
+_INNER = re.compile(NUMBERS, re.IGNORECASE)
+_RAISED = re.compile(rf"\s*(?:{NUMBERS}|\^?\d{{1,3}}(?:\s?[,–-]\s?\d{{1,3}}){{0,20}})\s*", re.IGNORECASE)
+_POWER = re.compile(r"(?:[\d)]|(?<![^\W_])(?:[^\W_]|[kcdmnµμ]m|ft|yd|in|mi|ms|kg|hz))\s?\Z", re.IGNORECASE)
+"""What is raised to a power: a figure, a variable, a unit."""
+_INTERVAL = re.compile(r"(?:\b(?:ci|cri|iqr|intervals?|ranges?|between)\b|[∈=])\s?\Z", re.IGNORECASE)
+_MAY_MARK = re.compile(rf"[\[【［@<]|{SHAPE}")
+_ASCII_BRACKET = re.compile(r"[\[\]]")
+
+
+def marked(text: str, known: Known) -> tuple[str, int]:
+    """Return a paragraph that cites nothing but known evidence, and how many marks of its own it lost."""
+    if not _MAY_MARK.search(text):
+        return text, 0
+    made = Made()
+    at = 0
+    while token := _TOKEN.search(text, at):
+        made.add(text[at : token.start()])
+        said, at = _read(token, known)
+        if said is None:
+            at = made.remove(text, at)
+        elif cited(said) and not CITATIONS.sub("", said):
+            at = made.cite(said, text, at)
+        else:
+            made.add(said)
+    made.add(text[at:])
+    return made.text(), made.left_out
+
+
+def _read(token: re.Match[str], known: Known) -> tuple[str | None, int]:
+    """Return what stands for a token, None where nothing does; and where to go on reading."""
+    kind, end = token.lastgroup or "", token.end()
+    if kind == "kept" and "[@" in token[0]:  # no formula cites
+        begins = 2 if token[0].startswith(("$$", "\\")) else 1
+        return token[0][:begins], token.start() + begins
+    match kind:
+        case "code":
+            return _code(token, known), end
+        case "link":
+            return _link(token, known), end
+        case "sup":
+            return _raised(token, known), end
+        case "number":
+            return _number(token), end
+        case "year":
+            return _ASCII_BRACKET.sub(r"\\\g<0>", token[0]), end
+        case "bare":
+            return _bare(token, known), end
+        case "double" | "square" | "round":
+            return _bracket(token, kind, known)
+    return token[0], end
+
+
+def _bracket(token: re.Match[str], kind: str, known: Known) -> tuple[str | None, int]:
+    """Read a bracket as the citations it holds; of any other go on behind where it opens."""
+    if token[0].startswith("[@") and token[0][2:-1] in known.exact:
+        return token[0], token.end()
+    inside = token["doubled"] or token["squared"] or token["rounded"]
+    found = known.read(inside.rstrip("\\"), square=kind != "round")
+    if token["escape"]:
+        return (found, token.end()) if found else (token[0][:2], token.start() + 2)
+    if found is None:
+        return token[0][0], token.start() + 1
+    return found or None, token.end()
+
+
+def _code(token: re.Match[str], known: Known) -> str | None:
+    """Return a span of code without what it cites, which stands behind it."""
+    found = [name for name in cited(token["inside"]) if name in known.exact]
+    rest = CITATIONS.sub("", token["inside"])
+    if rest == token["inside"]:
+        return token[0]
+    citations = "".join(map(cite, dict.fromkeys(found)))
+    if not rest.strip():
+        return citations or None
+    return f"{token['ticks']}{rest}{token['ticks']}" + (f" {citations}" if citations else "")
+
+
+def _link(token: re.Match[str], known: Known) -> str | None:
+    """Return a link; what is linked from a citation is not where its source is, and a number links nowhere."""
+    label, target = token["label"], token["target"]
+    rest = token[0][token[0].index("[") + len(label) + 1 :]
+    if token[0].startswith("!"):
+        return f"![{'' if _RAISED.fullmatch(label) else marked(label, known)[0]}{rest}"
+    inside = label[1:-1] if label.startswith("[") and label.endswith("]") else label
+    found = cite(inside[1:]) if inside[1:] in known.exact and inside[0] == "@" else known.read(inside, square=True)
+    if found is not None:
+        return found or None
+    label = CITATION.sub(lambda match: match[0] if match[1] in known.exact else "", label)
+    if not _WEB.match(target):
+        if _RAISED.fullmatch(label):
+            return None
+        label = marked(label, known)[0]
+    return f"[{label}{rest}"
+
+
+def _raised(token: re.Match[str], known: Known) -> str | None:
+    raised, text = token["raised"], token.string
+    if not _RAISED.fullmatch(raised):
+        said = marked(raised, known)[0]
+        return f"<sup>{said}</sup>" if said.strip() else None
+    behind = text[token.end() : token.end() + 2]
+    power = _POWER.search(text[max(0, token.start() - 6) : token.start()]) or behind[:1].isalpha()
+    return token[0] if "[" not in raised and (power or behind.startswith(("/", "⁄"))) else None
+
+
+def _number(token: re.Match[str]) -> str | None:
+    """Return None for a mark; an interval and what else it may be stands, so that nobody takes it for one."""
+    inner = _INNER.search(token[0])
+    before = token.string[max(0, token.start() - 12) : token.start()]
+    if inner and values(inner[1]) and not (token[0].startswith("[") and _INTERVAL.search(before)):
+        return None
+    return _ASCII_BRACKET.sub(r"\\\g<0>", token[0])
+
+
+def _bare(token: re.Match[str], known: Known) -> str | None:
+    """Return the citation that an id without a bracket is; of an address or a name whatever it is."""
+    said = token[0]
+    head = re.split(r"[.:]", said, maxsplit=1)[0]
+    for name in (said, head):
+        if (name.startswith("@") or shaped(name)) and (found := known.id(name)):
+            return cite(found) + said[len(name) :]
+    return (said[len(head) :] or None) if shaped(head) else said

@@ -1,0 +1,334 @@
+"""What a model writes becomes the text of a section: it cites known evidence, and nothing beside that."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from leadline.citations import cite, cited
+from leadline_plugins.citing import read
+from leadline_plugins.drafts import Known, normalised, title
+from leadline_plugins.synthesizers.verbatim import markdown
+
+A, B = "ea1b2c3d4e5", "eb1b2c3d4e5"
+KNOWN = Known.of((A, B))
+CITED = f"The bay is deep. [@{A}]"
+
+
+def draft(text: str, *titles: str) -> str:
+    return normalised(text, KNOWN, titles).text
+
+
+MARKS = (
+    "[1]",
+    "[2, 7]",
+    "[99]",
+    "[1-4]",
+    "[1][2]",
+    "[1], [2]",
+    "【2】",
+    "【2†source】",
+    "［3］",
+    "[^2]",
+    "[source 2]",
+    "[Ref. 2]",
+    "<sup>2</sup>",
+    "<sup>[2]</sup>",
+    "[2](#ref-2)",
+    "[[2]](#ref-2)",
+    "[[2]]",
+    "**[2]**",
+    "([2])",
+)
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_numbers_of_the_models_own_go_with_the_space_before_them(mark: str) -> None:
+    found = normalised(f"The harbour is wide {mark}. {CITED}", KNOWN)
+    assert found.text == f"The harbour is wide. {CITED}"
+    assert found.left_out > 0
+    assert draft(f"The harbour{mark} is wide. {CITED}") == f"The harbour is wide. {CITED}"
+    assert draft(f"{mark} The harbour is wide. {CITED}") == f"The harbour is wide. {CITED}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It said so [sic] and […] went on.",
+        "- [x] done\n- [ ] open",
+        "The field `a[1]` is set.",
+        "```\na[1] = 2\n```",
+        "[Page 2](https://example.org/2) and [2](https://example.org/2) say so.",
+        "It is 5 km<sup>2</sup> wide and 10<sup>6</sup> years old.",
+        "Uranium <sup>235</sup>U decays.",
+        "Where $a_1 = b[2]^2$ holds.",
+        r"It is escaped \[9\] already.",
+        "Write to me@example.org or @somebody (@somebody).",
+        "See https://example.org/@ea1b2c3d4e5/a and <https://example.org/e0123456789>.",
+        "| a | b |\n|---|---|\n| c | d |",
+        "### Heading\n\nText.\n\n#### Deeper\n\n1. one\n2. two",
+    ],
+)
+def test_what_is_no_mark_stands(text: str) -> None:
+    assert draft(f"{text}\n\n{CITED}") == f"{text}\n\n{CITED}"
+
+
+def test_years_and_intervals_are_escaped_so_that_nobody_takes_them_for_marks() -> None:
+    assert draft(f"So [2019] with CI [12, 18] in [0, 1]. {CITED}") == (
+        rf"So \[2019\] with CI \[12, 18\] in \[0, 1\]. {CITED}"
+    )
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        f"[@{A}, @{B}]",
+        f"[@{A}; @{B}]",
+        f"[@{A} @{B}]",
+        f"[@{A},{B}]",
+        f"[{A}, {B}]",
+        f"(@{A}; @{B})",
+        f"[@{A}, @e0123456789, @{B}]",
+        f"[@{A}, p. 3; @{B}, pp. 4-5]",
+    ],
+)
+def test_several_in_one_bracket_are_read_one_by_one(mark: str) -> None:
+    assert draft(f"Paid by the operator {mark}.") == f"Paid by the operator [@{A}][@{B}]."
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        f"[@{A}, p. 3]",
+        f"[see @{A}]",
+        f"[ @{A} ]",
+        f"(@{A})",
+        f"@{A}",
+        f"【@{A}】",
+        f"［@{A}］",
+        f"{{@{A}}}",
+        f"[^@{A}]",
+        rf"\[@{A}\]",
+        rf"\[@{A}]",
+        f"[{A}]",
+        f"({A})",
+        f"[@{A.upper()}]",
+        f"[@id:{A}]",
+        f"[@evidence-{A}]",
+        f"[[@{A}]]",
+        f"[<@{A}>]",
+        f"[@{A}](http://example.org/x)",
+        f"[[@{A}]](http://example.org/x)",
+        f"`[@{A}]`",
+        A,
+    ],
+)
+def test_near_misses_are_read_as_citations(mark: str) -> None:
+    assert draft(f"Paid by the operator {mark}.") == f"Paid by the operator [@{A}]."
+
+
+@pytest.mark.parametrize("mark", ["[@e0123456789]", "@e0123456789", "(e0123456789)", "e0123456789", "[@nope; @more]"])
+def test_ids_that_are_not_there_go_without_a_gap(mark: str) -> None:
+    assert draft(f"Paid by the operator {mark}. {CITED}") == f"Paid by the operator. {CITED}"
+
+
+def test_an_id_that_a_page_names_itself_is_read_in_the_exact_form_only() -> None:
+    known = Known.of((A, B), (f"The page says [@{B}].",))
+    text = rf"Says [ @{B} ] and \[@{B}] and ({B}). [@{A}][@{B}]"
+    assert cited(normalised(text, known).text) == [A, B]
+
+
+def test_a_citation_becomes_no_link_and_no_definition() -> None:
+    assert draft(f"So [@{A}](see there). [@{A}]") == f"So [@{A}] (see there). [@{A}]"
+    assert draft(f"[@{A}]: so it is. [@{A}]") == f"[@{A}] : so it is. [@{A}]"
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "[1]: https://evil.example/one\n[2]: https://evil.example/two",
+        "[^1]: A note of mine https://evil.example/",
+        f'[@{A}]: https://evil.example "x"',
+        "> [1]: https://evil.example/one",
+        "- [1]: https://evil.example/one",
+        "[1\n]: https://evil.example/one",
+    ],
+)
+def test_definitions_of_numbers_go(definition: str) -> None:
+    assert draft(f"{CITED}\n\n{definition}") == CITED
+
+
+def test_other_links_say_themselves_where_they_lead() -> None:
+    text = "[A page][p] and [more][].\n\n[p]: https://example.org/p 'P'\n[more]: https://example.org/m"
+    assert (
+        draft(f"{text}\n\n{CITED}") == f"[A page](https://example.org/p) and [more](https://example.org/m).\n\n{CITED}"
+    )
+
+
+def test_a_footnote_that_cites_stands_where_it_is_called() -> None:
+    assert draft(f"So it is[^n]. [@{B}]\n\n[^n]: {CITED}") == f"So it is ({CITED}). [@{B}]"
+    found = normalised(f"So it is[^n]. [@{B}]\n\n[^n]: Smith, J. (2020). Fake.", KNOWN)
+    assert (found.text, found.left_out) == (f"So it is. [@{B}]", 1)
+
+
+@pytest.mark.parametrize(
+    "references",
+    [
+        "## References\n\n[1] Smith, J. (2020). Fake. http://fake.example\n[2] Doe.",
+        "# Cited Sources (Used in Report)\n[1] Fake - http://fake.example",
+        "**References:**\n\n1. Smith http://fake.example\n2. Doe http://fake.example",
+        "Sources:\n- http://fake.example\n- http://fake.example/2",
+        "[1] Fake - http://fake.example\n[2] Doe - http://fake.example",
+        f"### Sources\n\n- [@{A}] Smith\n- [@{B}] Doe",
+        "参考文献：\n\n[1] 张三 http://fake.example",
+    ],
+)
+def test_a_list_of_references_of_its_own_goes(references: str) -> None:
+    found = normalised(f"{CITED}\n\n{references}", KNOWN)
+    assert found.text == CITED
+    assert found.left_out > 0
+
+
+def test_what_follows_such_a_list_and_only_looks_like_one_stands() -> None:
+    text = f"## Cited Sources\n\n[1] Fake - http://fake.example\n\n{CITED}\n\n# Method\n\nBy hand. [@{B}]"
+    assert draft(text) == f"{CITED}\n\n### Method\n\nBy hand. [@{B}]"
+    legitimate = f"### Sources\n\n- Norway pays 3 million. [@{A}]\n- Sweden pays 2. [@{B}]"
+    assert draft(legitimate) == legitimate
+
+
+def test_headings_stand_below_the_section_and_none_repeats_its_title() -> None:
+    assert draft(f"# A\n\n{CITED}\n\n###### B\n\n{CITED}") == f"### A\n\n{CITED}\n\n#### B\n\n{CITED}"
+    assert draft(f"Title\n=====\n\n{CITED}") == f"### Title\n\n{CITED}"
+    assert draft(f"{CITED}\n-----\n\n{CITED}") == f"{CITED}\n\n---\n\n{CITED}"
+    for first in ("## The Costs", "**The costs**", "# the costs:"):
+        assert draft(f"{first}\n\n{CITED}", "The costs") == CITED
+
+
+def test_code_ends_where_the_section_does_or_goes_on() -> None:
+    assert draft(f"{CITED}\n\n```\nx = 1\n") == f"{CITED}\n\n```\nx = 1\n```"
+    assert draft(f"{CITED}\n\n~~~\nx = 1\n\n{CITED}") == f"{CITED}\n\n~~~\nx = 1\n\n~~~\n\n{CITED}"
+    closed = f"{CITED}\n\n```python\nx = 1\n```\n\n{CITED}"
+    assert draft(closed) == closed
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        f"```markdown\n{CITED}\n```",
+        f"~~~md\n{CITED}\n~~~\n",
+        f"```markdown\n{CITED}",
+        f'{{"text": "{CITED}"}}',
+        f'```json\n{{"text": "{CITED}"}}\n```',
+        f"<think>I must cite [1].</think>\n\n{CITED}",
+    ],
+)
+def test_what_stands_around_the_whole_goes(wrapped: str) -> None:
+    assert draft(wrapped) == CITED
+
+
+def test_citations_leave_code() -> None:
+    assert draft(f"Set `x = 1 [@{A}]` there.") == f"Set `x = 1` [@{A}] there."
+    assert draft(f"So:\n\n```\nx [@{A}] = 1 [@e0123456789]\n```") == f"So:\n\n```\nx = 1\n```\n[@{A}]"
+
+
+def test_no_dash_is_left_that_makes_a_heading() -> None:
+    assert draft(f"{CITED}\n- [2]") == CITED
+
+
+def test_titles() -> None:
+    assert title("## The **costs** [@e1]") == "The **costs**"
+    assert title("**C#**") == "C#"
+    assert title("# ") == ""
+
+
+PIECES = st.sampled_from(
+    [
+        *MARKS,
+        f"[@{A}]",
+        f"(@{B})",
+        f"[@{A}; @nope]",
+        "[@nope]",
+        "[1]: http://x.example",
+        "[n]: x",
+        "[^n]: x",
+        "[^n]",
+        "[2019]",
+        "[",
+        "]",
+        "(",
+        ")",
+        "`",
+        "```",
+        "*",
+        "$",
+        "\\",
+        "word",
+        "1",
+        "@",
+        ", ",
+        ": ",
+        " ",
+        "\n",
+        "\n\n",
+        "# ",
+        "- ",
+        "> ",
+        "===",
+        "---",
+        "    ",
+        "## References\n",
+        "http://x.example/",
+        "!",
+        "{",
+        "}",
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=25).map("".join)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_nothing_is_cited_that_is_not_known_and_no_number_is_left(text: str) -> None:
+    made = draft(text)
+    assert set(cited(made)) <= {A, B}
+    env: dict[str, dict[str, object]] = {}
+    MarkdownIt().parse(made, env)
+    assert not env.get("references")
+    if "$" in text or "\\(" in text or "<sup>" in made:  # formulas and powers
+        return
+    own = {key for mark in read(f"Real [777].\n\n{made}").marks for key in mark.keys} - {"777"}
+    assert not {key for key in own if key.strip("^").isdigit()} or "](http" in made
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_twice_is_once(text: str) -> None:
+    assert draft(draft(text)) == draft(text)
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="[]【】［］@<#=-~`|{}\\\r", exclude_categories=["Cs"])))
+def test_text_without_marks_is_unchanged(text: str) -> None:
+    if "http" not in text and ":" not in text and "：" not in text and "e" not in text.casefold():
+        assert draft(text) == text.strip()
+
+
+@given(st.text(max_size=60))
+def test_a_quote_that_is_set_word_for_word_stands(quote: str) -> None:
+    said = "x" + quote.translate(dict.fromkeys(map(ord, "【】［］@{}\r"), "."))
+    text = markdown(said, cite(A)).strip()
+    if "\n" not in text:
+        assert draft(text) == text
+
+
+HOSTILE = ("[", "[1", "[@", "【2†", "`", " ", "[a](", "<sup>", "\n", "> ", "$", "\\(", "(@", "[1], ", "{", "[source ")
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_long_hostile_text_takes_no_time(piece: str) -> None:
+    began = time.perf_counter()
+    normalised(piece * (200_000 // len(piece)), KNOWN)
+    assert time.perf_counter() - began < 20
