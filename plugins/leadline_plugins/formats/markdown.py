@@ -60,7 +60,7 @@ def _set(
 ) -> Iterator[str]:
     """Yield a block, and the figures that stand behind it."""
     asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
-    text = _FIGURE.sub("", block) if asked else block
+    text = _FIGURE.sub("", block)
     if text.strip():
         yield numbers.render(text).strip("\n")
     yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])

@@ -10,6 +10,7 @@ from leadline.records import Figure, Section
 
 _BLOCKS = re.compile(r"\n\s*\n")
 _MENTION = re.compile(r"(?:Figure|Fig\.|图|圖|図)\s*(\d+)")
+_SHOWN = re.compile(r"(?<![ \t])[ \t]*+!\[[^\[\]]{0,1000}\]\(figure:([^)\s]*)[^)\n]{0,1000}\)")
 _AROUND = ("summary", "conclusion")
 """Sections that say again what the others say: figures stand in the others."""
 Place = tuple[int, int]
@@ -36,6 +37,20 @@ def placed(
         figures = tuple(sorted(figures, key=lambda figure: homes[figure.id]))
     shown = {place: [figure for figure in figures if homes[figure.id] == place] for place in set(homes.values())}
     return tuple(_with(section, at, blocks[at], shown) for at, section in enumerate(sections)), figures
+
+
+def without_strange(sections: tuple[Section, ...], figures: Iterable[Figure]) -> tuple[Section, ...]:
+    """Return the sections without figures that the report does not have."""
+    known = {figure.id for figure in figures}
+    return tuple(_without_strange(section, known) for section in sections)
+
+
+def _without_strange(section: Section, known: set[str]) -> Section:
+    before = section.text or ""
+    text = _SHOWN.sub(lambda match: match[0] if match[1] in known else "", before)
+    if text == before:
+        return section
+    return section.model_copy(update={"text": re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text).strip()})
 
 
 def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]]) -> Place | None:

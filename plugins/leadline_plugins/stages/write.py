@@ -24,7 +24,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report, Section
 from leadline_plugins.stages.compose import COMPOSITION
 from leadline_plugins.stages.method import method
-from leadline_plugins.stages.placing import placed
+from leadline_plugins.stages.placing import placed, without_strange
 from leadline_plugins.tasks import Composition
 
 
@@ -39,6 +39,7 @@ class Writing:
         composed = findings.get(COMPOSITION) or Composition(title=findings[PLAN].title)
         whole = body(composed, sections, question.text, question.language, findings.get(ANALYSIS))
         whole, figures = placed(whole, findings[FIGURES])
+        whole = without_strange(whole, figures)
         report = Report(
             title=composed.title or question.text,
             language=question.language,
