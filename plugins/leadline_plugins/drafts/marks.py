@@ -127,6 +127,8 @@ def _raised(token: re.Match[str], known: Known) -> str | None:
     raised, text = token["raised"], token.string
     if not _RAISED.fullmatch(raised):
         said = marked(raised, known)[0]
+        if said.strip() and not CITATIONS.sub("", said).strip():
+            return said.strip()  # how a citation is set is the format's
         return f"<sup>{said}</sup>" if said.strip() else None
     behind = text[token.end() : token.end() + 2]
     power = _POWER.search(text[max(0, token.start() - 6) : token.start()]) or behind[:1].isalpha()

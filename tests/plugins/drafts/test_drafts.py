@@ -124,6 +124,8 @@ def test_several_in_one_bracket_are_read_one_by_one(mark: str) -> None:
         f"[@{A}](http://example.org/x)",
         f"[[@{A}]](http://example.org/x)",
         f"`[@{A}]`",
+        f"<sup>[@{A}]</sup>",
+        f"<sup>@{A}</sup>",
         A,
     ],
 )
