@@ -14,7 +14,11 @@ from leadline.settings_types import KeyPath, Raw, read_text
 
 PREFIX = "LEADLINE_"
 FILE_VARIABLE = "LEADLINE_SETTINGS"
-"""The one variable with the prefix that is no setting: the settings file to read."""
+"""Names the settings file to read."""
+DEBUG_VARIABLE = "LEADLINE_DEBUG"
+"""Asks for the traceback of a bug; read by the command line."""
+_NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE)
+"""The variables with the prefix that are no settings."""
 
 
 @dataclass
@@ -86,10 +90,13 @@ def from_sets(sets: Iterable[str]) -> Layer:
 
 
 def from_environment(variables: Mapping[str, str | None], label: str) -> Layer:
-    """Return the settings among variables, `LEADLINE_SECTION__KEY`; `label` says where the variables stand."""
+    """Return the settings among variables, `LEADLINE_SECTION__KEY`; `label` says where the variables stand.
+
+    An empty variable is not set, here as in the shell's `${NAME:-default}`.
+    """
     layer = Layer()
     for name, value in variables.items():
-        if not name.startswith(PREFIX) or name == FILE_VARIABLE:
+        if not name.startswith(PREFIX) or name in _NO_SETTINGS or value == "":
             continue
         path = tuple(name.removeprefix(PREFIX).lower().split("__"))
         if value is None or not all(path):

@@ -6,9 +6,8 @@ others go on; whatever is wanted for itself (a strategy, a stage, a format, a mi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
 
 from leadline.declared import misnamed
 from leadline.errors import ConfigError, PluginError
@@ -19,48 +18,10 @@ from leadline.nearest import choose_from
 from leadline.settings_model import Settings
 from leadline.settings_pipelines import resolve, stage_names
 from leadline.settings_plugins import Misset, Sections, Unset
+from leadline.settings_selections import AUTO, KEYLESS_ENGINES, MAY_BE_NONE, PLAIN, Selection, emptied, selections
 
-AUTO_PROVIDERS = ("openai", "embedded")
-AUTO_ENGINES = ("local", "tavily", "serper", "exa", "brave", "searxng")
-KEYLESS_ENGINES = ("duckduckgo", "wikipedia", "openalex")
-"""What `auto` stands for where none of those is set up. One's own documents are never searched beside them."""
-_PLAIN = {"embedded", "local", "matplotlib"}
-"""Of those that `auto` brings, the ones that need no key."""
-AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES, "charts.runner": ("matplotlib",)}
-"""What `auto` stands for, in this order, as far as it is installed and works."""
-_KINDS = {
-    "ai.providers": "ai_providers",
-    "ai.embedder": "embedders",
-    "search.engines": "search_providers",
-    "search.strategy": "search_strategies",
-    "read.fetchers": "fetchers",
-    "read.parsers": "parsers",
-    "research.synthesizer": "synthesizers",
-    "charts.runner": "chart_runners",
-    "code.sandbox": "sandboxes",
-    "report.formats": "report_formatters",
-    "middleware": "middleware",
-    "observers": "observers",
-}
-_MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
-_MAY_BE_NONE = {"read.fetchers", "charts.runner"}
-"""What a run can do without where the settings leave it at its default: engines may bring the full text themselves."""
 _NO_KEY = "no folder and no engine with a key is set up; these need none"
 _NO_MODEL = "no language model is set up; every sentence will be a quote"
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The plugins that one key names, of one kind."""
-
-    key: str
-    kind: str
-    names: tuple[str, ...]
-
-    @property
-    def may_drop(self) -> bool:
-        """Whether the others do without one that cannot work."""
-        return self.key in _MAY_DROP
 
 
 @dataclass
@@ -76,22 +37,6 @@ class Chosen:
     problems: list[str] = field(default_factory=list)
 
 
-def selections(core: Settings) -> Iterator[Selection]:
-    """Yield what the settings select, but for the stages."""
-    for key, kind in _KINDS.items():
-        value: str | tuple[str, ...] = reduce(getattr, key.split("."), core)  # type: ignore[assignment]
-        names = value if isinstance(value, tuple) else (_provider(value),) if value else ()
-        yield Selection(key, kind, tuple(dict.fromkeys(names)))
-    for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
-        for name, model in models.items():
-            yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),))
-
-
-def _provider(model: str) -> str:
-    """Return the plugin of a model named as PROVIDER:MODEL."""
-    return model.partition(":")[0]
-
-
 class Selector:
     """Goes through the selections, loading and checking each plugin they name."""
 
@@ -104,9 +49,12 @@ class Selector:
     def choose(self, core: Settings) -> Chosen:
         """Return what the settings choose; whatever is wrong stands in `problems`."""
         self._chosen.problems += self._sections.misnamed(self._host, core.limits)
-        self._select(Selection("pipeline", "stages", self._stages(core)))
+        stages = self._stages(core)
+        self._select(Selection("pipeline", "stages", stages))
         for selection in selections(core):
             self._select(selection)
+            if problem := emptied(selection, self._host, stages):
+                self._problem(f"{problem}{self._sections.place(selection.key)}")
         for reasons, keys in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(keys)}: none of the chosen plugins can work here{listed}")
@@ -157,7 +105,7 @@ class Selector:
     def _automatic(self, selection: Selection) -> tuple[str, ...]:
         """Return what is installed of what `auto` stands for; engines without a key where no other is set up."""
         # Without a key or a section nothing can come of the others: they are not even imported.
-        found = self._installed(AUTO[selection.key], lambda name: name in _PLAIN or self._sections.hinted(name))
+        found = self._installed(AUTO[selection.key], lambda name: name in PLAIN or self._sections.hinted(name))
         if selection.key != "search.engines" or self._sections.has("local", "folders"):
             return found
         if any(self._judged(selection, name) is None for name in found):
@@ -184,7 +132,7 @@ class Selector:
             if wanted and kept and name not in chosen.dropped:
                 chosen.notices.append(f"{key}: {name} is left out: {reason}")
             chosen.dropped.setdefault(name, reason)
-        needed = key not in _MAY_BE_NONE or (selection.names != ("auto",) and self._sections.place(key))
+        needed = key not in MAY_BE_NONE or (selection.names != ("auto",) and self._sections.place(key))
         if needed and selection.names and not kept and len(reasons) == len(lost):
             self._emptied.setdefault(tuple(reasons.items()) or self._none_of(selection), []).append(key)
         if selection.names and (automatic or key == "ai.providers") and kept:

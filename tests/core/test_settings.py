@@ -269,6 +269,41 @@ def test_an_empty_required_setting_is_not_set(load: Load, tmp_path: Path, value:
     assert "plugins.tavily.api_key is not set" in load("search.engines=tavily,local").notices[0]
 
 
+def test_an_empty_variable_is_not_set(load: Load, tmp_path: Path) -> None:
+    empty = {"LEADLINE_AI__PROVIDERS": "", "LEADLINE_REPORT__TITLE": "", "LEADLINE_OBSERVERS": "", "LEADLINE_NOTHING": ""}
+    (tmp_path / "leadline.toml").write_text("[report]\ntitle = 'Ours'\n")
+    (tmp_path / ".env").write_text("LEADLINE_PLUGINS__TAVILY__API_KEY=\n")
+    loaded = load("search.engines=tavily", environ={**empty, "TAVILY_API_KEY": "from-convention"})
+    assert loaded.origins["ai.providers"] == loaded.origins["observers"] == "default"
+    assert loaded.settings.report.title == "Ours"
+    assert loaded.secrets == ("from-convention",)
+    assert load(environ={"LEADLINE_MIDDLEWARE": "[]"}).origins["middleware"] == "environment LEADLINE_MIDDLEWARE"
+
+
+@pytest.mark.parametrize(
+    ("key", "choices", "example"),
+    [
+        ("ai.providers", "auto, embedded, gateway", "auto"),
+        ("search.engines", "asleep, auto, ", "auto"),
+        ("search.strategy", "batch, ", "batch"),
+        ("read.parsers", "", "text,html,feed,pdf,word"),
+        ("research.synthesizer", "", "prose"),
+    ],
+)
+def test_what_a_run_cannot_do_without_is_not_empty(load: Load, key: str, choices: str, example: str) -> None:
+    told = fault(load, f"{key}=")
+    assert told.startswith(f"{key}: is empty, and a run needs one: choose from: {choices}")
+    assert told.endswith(f"; such as --set {key}={example} (--set {key})")
+
+
+def test_what_may_be_empty_is_let_be(load: Load, tmp_path: Path) -> None:
+    load(*(f"{key}=" for key in ("read.fetchers", "report.formats", "middleware", "observers", "charts.runner")))
+    (tmp_path / "leadline.toml").write_text(
+        "pipeline = 'quiet'\n[search]\nengines = []\n[pipelines.quiet]\nstages = ['write']\n"
+    )
+    assert load().chosen["search.engines"] == ()
+
+
 def test_the_conventional_variable_is_the_last_to_be_asked(load: Load, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("TAVILY_API_KEY=from-dotenv\n")
     environ = {"TAVILY_API_KEY": "from-environment"}

@@ -49,7 +49,7 @@ def _run(argv: Sequence[str]) -> int:
 def _bug(error: Exception) -> int:
     from leadline.cli.out import say
 
-    if os.environ.get("LEADLINE_DEBUG"):
+    if _debugging():
         import traceback
 
         say(traceback.format_exc().rstrip())
@@ -57,3 +57,18 @@ def _bug(error: Exception) -> int:
         say(f"leadline: {type(error).__name__}: {error}")
         say("This is a bug; rerun with LEADLINE_DEBUG=1 for the traceback.")
     return 1
+
+
+def _debugging() -> bool:
+    """Return whether the traceback of a bug is asked for, in the environment or in `.env`."""
+    from pathlib import Path
+
+    from leadline.settings_files import read_dotenv
+    from leadline.settings_layers import DEBUG_VARIABLE
+
+    if DEBUG_VARIABLE in os.environ:
+        return bool(os.environ[DEBUG_VARIABLE])
+    try:
+        return bool(read_dotenv(Path(".env")).get(DEBUG_VARIABLE))
+    except LeadlineError:  # a file that cannot be read has been told, or was not needed
+        return False

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -94,3 +95,26 @@ def test_a_bug_is_one_line_and_a_traceback_when_wanted(cli: Cli, monkeypatch: py
     assert done.err.startswith("leadline: ZeroDivisionError: by nothing\nThis is a bug; rerun with LEADLINE_DEBUG=1")
     monkeypatch.setenv("LEADLINE_DEBUG", "1")
     assert "Traceback (most recent call last)" in cli("version").err
+    monkeypatch.delenv("LEADLINE_DEBUG")
+    Path(".env").write_text("LEADLINE_DEBUG=1\n")
+    assert "Traceback (most recent call last)" in cli("version").err
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *(["config", "check"], ["config", "show"], ["explain"], ["plugins", "list"], ["prompts", "list"], ["doctor"]),
+        *(["runs", "list"], ["research", "How deep is the harbour of Port Ellery?", "-q"]),
+    ],
+)
+@pytest.mark.parametrize("place", ["environment", ".env"])
+def test_asking_for_tracebacks_is_no_setting(
+    cli: Cli, docs: Path, monkeypatch: pytest.MonkeyPatch, argv: list[str], place: str
+) -> None:
+    if place == "environment":
+        monkeypatch.setenv("LEADLINE_DEBUG", "1")
+    else:
+        Path(".env").write_text("LEADLINE_DEBUG=1\n")
+    done = cli(*argv, "--set", f"plugins.local.folders={docs}")
+    assert done.code == 0
+    assert "unknown setting" not in done.err
