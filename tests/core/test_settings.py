@@ -270,7 +270,12 @@ def test_an_empty_required_setting_is_not_set(load: Load, tmp_path: Path, value:
 
 
 def test_an_empty_variable_is_not_set(load: Load, tmp_path: Path) -> None:
-    empty = {"LEADLINE_AI__PROVIDERS": "", "LEADLINE_REPORT__TITLE": "", "LEADLINE_OBSERVERS": "", "LEADLINE_NOTHING": ""}
+    empty = {
+        "LEADLINE_AI__PROVIDERS": "",
+        "LEADLINE_REPORT__TITLE": "",
+        "LEADLINE_OBSERVERS": "",
+        "LEADLINE_NOTHING": "",
+    }
     (tmp_path / "leadline.toml").write_text("[report]\ntitle = 'Ours'\n")
     (tmp_path / ".env").write_text("LEADLINE_PLUGINS__TAVILY__API_KEY=\n")
     loaded = load("search.engines=tavily", environ={**empty, "TAVILY_API_KEY": "from-convention"})

@@ -5,37 +5,67 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections import Counter
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from leadline.api import Client
+from leadline.aside import aside, model_of
 from leadline.cli.common import client_of
 from leadline.cli.out import say, table, write, write_json
 from leadline.cli.own import OwnReport, is_run, own_report, stored
 from leadline.cli.sources import Found, from_folder, from_run, from_web
-from leadline.errors import ConfigError, UsageError
+from leadline.cli.summary import cost
+from leadline.errors import ConfigError, NoEvidence, UsageError
 from leadline.hookspecs import GROUP
 from leadline.printable import one_line
 from leadline.records import Document
+from leadline.summary import usage_of
 
 REJECTED = 3
 """The exit code where a claim is not borne, or a citation points nowhere."""
-_BY = {"exact": "by rule", "words": "by measure", "model": "by the run's model", "": "not judged"}
+UNREAD = NoEvidence.exit_code
+"""The exit code where sources were to be read, and no claim could be held against any."""
 _BAD = ("contradicted", "unsupported")
+_TASK = "verify_claim"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found, and the model that was asked about it: empty where none was."""
+
+    found: Any
+    model: str = ""
+    cost: str = ""
+
+    @property
+    def judged_by(self) -> dict[str, int]:
+        """The verdicts, by who gave them: `exact`, `words`, `model`."""
+        return dict(Counter(claim.by for claim in self.found.claims if claim.by))
+
+    def words(self, by: str) -> str:
+        """Return who judged, for people."""
+        own = f"by the model {self.model}" if self.model else "by the run's model"
+        return {"exact": "by rule", "words": "by words, without a model", "model": own, "": "not judged"}[by]
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what was found."""
     checker = _checker()
     own = None if args.sources or args.fetch else asyncio.run(_own(args))
-    found = checker.recheck(own.report, own.markdown) if own else _foreign(args, checker)
+    checked = Checked(checker.recheck(own.report, own.markdown)) if own else asyncio.run(_foreign(args, checker))
+    found, wanted = checked.found, args.sources or args.fetch
     if args.json:
-        write_json(found.model_dump(mode="json"))
+        write_json({**found.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
     else:
-        _show(found)
-        if found.sources and not (own or args.sources or args.fetch):
+        _show(checked)
+        if found.sources and not (own or wanted):
             say("No source was read. Hold the claims against them: leadline verify FILE --fetch, or --sources DIR")
-    return 0 if found.passed else REJECTED
+    if not found.passed:
+        return REJECTED
+    return UNREAD if wanted and not checked.judged_by else 0
 
 
 async def _own(args: argparse.Namespace) -> OwnReport | None:
@@ -43,10 +73,27 @@ async def _own(args: argparse.Namespace) -> OwnReport | None:
         return await own_report(args.file, client)
 
 
-def _foreign(args: argparse.Namespace, checker: Any) -> Any:
+async def _foreign(args: argparse.Namespace, checker: Any) -> Checked:
     """Return what was found in the report of any tool."""
     text = _read(args.file)
-    return checker.check(text, asyncio.run(_documents(args, checker.wanted(text))))
+    if not (args.sources or args.fetch):
+        return Checked(checker.check(text, {}))
+    async with client_of(args) as client:
+        documents = await _documents(args, checker.wanted(text), client)
+        checked = Checked(checker.check(text, documents))
+        return await _by_model(client, checker, checked) if checker.is_open(checked.found) else checked
+
+
+async def _by_model(client: Client, checker: Any, checked: Checked) -> Checked:
+    """Have the configured model judge what rules left open, where one is configured; say what it could not."""
+    async with aside(client.load(), "Are the citations of this report borne by their sources?") as session:
+        model = await model_of(session.run, _TASK)
+        if not model:
+            return checked
+        found = await checker.asked(session.run, checked.found)
+        for notice in session.run.notices:
+            say(f"note: {notice}")
+        return Checked(found, model, cost(usage_of(session.journal.rows())))
 
 
 def _checker() -> Any:
@@ -63,39 +110,50 @@ def _read(name: str) -> str:
         raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
 
 
-async def _documents(args: argparse.Namespace, wanted: tuple[Any, ...]) -> dict[str, Document]:
-    if not (args.sources or args.fetch):
-        return {}
-    found = await _found(args, wanted)
+async def _documents(args: argparse.Namespace, wanted: tuple[Any, ...], client: Client) -> dict[str, Document]:
+    found = await _found(args, wanted, client)
     for key, problem in found.problems.items():
         say(f"[{key}] was not read: {problem}")
     return found.documents
 
 
-async def _found(args: argparse.Namespace, wanted: tuple[Any, ...]) -> Found:
-    async with client_of(args) as client:
-        if args.sources and is_run(Path(args.sources)):
-            return from_run(await stored(Path(args.sources), client), wanted)
-        house = client.house
-        await house.open()
-        return await (from_folder(house, Path(args.sources), wanted) if args.sources else from_web(house, wanted))
+async def _found(args: argparse.Namespace, wanted: tuple[Any, ...], client: Client) -> Found:
+    if args.sources and is_run(Path(args.sources)):
+        return from_run(await stored(Path(args.sources), client), wanted)
+    house = client.house
+    await house.open()
+    return await (from_folder(house, Path(args.sources), wanted) if args.sources else from_web(house, wanted))
 
 
-def _show(found: Any) -> None:
+def _show(checked: Checked) -> None:
+    found = checked.found
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(found.counts.items())) or "none was judged"
     rows = [
         ("Report", one_line(found.title)),
         ("Citations", f"{found.marks} marks, {len(found.sources)} sources cited"),
         ("Claims", f"{len(found.claims)}: {counted}"),
     ]
+    judged = ", ".join(f"{count} {checked.words(by)}" for by, count in sorted(checked.judged_by.items()))
+    rows += [("Judged", judged)] if judged else []
     rows += [("Unread", f"{found.unchecked} claims cite sources that were not read")] if found.unchecked else []
     rows += [("Nowhere", f"no entry for {', '.join(found.dangling)}")] if found.dangling else []
     rows += [("Not cited", ", ".join(found.uncited_sources))] if found.uncited_sources else []
     bare = found.paragraphs_without_citation
     rows += [("Bare", f"{bare} paragraphs cite nothing")] if bare else []
-    write(table([*rows, ("Passed", "yes" if found.passed else "no")]))
+    rows += [("Cost", checked.cost)] if checked.cost else []
+    write(table([*rows, ("Passed", _passed(checked))]))
     for claim in (claim for claim in found.claims if claim.verdict in _BAD):
         write(
-            f"\n{claim.verdict} ({_BY[claim.by]}) [{claim.source}] {one_line(claim.claim)}\n"
+            f"\n{claim.verdict} ({checked.words(claim.by)}) [{claim.source}] {one_line(claim.claim)}\n"
             f"  {claim.reason}\n  > {claim.passage[:300]}"
         )
+
+
+def _passed(checked: Checked) -> str:
+    """Say whether the report passed; what nobody could judge has not."""
+    found = checked.found
+    if not found.passed:
+        return "no" if found.claims else "no: nothing in it cites a source"
+    if not checked.judged_by:
+        return "nothing was judged: every mark points at a source, and no source was read"
+    return f"yes, of the {len(found.claims) - found.unchecked} that could be judged" if found.unchecked else "yes"

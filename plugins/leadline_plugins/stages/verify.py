@@ -13,7 +13,7 @@ from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Verdict, V
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline_plugins.citing import checking
-from leadline_plugins.stages import rechecking
+from leadline_plugins.stages import asking, rechecking
 from leadline_plugins.stages.claims import Library, claims_of
 from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
@@ -21,6 +21,7 @@ from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.verdicts import ASK, by_rule, judged
 
 wanted, check, recheck = checking.wanted, checking.check, rechecking.recheck
+is_open, asked = asking.is_open, asking.asked
 """What `leadline verify` asks of the plugin that is named `verify`."""
 
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from leadline.testing.chat import data
+
 Cli = Callable[..., Any]
 REPORT = """# The bay
 
@@ -85,7 +87,112 @@ def test_a_source_that_cannot_be_read_is_named_and_its_claims_are_not_judged(cli
     done = cli("verify", str(report), "--sources", "empty", "--json")
     assert set(verdicts(done).values()) == {None}
     assert "[1] was not read: no file in empty" in done.err
+    assert done.code == 5
+    words = " ".join(cli("verify", str(report), "--sources", "empty").out.split())
+    assert "Claims 2: none was judged Unread 2 claims" in words
+    assert "Passed nothing was judged: every mark points at a source, and no source was read" in words
+
+
+def test_part_of_it_read_is_a_part_judged(cli: Cli, report: Path) -> None:
+    folder = Path("sources")
+    folder.mkdir()
+    (folder / "1.txt").write_text(PAGES["/depths"])
+    done = cli("verify", str(report), "--sources", "sources")
     assert done.code == 0
+    assert "Judged     1 by rule\n" in done.out
+    assert "Passed     yes, of the 1 that could be judged\n" in done.out
+
+
+@pytest.fixture
+def model() -> Iterator[tuple[str, list[Any]]]:
+    """Return the options of a chat that judges the first claim `partial`, and the claims that it was asked about."""
+    asked: list[Any] = []
+
+    class Chat(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.extend(data(body["messages"][-1]["content"])["claims"])
+            said = {"supported": [], "others": [{"id": "1", "verdict": "partial", "reason": "A year is missing."}]}
+            choice = {
+                "index": 0,
+                "message": {"role": "assistant", "content": json.dumps(said)},
+                "finish_reason": "stop",
+            }
+            usage = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
+            told = json.dumps({"id": "1", "model": "judge-1", "choices": [choice], "usage": usage}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(told)))
+            self.end_headers()
+            self.wfile.write(told)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield f"plugins.openai.base_url=http://127.0.0.1:{server.server_port}/v1", asked
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+PARAPHRASED = "The bay is deep, at forty fathoms [1]. The soundings of the bay were made by Fitz himself [2].\n"
+
+
+def paraphrased(report: Path) -> None:
+    """Write a report in other words than its sources', so that rules leave a claim open."""
+    text = REPORT.format(base="https://example.org")
+    report.write_text(f"# The bay\n\n{PARAPHRASED}\n{text[text.index('## References') :]}")
+    Path("sources").mkdir()
+    (Path("sources") / "1.txt").write_text(PAGES["/depths"])
+    (Path("sources") / "2.txt").write_text(PAGES["/soundings-of-1831"])
+
+
+def test_a_configured_model_is_asked_what_rules_leave_open(
+    cli: Cli, report: Path, model: tuple[str, list[Any]]
+) -> None:
+    paraphrased(report)
+    options = (
+        "verify",
+        str(report),
+        "--sources",
+        "sources",
+        "--set",
+        model[0],
+        "--set",
+        "plugins.openai.model=judge-1",
+    )
+    done = cli(*options, "--json")
+    found = json.loads(done.out)
+    judged = {claim["by"] for claim in found["claims"]}
+    assert model[1], "the model was asked nothing"
+    assert "model" in judged
+    assert found["model"] == "openai:judge-1"
+    assert sum(found["judged_by"].values()) == 2
+    assert [claim["reason"] for claim in found["claims"] if claim["by"] == "model"] == ["A year is missing."]
+    assert found["counts"]["partial"] == 1
+    words = " ".join(cli(*options).out.split())
+    assert "by the model openai:judge-1" in words
+    assert "Cost 100 tokens" in words
+    assert not Path("runs").exists()
+
+
+def test_a_task_set_to_an_algorithm_is_asked_of_no_model(cli: Cli, report: Path, model: tuple[str, list[Any]]) -> None:
+    paraphrased(report)
+    sets = (model[0], "plugins.openai.model=judge-1", "ai.tasks.verify_claim=embedded")
+    done = cli("verify", str(report), "--sources", "sources", *(part for one in sets for part in ("--set", one)))
+    assert model[1] == []
+    assert "by words, without a model" in done.out
+
+
+def test_a_model_that_cannot_be_reached_leaves_the_verdicts_of_words(cli: Cli, report: Path) -> None:
+    paraphrased(report)
+    sets = ("plugins.openai.base_url=http://127.0.0.1:9/v1", "plugins.openai.model=any", "retry.attempts=1")
+    done = cli("verify", str(report), "--sources", "sources", *(part for one in sets for part in ("--set", one)))
+    assert "note: claims were judged by words, not by the model" in done.err
+    assert "by words, without a model" in done.out
 
 
 def test_people_are_told_what_does_not_hold(cli: Cli, report: Path) -> None:
