@@ -26,6 +26,7 @@ from leadline.loading import AnyOffer
 from leadline.records import Blob, Document
 from leadline.secrecy import answer_options, secrets_of
 from leadline.settings import Loaded
+from leadline.asynchronous import awaitable
 
 TIMEOUT = 30.0
 """Seconds a call may take where neither the offer nor the settings say."""
@@ -92,7 +93,10 @@ class House:
         """Return the keeper of an offer: one offer given to two hooks is made once."""
         key = (name, id(offer))
         if key not in self._keepers:
-            self._keepers[key] = Keeper(name, partial(offer.make, settings, self._context(name)))
+            plugin = self.loaded.plugins[name]
+            kinds = [kind for kind, other in plugin.offers.items() if other is offer]
+            ready = partial(awaitable, kinds=kinds, who=str(plugin))
+            self._keepers[key] = Keeper(name, partial(offer.make, settings, self._context(name)), ready)
         return self._keepers[key]
 
     def _context(self, name: str) -> HouseContext:

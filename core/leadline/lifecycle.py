@@ -17,9 +17,11 @@ from leadline.errors import LeadlineError, PluginError
 class Keeper:
     """Keeps one plugin: made at its first use, never twice at once."""
 
-    def __init__(self, name: str, make: Callable[[], Any]) -> None:
+    def __init__(self, name: str, make: Callable[[], Any], ready: Callable[[Any], Any] = lambda made: made) -> None:
+        """`ready` takes the plugin as it was entered, and returns what is used."""
         self.name = name
         self._make = make
+        self._ready = ready
         self._lock = asyncio.Lock()
         self._instance: Any = None
         self._leave = asyncio.Event()
@@ -31,7 +33,7 @@ class Keeper:
             return self._instance
         async with self._lock:
             if self._instance is None:
-                self._instance = await self._enter(self._made())
+                self._instance = self._ready(await self._enter(self._made()))
             return self._instance
 
     async def restart(self) -> None:
