@@ -17,7 +17,7 @@ import os
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack
 
 from leadline.assemble import House
 from leadline.errors import LeadlineError, UsageError
@@ -28,6 +28,7 @@ from leadline.handle import RunHandle
 from leadline.host import Host
 from leadline.journal import Journal
 from leadline.opening import forget_failures
+from leadline.options import ClientOptions, check_options
 from leadline.order import Order, checked_question, new_order
 from leadline.result import Result
 from leadline.run import Asker
@@ -256,27 +257,16 @@ def _arguments(
     return arguments
 
 
-class ClientOptions(TypedDict, total=False):
-    """The options of `Client`, as `research` takes them."""
-
-    docs: str | Path | Sequence[str | Path]
-    settings: str | Path | None
-    set: Mapping[str, Any] | Sequence[str]
-    pipeline: str
-    formats: Sequence[str]
-    folder: str | Path | None
-    cache: str | Path | None
-    plugins: Iterable[EntryPoint]
-
-
 async def research(question: str, *, tags: Mapping[str, str] | None = None, **options: Unpack[ClientOptions]) -> Result:
     """Answer a question; the options are those of `Client`."""
+    check_options("research", options)
     async with Client(**options) as client:
         return await client.research(question, tags=tags)
 
 
 def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **options: Unpack[ClientOptions]) -> Result:
     """Answer a question, from code that is not async."""
+    check_options("research_sync", options)
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
         raise UsageError("an event loop runs here already: await leadline.research(…) instead")

@@ -53,3 +53,12 @@ async def test_a_client_does_what_its_types_say(tmp_path: Path) -> None:
         client.delete(run.id)
         assert client.runs() == []
     assert assert_type(result.files, tuple[Path, ...])
+
+
+async def test_an_argument_that_there_is_not_is_told_with_the_nearest() -> None:
+    options: Any = {"dcos": "docs"}
+    told = r"got an unexpected keyword argument 'dcos': did you mean 'docs'\? \(choose from: "
+    with pytest.raises(TypeError, match=rf"^research\(\) {told}"):
+        await leadline.research("How deep is it?", **options)
+    with pytest.raises(TypeError, match=rf"^research_sync\(\) {told}"):
+        leadline.research_sync("How deep is it?", **options)
