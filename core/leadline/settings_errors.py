@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from leadline.nearest import choose_from, nearest
+from leadline.settings_layers import PREFIX
 from leadline.settings_types import KeyPath, at, bare, is_secret, model_of, secret_texts
 
 Origin = Callable[[KeyPath], str]
@@ -28,10 +29,33 @@ def problems(
     for detail in details:
         path = _path(detail, given)
         place = origin((*prefix, *path))
-        sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {_wrong(detail, model, path)}"
+        wrong = _run_together(place, path, model) or _wrong(detail, model, path)
+        sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {wrong}"
         for text in hidden:
             sentence = sentence.replace(text, "***")
         yield f"{sentence} ({place})" if place != "default" else sentence
+
+
+def _run_together(place: str, path: KeyPath, model: type[BaseModel]) -> str:
+    """Tell a variable that has one underscore where two part a section from its key; empty for all else."""
+    variable = place.rpartition(" ")[2]
+    if len(path) != 1 or path[0] in model.model_fields or variable != f"{PREFIX}{path[0].upper()}":
+        return ""
+    keys = {"_".join(key): key for key in _keys(model)}
+    meant = keys.get(nearest(path[0], keys), ())
+    if len(meant) < 2:
+        return ""
+    return (
+        f"unknown setting: did you mean {PREFIX}{'__'.join(meant).upper()}? Two underscores part a section and its key"
+    )
+
+
+def _keys(model: type[BaseModel], above: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield all keys of a model and of the sections in it."""
+    for name, field in model.model_fields.items():
+        yield (*above, name)
+        if section := model_of(field.annotation):
+            yield from _keys(section, (*above, name))
 
 
 def _path(detail: ErrorDetails, given: Sequence[Any]) -> KeyPath:

@@ -98,6 +98,25 @@ def place(source: str, path: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("LEADLINE_REPORT_LENGTH", "LEADLINE_REPORT__LENGTH"),
+        ("LEADLINE_SEARCH_RESULTS_PER_QUERY", "LEADLINE_SEARCH__RESULTS_PER_QUERY"),
+        ("LEADLINE_BUDGET_MONY", "LEADLINE_BUDGET__MONEY"),
+    ],
+)
+@pytest.mark.parametrize("place", ["environment", ".env"])
+def test_one_underscore_for_two_is_told(host: Host, tmp_path: Path, variable: str, meant: str, place: str) -> None:
+    (tmp_path / ".env").write_text(f"{variable}=3\n" if place == ".env" else "")
+    with pytest.raises(ConfigError) as caught:
+        load_settings(
+            host, cwd=tmp_path, user_file=tmp_path / "none", environ={variable: "3"} if place != ".env" else {}
+        )
+    told = f"{variable.removeprefix('LEADLINE_').lower()}: unknown setting: did you mean {meant}? "
+    assert str(caught.value) == f"{told}Two underscores part a section and its key ({place} {variable})"
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("pipeline = 'reserch'", "pipeline: there is no pipeline 'reserch': did you mean 'research'?"),
