@@ -18,7 +18,16 @@ from leadline.nearest import choose_from
 from leadline.settings_model import Settings
 from leadline.settings_pipelines import resolve, stage_names
 from leadline.settings_plugins import Misset, Sections, Unset
-from leadline.settings_selections import AUTO, KEYLESS_ENGINES, MAY_BE_NONE, PLAIN, Selection, emptied, selections
+from leadline.settings_selections import (
+    AUTO,
+    AUTO_PROVIDERS,
+    KEYLESS_ENGINES,
+    MAY_BE_NONE,
+    PLAIN,
+    Selection,
+    emptied,
+    selections,
+)
 
 _NO_KEY = "no folder and no engine with a key is set up; these need none"
 _NO_MODEL = "no language model is set up; every sentence will be a quote"
@@ -136,7 +145,12 @@ class Selector:
         if needed and selection.names and not kept and len(reasons) == len(lost):
             self._emptied.setdefault(tuple(reasons.items()) or self._none_of(selection), []).append(key)
         if selection.names and (automatic or key == "ai.providers") and kept:
-            because = _NO_MODEL if kept == ("embedded",) else _NO_KEY if set(kept) & keyless else "chosen by auto"
+            if kept == ("embedded",):
+                because = _NO_MODEL
+            elif automatic & set(kept):
+                because = _NO_KEY if set(kept) & keyless else "chosen by auto"
+            else:
+                because = self._sections.place(key).strip(" ()") or "as set"
             chosen.choices.append(f"{key}: {', '.join(kept)} ({because})")
 
     def _none_of(self, selection: Selection) -> tuple[tuple[str, str]]:
@@ -177,8 +191,17 @@ class Selector:
                 raise ConfigError(self._host.refused[base])
             instances = (other for other in self._sections.instances() if NAME.fullmatch(other))
             choices = {*self._host.offering(selection.kind), *instances}
-            raise ConfigError(f"no plugin {base!r} is installed: {choose_from(base, choices)}; see `leadline plugins`")
+            told = f"no plugin {base!r} is installed: {choose_from(base, choices)}"
+            raise ConfigError(f"{told}{self._form(selection)}; see `leadline plugins`")
         return base
+
+    def _form(self, selection: Selection) -> str:
+        """Say how a model is written, where one was named without its provider."""
+        if not selection.model or ":" in selection.model:
+            return ""
+        chosen = (name for name in self._chosen.names.get("ai.providers", ()) if name not in PLAIN)
+        example = f"{next(chosen, AUTO_PROVIDERS[0])}:{selection.model}"
+        return f"; a model is written PROVIDER:MODEL, such as {example!r}"
 
     def _configured(self, plugin: Plugin, offer: AnyOffer, name: str) -> str:
         """Read the plugin's section, or say what it lacks."""

@@ -47,6 +47,8 @@ class Selection:
     key: str
     kind: str
     names: tuple[str, ...]
+    model: str = ""
+    """What a role or a task is set to, as it is written."""
 
     @property
     def may_drop(self) -> bool:
@@ -62,7 +64,7 @@ def selections(core: Settings) -> Iterator[Selection]:
         yield Selection(key, kind, tuple(dict.fromkeys(names)))
     for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
         for name, model in models.items():
-            yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),))
+            yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),), model)
 
 
 def _provider(model: str) -> str:

@@ -309,6 +309,18 @@ def test_what_may_be_empty_is_let_be(load: Load, tmp_path: Path) -> None:
     assert load().chosen["search.engines"] == ()
 
 
+def test_a_model_without_its_provider_is_told_the_form(load: Load) -> None:
+    told = fault(load, 'ai.roles={thinking="good"}', "ai.providers=gateway,embedded")
+    assert told.startswith("ai.roles.thinking: no plugin 'good' is installed: choose from: ")
+    assert "; a model is written PROVIDER:MODEL, such as 'gateway:good'; see" in told
+    assert "PROVIDER:MODEL" not in fault(load, 'ai.roles={thinking="gatewy:good"}')
+
+
+def test_what_was_set_was_not_chosen_by_auto(load: Load) -> None:
+    assert load("ai.providers=gateway,embedded").choices[0] == "ai.providers: gateway, embedded (--set ai.providers)"
+    assert load("ai.providers=auto,gateway").choices[0] == "ai.providers: embedded, gateway (chosen by auto)"
+
+
 def test_the_conventional_variable_is_the_last_to_be_asked(load: Load, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("TAVILY_API_KEY=from-dotenv\n")
     environ = {"TAVILY_API_KEY": "from-environment"}
