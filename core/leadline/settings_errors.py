@@ -85,6 +85,12 @@ def _wrong(detail: ErrorDetails, model: type[BaseModel], path: KeyPath) -> str:
         return f"is a section, not a value: give its keys ({', '.join(section.model_fields)})"
     if detail["loc"][-1] == "[key]":
         return f"unknown setting: {choose_from(path[-1], get_args(get_args(bare(at(model, path[:-1])))[0]))}"
+    if detail["type"] == "missing":
+        section = model_of(at(model, path[:-1]))
+        needed = (
+            [name for name, field in section.model_fields.items() if field.is_required()] if section else [path[-1]]
+        )
+        return f"is not set, and has no default: give {' and '.join(needed)}"
     message = detail["msg"].removeprefix("Value error, ").partition(", unable to parse")[0]
     sentence = message[:1].lower() + message[1:]
     if annotation is None or is_secret(annotation) or not isinstance(given, str | int | float):

@@ -39,11 +39,11 @@ class Runs(Section):
 
 
 class Price(Section):
-    """What a model costs, USD a million tokens."""
+    """What a model costs, USD a million tokens; what is free is said to be 0."""
 
-    input: Annotated[float, Field(ge=0)] = Field(0, description="Tokens of the prompt.")
+    input: Annotated[float, Field(ge=0)] = Field(description="Tokens of the prompt.")
     cached: Annotated[float, Field(ge=0)] | None = Field(None, description="Those from a cache; none: as the others.")
-    output: Annotated[float, Field(ge=0)] = Field(0, description="Tokens of the reply.")
+    output: Annotated[float, Field(ge=0)] = Field(description="Tokens of the reply.")
 
 
 class AI(Section):

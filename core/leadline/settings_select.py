@@ -18,6 +18,7 @@ from leadline.nearest import choose_from
 from leadline.settings_model import Settings
 from leadline.settings_pipelines import resolve, stage_names
 from leadline.settings_plugins import Misset, Sections, Unset
+from leadline.settings_prices import unused_prices
 from leadline.settings_selections import (
     AUTO,
     AUTO_PROVIDERS,
@@ -69,7 +70,9 @@ class Selector:
             self._problem(f"{', '.join(keys)}: none of the chosen plugins can work here{listed}")
         for problem in misnamed(core, self._host, self._chosen.plugins.values(), self._sections.place):
             self._problem(problem)
-        return self._chosen
+        found = self._chosen
+        found.notices += unused_prices(core, found.plugins, found.settings, self._sections.place)
+        return found
 
     def _stages(self, core: Settings) -> tuple[str, ...]:
         """Return the stages of the pipeline; every other one is looked through as well, for typos."""

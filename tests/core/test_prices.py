@@ -19,7 +19,7 @@ def test_cached_tokens_cost_what_they_cost() -> None:
 
 def test_what_the_provider_told_stands() -> None:
     told = USAGE.model_copy(update={"cost": Decimal("9.99")})
-    assert Prices({"m": Price(input=1)}).priced(told, "m") is told
+    assert Prices({"m": Price(input=1, output=1)}).priced(told, "m") is told
 
 
 def test_a_model_nobody_knows_has_no_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,7 @@ def test_the_settings_come_before_the_table(monkeypatch: pytest.MonkeyPatch) -> 
     row = {"input_cost_per_token": 2.5e-6, "cache_read_input_token_cost": 1.25e-6, "output_cost_per_token": 1e-5}
     monkeypatch.setattr(prices, "_table", lambda: {"m": row, "embedding": {"input_cost_per_token": 1e-8}})
     assert Prices({}).of("m") == Price(input=2.5, cached=1.25, output=10)
-    assert Prices({"m": Price(input=1)}).of("m") == Price(input=1)
+    assert Prices({"m": Price(input=1, output=2)}).of("m") == Price(input=1, output=2)
     assert Prices({}).of("embedding") is None
 
 

@@ -45,6 +45,10 @@ class Key(PluginSettings):
     depth: str = "basic"
 
 
+class Chatty(PluginSettings):
+    model: str = ""
+
+
 def offer(settings: Any = PluginSettings, **more: Any) -> Offer[Any, Any]:
     return Offer(lambda settings, context: object(), settings, "x", **more)
 
@@ -70,6 +74,7 @@ def points() -> list[Any]:
         *(plugin(name, **{kind: offer()}) for kind, names in by_kind.items() for name in names),
         plugin("local", search_providers=offer(Local, ready=missing), fetchers=offer(Local)),
         plugin("tavily", search_providers=offer(Key, env={"api_key": "TAVILY_API_KEY"})),
+        plugin("chatty", ai_providers=offer(Chatty)),
         plugin("free", search_providers=offer()),
         plugin("fragile", embedders=offer(Fragile)),
         plugin("vendor", search_providers=offer(requires=("no_such_sdk=leadline[vendor]",))),
@@ -288,7 +293,7 @@ def test_an_empty_variable_is_not_set(load: Load, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "choices", "example"),
     [
-        ("ai.providers", "auto, embedded, gateway", "auto"),
+        ("ai.providers", "auto, chatty, embedded, gateway", "auto"),
         ("search.engines", "asleep, auto, ", "auto"),
         ("search.strategy", "batch, ", "batch"),
         ("read.parsers", "", "text,html,feed,pdf,word"),
@@ -314,6 +319,24 @@ def test_a_model_without_its_provider_is_told_the_form(load: Load) -> None:
     assert told.startswith("ai.roles.thinking: no plugin 'good' is installed: choose from: ")
     assert "; a model is written PROVIDER:MODEL, such as 'gateway:good'; see" in told
     assert "PROVIDER:MODEL" not in fault(load, 'ai.roles={thinking="gatewy:good"}')
+
+
+def test_a_price_has_both_its_parts(load: Load) -> None:
+    told = fault(load, "ai.prices={good={input=1}}")
+    assert told == "ai.prices.good.output: is not set, and has no default: give input and output (--set ai.prices)"
+
+
+def test_a_price_of_a_model_that_nobody_uses_is_told(load: Load) -> None:
+    def notices(name: str, *sets: str) -> tuple[str, ...]:
+        return load(f'ai.prices={{ "{name}" = {{input=1, output=2}} }}', "ai.providers=chatty", *sets).notices
+
+    used = ("plugins.chatty.model=good", "ai.tasks={write='chatty:better'}")
+    assert notices("goood", *used) == (
+        "ai.prices.goood: no provider, role or task uses this model: did you mean 'good'? "
+        "(choose from: better, good) (--set ai.prices)",
+    )
+    assert notices("better", *used) == ()
+    assert notices("goood") == (), "the provider's own default may be of that name"
 
 
 def test_what_was_set_was_not_chosen_by_auto(load: Load) -> None:
