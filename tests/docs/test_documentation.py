@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -90,6 +92,30 @@ def test_commands_are_commands(block: Any) -> None:
     for command in re.findall(r"^\$ leadline (.*)$", block.text, re.MULTILINE):
         words = shlex.split(re.split(r" [|>] ", command)[0], comments=True)
         parse(words)
+
+
+def outline(transcript: str) -> tuple[list[str], list[str], list[str]]:
+    """Return what of a transcript is the same on every machine: its steps, its summary, the words of its report.
+
+    Figures, seconds, ids, and what other packages bring are not.
+    """
+    steps = sorted(re.findall(r"^ +[\d.]+ s  (\w+)", transcript, re.MULTILINE))
+    plain = re.sub(r"\S*\d\S*", "#", transcript)
+    report, _, summary = plain.partition("\n# ")[2].partition("\nQuestion  ")
+    return steps, summary.split(), report.split()
+
+
+def test_the_transcript_of_the_demo_is_what_it_shows(own_folders: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = next(block for block in re.findall(r"```text\n(.*?)```", readme, re.DOTALL) if "build/demo" in block)
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "offline_demo.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=True,
+    )
+    assert outline(ran.stdout) == outline(shown), "put what `make demo` shows into README.md"
 
 
 def anchors(page: Path) -> set[str]:
