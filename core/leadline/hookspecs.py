@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import pluggy
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from leadline.contracts import (
     AIProvider,
@@ -41,6 +41,7 @@ from leadline.contracts import (
 )
 from leadline.findings import Key
 from leadline.records import Tool
+from leadline.settings_section import Counting
 from leadline.task_kinds import TaskKind
 
 GROUP = "leadline.v1"
@@ -49,7 +50,7 @@ hookspec = pluggy.HookspecMarker("leadline")
 hookimpl = pluggy.HookimplMarker("leadline")
 
 
-class PluginSettings(BaseModel):
+class PluginSettings(Counting):
     """The base of a plugin's settings. A required field left empty: the plugin drops out, with one notice."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
