@@ -110,7 +110,7 @@ def load_settings(
         chosen.plugins,
         chosen.names,
         tuple(chosen.choices),
-        tuple(chosen.notices),
+        (*sources.passed_over(), *chosen.notices),
         chosen.dropped,
         tuple(dict.fromkeys(filter(None, secrets_of(values)))),
         tuple(chosen.problems),

@@ -12,6 +12,8 @@ from leadline.errors import ConfigError
 from leadline.settings_layers import Layer, leaves
 
 PROJECT_FILE = "leadline.toml"
+FILES = (PROJECT_FILE, "leadline.yaml", "leadline.yml")
+"""The names of a settings file, in this order: of several in a folder the first is read."""
 _HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
 
@@ -23,7 +25,7 @@ def read_file(path: Path, label: str) -> Layer:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{label}: cannot be read: {error}") from error
     if path.suffix in (".yaml", ".yml"):
-        values, lines = _yaml(text, label), {}
+        values, lines = _yaml(text, label)
     else:
         values, lines = _toml(text, label), dict(reversed([*_lines(text)]))
     layer = Layer()
@@ -49,7 +51,13 @@ def read_dotenv(path: Path) -> Mapping[str, str | None]:
 def user_file(environ: Mapping[str, str]) -> Path:
     """Return where the user's own settings are, by the XDG rules."""
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "leadline" / PROJECT_FILE
+    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "leadline"
+    return next(iter(files_in(folder)), folder / PROJECT_FILE)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """Return the settings files of a folder, the one that is read first."""
+    return [path for name in FILES if (path := folder / name).is_file()]
 
 
 def _toml(text: str, label: str) -> dict[str, Any]:
@@ -59,7 +67,7 @@ def _toml(text: str, label: str) -> dict[str, Any]:
         raise ConfigError(f"{label}: is no TOML: {error}") from None
 
 
-def _yaml(text: str, label: str) -> dict[str, Any]:
+def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
     import yaml  # only for those who write it
 
     class Loader(yaml.SafeLoader):
@@ -71,15 +79,30 @@ def _yaml(text: str, label: str) -> dict[str, Any]:
     }
     Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$", re.IGNORECASE), [*"tTfF"])
     try:
-        values = yaml.load(text, Loader)  # noqa: S506 - a SafeLoader
+        loader = Loader(text)
+        node = loader.get_single_node()
+        lines = dict(_yaml_lines(node))
+        values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ConfigError(f"{label}: is no YAML: {error.problem}{line}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{label}: is no YAML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{label}: a table in it contains itself: write it out") from None
     if values is not None and not isinstance(values, dict):
         raise ConfigError(f"{label}: must be a table of settings, not {type(values).__name__}")
-    return values or {}
+    return values or {}, lines
+
+
+def _yaml_lines(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the keys of a YAML node with their lines."""
+    if getattr(node, "id", "") != "mapping":
+        return
+    for key, value in node.value:
+        if key.id == "scalar":
+            yield (*path, key.value), key.start_mark.line + 1
+            yield from _yaml_lines(value, (*path, key.value))
 
 
 def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:

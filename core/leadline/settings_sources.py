@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline.errors import ConfigError
-from leadline.settings_files import PROJECT_FILE, read_dotenv, read_file
+from leadline.settings_files import PROJECT_FILE, files_in, read_dotenv, read_file
 from leadline.settings_files import user_file as usual_user_file
 from leadline.settings_layers import (
     FILE_VARIABLE,
@@ -43,6 +43,14 @@ class Sources:
         """The settings file as people call it, there or not."""
         return _label(self._project_file() or self.cwd / PROJECT_FILE, self.cwd)
 
+    def passed_over(self) -> list[str]:
+        """Say which settings files of the folder are not read, though nobody named another."""
+        read = self._project_file()
+        if read is None or read not in (there := files_in(self.cwd)) or self._named():
+            return []
+        told = f"is not read, for {read.name} stands beside it: keep one, or name one with --settings"
+        return [f"{path.name} {told}" for path in there if path != read]
+
     def layers(
         self, arguments: Mapping[str, Any], sets: Sequence[str], stored: Mapping[str, Any] | None
     ) -> list[Layer]:
@@ -58,12 +66,15 @@ class Sources:
         mine = self.user_file or usual_user_file(self.environ)
         return [path for path in (self._project_file(), mine) if path is not None and path.is_file()]
 
-    def _project_file(self) -> Path | None:
+    def _named(self) -> Path | str | None:
+        """Return the settings file that was named, by an option or a variable."""
         given = (variables.get(FILE_VARIABLE) for _, variables in self.variables)
-        named = self.file or next(filter(None, given), None)
+        return self.file or next(filter(None, given), None)
+
+    def _project_file(self) -> Path | None:
+        named = self._named()
         if not named:
-            usual = self.cwd / PROJECT_FILE
-            return usual if usual.is_file() else None
+            return next(iter(files_in(self.cwd)), None)
         path = self.cwd / named
         if not path.is_file():
             raise ConfigError(f"{named}: there is no such settings file; `leadline config init` writes one")

@@ -170,7 +170,7 @@ def test_another_file_stands_in_place_of_the_folders(load: Load, tmp_path: Path)
     assert by_variable.settings.budget.tokens == 8
     assert by_variable.settings.clarify.mode == "off"
     assert by_variable.settings.verify.require_support is True
-    assert by_variable.origins["budget.tokens"] == "other.yaml"
+    assert by_variable.origins["budget.tokens"] == "other.yaml:1"
     assert fault(load, file=Path("no.toml")) == (
         "no.toml: there is no such settings file; `leadline config init` writes one"
     )
@@ -198,6 +198,42 @@ def test_a_dotenv_file_that_cannot_be_read_is_named(load: Load, tmp_path: Path) 
 def test_a_secret_in_dotenv_is_taken_as_it_stands(load: Load, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("HOME_OF=x\nTAVILY_API_KEY='a${HOME_OF}b'\n")
     assert load("search.engines=tavily").secrets == ("a${HOME_OF}b",)
+
+
+def test_a_misspelt_key_in_yaml_has_its_line(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("# ours\nreport:\n  lenght: 3\n")
+    told = fault(load, file=Path("a.yaml"))
+    assert told.startswith("report.lenght: unknown setting: did you mean 'length'?")
+    assert told.endswith("(a.yaml:3)")
+    (tmp_path / "a.yaml").write_text("search: {strategy: race,\n  batch_size: 2}\n")
+    assert load(file=Path("a.yaml")).origins["search.batch_size"] == "a.yaml:2"
+
+
+def test_a_yaml_table_that_contains_itself_is_refused(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("report: &it\n  title: *it\n")
+    assert fault(load, file=Path("a.yaml")) == "a.yaml: a table in it contains itself: write it out"
+
+
+def test_yaml_in_the_working_folder_is_read_or_told(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.yaml").write_text("report:\n  length: 300\n")
+    assert load().origins["report.length"] == "leadline.yaml:2"
+    assert load().notices == ()
+    (tmp_path / "leadline.toml").write_text("[report]\nlength = 200\n")
+    loaded = load()
+    assert loaded.settings.report.length == 200
+    assert loaded.notices == (
+        "leadline.yaml is not read, for leadline.toml stands beside it: keep one, or name one with --settings",
+    )
+    assert load(file=Path("leadline.yaml")).notices == ()
+
+
+def test_true_is_no_number(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text("[budget]\nmoney = true\ntokens = false\n[plugins.local]\nchunk = true\n")
+    told = fault(load)
+    assert "budget.money: input should be a number, got True (leadline.toml:2)" in told
+    assert "budget.tokens: input should be a number, got False (leadline.toml:3)" in told
+    (tmp_path / "leadline.toml").write_text("[plugins.local]\nchunk = true\n")
+    assert "plugins.local.chunk: input should be a number, got True (leadline.toml:2)" in fault(load)
 
 
 def test_an_empty_yaml_file_sets_nothing(load: Load, tmp_path: Path) -> None:
