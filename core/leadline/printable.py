@@ -17,3 +17,11 @@ def printable(text: object) -> str:
 def one_line(text: object) -> str:
     """Return the text on one line."""
     return " ".join(printable(text).split())
+
+
+def shortened(text: object, most: int = 400) -> str:
+    """Return the text on one line; of a long one the beginning, and how long it is."""
+    whole = one_line(text)
+    if len(whole) <= most:
+        return whole
+    return f"{whole[:most].rstrip()} … ({len(whole):,} characters)"

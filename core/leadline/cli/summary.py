@@ -10,7 +10,7 @@ from typing import Any
 
 from leadline.cli.common import near
 from leadline.cli.out import columns
-from leadline.printable import one_line
+from leadline.printable import one_line, shortened
 from leadline.state import Metadata
 
 WIDEST = 100
@@ -20,7 +20,7 @@ WIDEST = 100
 def summary(known: Metadata, folder: Path, status: str = "") -> str:
     """Return the outcome in short, under labels."""
     rows = [
-        ("Question", one_line(known.question)),
+        ("Question", shortened(known.question)),
         ("Status", _status(known, status or known.status)),
         ("Done", done(known)),
         *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
@@ -45,7 +45,7 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 
 
 def _status(known: Metadata, status: str) -> str:
-    reason = f": {one_line(known.reason)}" if known.reason else ""
+    reason = f": {shortened(known.reason, 1_000)}" if known.reason else ""
     return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{reason}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from leadline.printable import one_line
+from leadline.printable import one_line, shortened
 from leadline.records import Event
 
 _WORDS = {
@@ -45,7 +45,7 @@ class Standing:
         data = event.data
         match event.kind:
             case "run.started":
-                self.question = one_line(data["question"])
+                self.question = shortened(data["question"])
                 self.choices = tuple(map(one_line, _listed(data["choices"])))
                 self.steps = dict.fromkeys(map(str, _listed(data.get("steps"))), "pending")
             case "progress":
@@ -56,7 +56,7 @@ class Standing:
             case "usage":
                 self.spent = _table(data["spent"])
             case "run.finished":
-                self.status, self.reason = str(data["status"]), one_line(data["reason"])
+                self.status, self.reason = str(data["status"]), shortened(data["reason"], 1_000)
 
     def _progress(self, step: str, status: str, data: Any) -> None:
         self.steps[step] = status

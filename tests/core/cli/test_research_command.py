@@ -135,6 +135,15 @@ def test_an_offline_replay_prints_the_report_and_writes_nothing(cli: Cli, run: d
     assert json.loads(cli("resume", run["run"], "--offline", "--json").out)["status"] == "complete"
 
 
+def test_a_long_question_is_shortened_on_the_screen_and_kept_whole(cli: Cli, docs: Path) -> None:
+    question = f"{QUESTION} {'The harbour is wide. ' * 800}".strip()
+    done = cli("research", question, "--docs", "docs")
+    assert f"{question[:400].rstrip()} … ({len(question):,} characters)" in " ".join(done.out.split())
+    assert max(map(len, done.err.splitlines())) < 500
+    (metadata,) = Path("runs").glob("*/metadata.json")
+    assert json.loads(metadata.read_text())["question"] == question
+
+
 def test_explain_names_stages_providers_limits_and_calls(cli: Cli, docs: Path) -> None:
     done = cli("explain", QUESTION, "--docs", "docs")
     assert done.code == 0
