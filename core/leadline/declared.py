@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from leadline.task_kinds import TaskKind
 
 TEMPLATES = (".md", ".txt")
 """What one line of a setting ends with that is the path of a template and not the template."""
+
+_BLANK = re.compile(r"\{\{[^{}]*\}\}|\{(\w+)\}")
+"""A variable of Jinja, or one of `str.format`."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,18 @@ def misnamed(core: Settings, host: Host, chosen: Iterable[Plugin], place: Callab
     yield from _unknown(named, "has a tool {name!r}", tools, host, chosen, place)
 
 
+def blanks(core: Settings, chosen: Iterable[Plugin], place: Callable[[str], str]) -> Iterator[str]:
+    """Yield a notice for each template that is written as if its inputs were filled in: they stand apart, as data."""
+    inputs = {one.task.name: set(one.task.inputs.model_fields) for one in declared(chosen)}
+    for name, text in core.prompts.items():
+        found = (blank[0] for blank in _BLANK.finditer(text) if blank[1] is None or blank[1] in inputs.get(name, ()))
+        if blank := next(found, ""):
+            yield (
+                f"prompts.{name}: {blank:.60} is sent as it stands: templates have no variables, the inputs are sent "
+                f"beside them, as data; see `leadline prompts show {name}`{place(f'prompts.{name}')}"
+            )
+
+
 def _tasks(plugins: Iterable[Plugin]) -> set[str]:
     return {one.task.name for one in declared(plugins)}
 
@@ -93,7 +109,7 @@ def _text(said: str, folder: Path) -> str:
     if is_path(said):
         # With a line's end, so that a run that keeps it never takes it for a path.
         said = (folder / Path(said.strip()).expanduser()).read_text(encoding="utf-8-sig").rstrip() + "\n"
-    if not said.strip():
+    if not any(map(str.isalnum, said)):
         raise ValueError("is empty")
     return said
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from leadline.declared import misnamed
+from leadline.declared import blanks, misnamed
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
 from leadline.host import Host, Plugin, lacking
@@ -71,6 +71,7 @@ class Selector:
         for problem in misnamed(core, self._host, self._chosen.plugins.values(), self._sections.place):
             self._problem(problem)
         found = self._chosen
+        found.notices += blanks(core, found.plugins.values(), self._sections.place)
         found.notices += unused_prices(core, found.plugins, found.settings, self._sections.place)
         return found
 

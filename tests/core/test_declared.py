@@ -77,6 +77,29 @@ def test_nothing_more_is_imported_where_all_names_are_known(tmp_path: Path) -> N
     assert "polisher" not in host._loaded
 
 
+@pytest.mark.parametrize("blank", ["{{ question }}", "{{anything}}", "{question}"])
+def test_a_template_has_no_variables(load: Load, blank: str) -> None:
+    loaded = load({"prompts": {"plan": f"Plan an answer to {blank}."}})
+    assert loaded.notices == (
+        f"prompts.plan: {blank} is sent as it stands: templates have no variables, the inputs are sent beside them, "
+        "as data; see `leadline prompts show plan` (argument)",
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["Plan it.", 'Reply like {"a": {"b": 1}}.', "Write {sections} in braces.", "A set: {}."]
+)
+def test_other_braces_are_let_be(load: Load, text: str) -> None:
+    assert load({"prompts": {"plan": text}}).notices == ()
+
+
+def test_a_template_without_a_word_is_empty(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text('[prompts]\nplan = "{}"\n')
+    assert fault(load, {}).startswith("prompts.plan: is empty: give the path of a template, or its text")
+    (tmp_path / "leadline.toml").write_text("[prompts]\nplan = {}\n")
+    assert fault(load, {}).startswith("prompts.plan: ")
+
+
 def test_a_template_is_read_from_its_path(load: Load, tmp_path: Path) -> None:
     (tmp_path / "plan.md").write_text("\ufeffPlan it in five sections.")
     (tmp_path / "leadline.toml").write_text('[prompts]\nplan = "plan.md"\n')

@@ -50,6 +50,9 @@ def _all(client: Client) -> tuple[Loaded, list[Declared]]:
     loaded = client.load(complete=False)
     for problem in loaded.problems:
         say(f"leadline: {problem}")
+    for notice in loaded.notices:
+        if notice.startswith("prompts."):
+            say(f"note: {notice}")
     return loaded, sorted(declared(client.host.loadable()), key=lambda one: (one.task.name, one.plugin.name))
 
 

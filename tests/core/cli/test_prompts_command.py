@@ -46,6 +46,13 @@ def test_a_task_is_shown_whole(cli: Cli) -> None:
     assert data["reply_schema"]["title"] == "ClaimVerdicts"
 
 
+def test_a_template_with_variables_is_noted(cli: Cli) -> None:
+    Path("leadline.toml").write_text('[prompts]\nplan = "Plan {{ question }}."\n')
+    told = "note: prompts.plan: {{ question }} is sent as it stands: templates have no variables"
+    assert told in cli("prompts", "show", "plan").err
+    assert told in cli("config", "check").err
+
+
 def test_an_unknown_task_is_told_by_its_nearest(cli: Cli) -> None:
     done = cli("prompts", "show", "wirte")
     assert done.code == 64
