@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from leadline.printable import one_line, printable
 from leadline.result import Result
 from leadline.state import Metadata
 
+_RAISED = re.compile(r"--set (budget\.\w+=\d+(?:\.\d+)?)\b")
+"""A larger budget, as the refusals of a spent one name it."""
 SHOWN = 2_000
 """Characters of the report that are shown; the file has the rest."""
 
@@ -35,12 +39,19 @@ def advise(result: Result, args: argparse.Namespace) -> None:
     if result.status == "waiting":
         say("Nobody can be asked here: ask more exactly, or let it assume with --set clarify.mode=assume")
     elif result.exit_code == INTERRUPTED or result.status in ("failed", "partial"):
-        say(f"Go on with it: {resume_command(result.folder, args)}")
+        say(f"Go on with it: {resume_command(result.folder, args, raised(result.metadata))}")
 
 
-def resume_command(folder: Path, args: argparse.Namespace) -> str:
+def raised(known: Metadata) -> list[str]:
+    """Return the settings with which a run goes further than its budget let it, as its own words say them."""
+    said = (known.reason, *known.notices, *(step.reason for step in known.steps))
+    return sorted({found[1] for text in said for found in _RAISED.finditer(text)})
+
+
+def resume_command(folder: Path, args: argparse.Namespace, sets: Sequence[str] = ()) -> str:
     """Return the command that goes on with a run."""
     words = ["leadline", "resume", folder.name]
+    words += [word for one in sets for word in ("--set", one)]
     if args.folder or any(text.startswith("runs.folder") for text in args.set):
         words += ["--folder", str(folder.parent)]
     if args.settings:
