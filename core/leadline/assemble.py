@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leadline.asynchronous import awaitable
 from leadline.breaker import Breaker
 from leadline.cache import Answers, account_of
 from leadline.calls import Maker
@@ -26,7 +27,6 @@ from leadline.loading import AnyOffer
 from leadline.records import Blob, Document
 from leadline.secrecy import answer_options, secrets_of
 from leadline.settings import Loaded
-from leadline.asynchronous import awaitable
 
 TIMEOUT = 30.0
 """Seconds a call may take where neither the offer nor the settings say."""

@@ -194,7 +194,8 @@ class Budget:
         whole, taken = getattr(self.limits, name), getattr(self._taken, name)
         held = Decimal(str(whole)) - (self._visible(name) or 0)
         kept = f", {held} kept for the report" if held else ""
-        return f"{taken} of {whole} taken{kept}, {more} more wanted; raise it with --set budget.{name}=N"
+        setting = "research.max_queries" if name == "queries" else f"budget.{name}"
+        return f"{taken} of {whole} taken{kept}, {more} more wanted; raise it with --set {setting}={2 * whole or 'N'}"
 
     def settle(self, lease: Lease, used: Need) -> None:
         """Put what a call used in the place of its lease."""

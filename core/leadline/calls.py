@@ -341,7 +341,9 @@ class Door:
     def _over(self) -> str | None:
         left = self._budget.time_left()
         if left is not None and left <= 0:
-            self.wind_down(f"the run's time is spent; more with --set budget.seconds={self._budget.limits.seconds}")
+            self.wind_down(
+                f"the run's time is spent; more with --set budget.seconds={2 * (self._budget.limits.seconds or 0):g}"
+            )
         return self.winding_down
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from leadline import contracts
 from leadline.api import Client
+from leadline.asynchronous import AWAITED, awaitable
 from leadline.errors import PluginError
 from leadline.hookspecs import KINDS, Hooks, Offer, PluginSettings
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits
-from leadline.asynchronous import AWAITED, awaitable
 from leadline.testing.plugins import plugin
 
 

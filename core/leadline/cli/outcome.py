@@ -18,7 +18,7 @@ from leadline.printable import one_line, printable
 from leadline.result import Result
 from leadline.state import Metadata
 
-_RAISED = re.compile(r"--set (budget\.\w+=\d+(?:\.\d+)?)\b")
+_RAISED = re.compile(r"--set ((?:budget|research)\.\w+=\d+(?:\.\d+)?)\b")
 """A larger budget, as the refusals of a spent one name it."""
 SHOWN = 2_000
 """Characters of the report that are shown; the file has the rest."""

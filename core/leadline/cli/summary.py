@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
-        ("Cost", cost(known)),
+        ("Cost", cost(known.usage, sum(n for name, n in known.calls.items() if name.startswith("chat/")))),
     ]
     return "\n".join(line for label, text in rows if text for line in _labelled(label, text))
 
@@ -75,10 +75,9 @@ def files(known: Metadata, folder: Path) -> str:
     return one_line(f"{near(folder)}: {', '.join(names)}")
 
 
-def cost(known: Metadata) -> str:
-    """Return what the run cost."""
-    tokens, money = known.usage.get("tokens", 0), known.usage.get("cost")
+def cost(usage: Mapping[str, Any], asked: int) -> str:
+    """Return what so many calls of models cost."""
+    tokens, money = usage.get("tokens", 0), usage.get("cost")
     if not tokens and money is None:
-        asked = sum(calls for name, calls in known.calls.items() if name.startswith("chat/"))
         return f"unknown: of {asked} model calls none told what it used" if asked else "nothing: no model was paid"
     return f"{tokens:,} tokens" + ("" if money is None else f", ${money:.4f}")

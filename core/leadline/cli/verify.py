@@ -20,6 +20,7 @@ from leadline.cli.sources import Found, from_folder, from_run, from_web
 from leadline.cli.summary import cost
 from leadline.errors import ConfigError, NoEvidence, UsageError
 from leadline.hookspecs import GROUP
+from leadline.kinds import CHAT
 from leadline.printable import one_line
 from leadline.records import Document
 from leadline.summary import usage_of
@@ -93,7 +94,8 @@ async def _by_model(client: Client, checker: Any, checked: Checked) -> Checked:
         found = await checker.asked(session.run, checked.found)
         for notice in session.run.notices:
             say(f"note: {notice}")
-        return Checked(found, model, cost(usage_of(session.journal.rows())))
+        rows = session.journal.rows()
+        return Checked(found, model, cost(usage_of(rows), sum(row.kind == CHAT for row in rows)))
 
 
 def _checker() -> Any:
