@@ -171,11 +171,11 @@ def test_a_configured_model_is_asked_what_rules_leave_open(
     assert "model" in judged
     assert found["model"] == "openai:judge-1"
     assert sum(found["judged_by"].values()) == 2
-    assert [claim["reason"] for claim in found["claims"] if claim["by"] == "model"] == ["A year is missing."]
-    assert found["counts"]["partial"] == 1
+    assert [claim["reason"] for claim in found["claims"] if claim["by"] == "model"] == ["A year is missing."] * 2
+    assert found["counts"]["partial"] == 2
     words = " ".join(cli(*options).out.split())
     assert "by the model openai:judge-1" in words
-    assert "Cost 100 tokens" in words
+    assert "Cost 200 tokens" in words
     assert not Path("runs").exists()
 
 
