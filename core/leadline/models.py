@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,8 @@ from leadline.task_kinds import TaskKind
 from leadline.tasks import Performed, Talk, Task, TaskRequest, checked, parse, render, repair, schema, talk
 
 R = TypeVar("R", bound=Record)
+_PATIENCE = 2
+"""Tasks for which a provider may be not to be had, one after the other, until others are asked without it."""
 
 
 class Models:
@@ -45,6 +48,8 @@ class Models:
         self._prices = Prices(settings.ai.prices)
         self._leases = Leases(self._prices)
         self._rejected: set[str] = set()
+        self._silent: Counter[str] = Counter()
+        """Tasks in a row for which a provider was not to be had, each after all its attempts."""
 
     async def perform(self, task: Task[R]) -> R:
         """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
@@ -93,20 +98,26 @@ class Models:
         failures: list[Failure] = []
         for choice in self._accepted(chain):
             try:
-                return await self._ask(choice, task, failures)
+                done = await self._ask(choice, task, failures)
             except CallRefused:
                 raise
             except CallFailed as failed:
                 failures.append(failed.record)
-                await self._reject(choice, failed.record)
+                await self._reject(choice, failed.record, alone=len(chain) == 1)
+            else:
+                self._silent.pop(choice.member.name, None)
+                return done
         raise CallFailed(together(failures))
 
     def _accepted(self, chain: list[Choice]) -> list[Choice]:
-        """Return the chain without those whose key was rejected in this run, unless nobody would be left."""
+        """Return the chain without those that are left out of this run, unless nobody would be left."""
         return [choice for choice in chain if choice.member.name not in self._rejected] or chain
 
-    async def _reject(self, choice: Choice, failure: Failure) -> None:
-        if failure.type == "Denied" and choice.member.name not in self._rejected:
+    async def _reject(self, choice: Choice, failure: Failure, *, alone: bool) -> None:
+        self._silent[choice.member.name] += failure.category == "NETWORK"
+        gone = failure.type == "QuotaSpent" or self._silent[choice.member.name] >= _PATIENCE
+        useless = failure.type == "Denied" or (gone and not alone)
+        if useless and choice.member.name not in self._rejected:
             self._rejected.add(choice.member.name)
             await self._notice(f"{choice.member.name} is left out of this run: {failure.message}")
 

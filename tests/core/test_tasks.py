@@ -11,7 +11,7 @@ import pytest
 
 import leadline
 from leadline.contracts import Call
-from leadline.errors import BadReply, CallFailed, Denied, TooLong, Unavailable
+from leadline.errors import BadReply, CallFailed, Denied, ProviderError, QuotaSpent, TooLong, Unavailable
 from leadline.findings import QUESTION as QUESTION_KEY
 from leadline.findings import Digest, Findings, Plan, Question, Review
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
@@ -202,6 +202,20 @@ async def performed(
     async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
     return (came[0] if came else None), asked, result.metadata.notices
+
+
+@pytest.mark.parametrize(("error", "requests"), [(Unavailable, 2 * 3), (QuotaSpent, 1), (Denied, 1)])
+async def test_a_provider_that_is_not_to_be_had_is_left_out_of_the_run_where_another_is_left(
+    tmp_path: Path, error: type[ProviderError], requests: int
+) -> None:
+    replies = {"chat": [error("HTTP 503")] * 60}
+    settings: dict[str, Any] = {"ai__providers": ["chat", "embedded"], "ai__tasks": {}}
+    result, asked = await researched(tmp_path, replies, **settings)
+    assert len(asked) == requests
+    assert any(text.startswith("chat is left out of this run: ") for text in result.metadata.notices)
+    alone, asked = await researched(tmp_path / "alone", replies, ai__providers=["chat"], ai__tasks={})
+    assert len(asked) > requests
+    assert alone.status == "partial"
 
 
 @pytest.mark.parametrize(

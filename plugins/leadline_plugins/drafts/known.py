@@ -32,9 +32,8 @@ class Known:
     @classmethod
     def of(cls, ids: Iterable[str], quotes: Iterable[str] = ()) -> Known:
         """Return them; an id that a page names itself is read in no other form, or the page could cite."""
-        exact = frozenset(ids)
-        named = {word.casefold() for quote in quotes for word in _WORD.findall(quote)}
-        return cls(exact, {name.casefold(): name for name in sorted(exact) if name.casefold() not in named})
+        exact, said = frozenset(ids), "\n".join(quotes).casefold()
+        return cls(exact, {name.casefold(): name for name in sorted(exact) if name.casefold() not in said})
 
     def named(self, text: str) -> bool:
         """Return whether a text names one of them, in whatever form."""

@@ -17,6 +17,7 @@ from leadline.findings import (
     TASKS,
     UNREAD,
     Findings,
+    Plan,
     PlannedSection,
     Question,
 )
@@ -63,6 +64,8 @@ class Synthesis:
             plan = await settled(plan, request, run)
             plan = shared_out(plan, material.length(run, question.language))
         requests = requests_for(plan, question, evidence, sources)
+        if empty := left_out(findings[PLAN], requests) if chat else ():
+            await tell(run, f"nothing was found for {', '.join(empty)}: left out")
         sections = await run.each(requests, run.synthesize)
         for notice in dict.fromkeys(notice for section in sections for notice in section.notices):
             await tell(run, notice)
@@ -108,6 +111,14 @@ def shared_out(plan: Sorted, length: int) -> Sorted:
         section.model_copy(update={"length": share}) for section, share in zip(plan.sections, shares, strict=True)
     )
     return plan.model_copy(update={"sections": tuple(sections)})
+
+
+def left_out(plan: Plan, requests: Sequence[SectionRequest]) -> tuple[str, ...]:
+    """Return the titles of planned sections that nothing is written for, where the plan stands."""
+    written, planned = {request.section.id for request in requests}, {section.id for section in plan.sections}
+    if not written <= planned:
+        return ()
+    return tuple(f"'{section.title}'" for section in plan.sections if section.id not in written)
 
 
 def requests_for(

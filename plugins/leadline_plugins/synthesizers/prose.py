@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from leadline.citations import CITATION, cited, uncitable
+from leadline.computing import compute
 from leadline.contracts import Call
 from leadline.errors import CallFailed
 from leadline.findings import Question
@@ -49,16 +50,19 @@ async def write(question: str, request: SectionRequest, call: Call) -> Part:
         text = (await call.run.perform(ASK.of(asked))).text
     except CallFailed as failed:  # refused or not: a budget that is spent shall not cost the report
         return quotes(request, asked, failed.record.text)
-    draft = drafted(text, request) if await call.run.by_chat(ASK.name, ASK.role) else drafts.Draft(known(text, asked))
+    if await call.run.by_chat(ASK.name, ASK.role):
+        draft = await drafted(text, request)
+    else:
+        draft = drafts.Draft(known(text, asked))
     if not cited(draft.text):
         return quotes(request, asked, "its text cited nothing")
     return Part(draft.text, drafts.LEFT_OUT if draft.left_out else "")
 
 
-def drafted(text: str, request: SectionRequest) -> drafts.Draft:
+async def drafted(text: str, request: SectionRequest) -> drafts.Draft:
     """Return a model's text as that of the section."""
     ids = drafts.Known.of((item.id for item in request.evidence), (item.quote for item in request.evidence))
-    return drafts.normalised(text, ids, (request.section.title,))
+    return await compute(drafts.normalised, text, ids, (request.section.title,))
 
 
 def asked_for(request: SectionRequest, part: str = "") -> SynthesizeRequest:

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.findings import Query, SearchTask
-from leadline.records import Document, Hit, Source
+from leadline.findings import Plan, PlannedSection, Query, SearchTask
+from leadline.records import Document, Hit, Section, SectionRequest, Source
 from leadline.settings_model import Clarify
 from leadline_plugins.stages.clarify import unclear
 from leadline_plugins.stages.extract import borne, evidence_id, find
 from leadline_plugins.stages.fetch import by_rank, helping, source_id
 from leadline_plugins.stages.query import fresh, priority
+from leadline_plugins.stages.synthesize import left_out
 from leadline_plugins.tasks import Learning
 
 TEXT = "The bay is deep.\nIt was  sounded\nin 1831."
@@ -97,3 +98,11 @@ def test_pages_are_chosen_by_rank_and_only_citable_new_ones() -> None:
 def test_the_gate_by_the_literal_rules_and_the_relaxed_ones(question: str, literal: int, relaxed: int) -> None:
     assert len(list(unclear(question, Clarify(rules="literal")))) == literal
     assert len(list(unclear(question, Clarify(rules="relaxed")))) == relaxed
+
+
+def test_sections_that_nothing_was_found_for_are_named() -> None:
+    plan = Plan(title="Depths", sections=tuple(PlannedSection(id=name, title=name * 2) for name in "abc"))
+    asked = [SectionRequest(section=Section(id=name, title=name), evidence=(), sources=()) for name in "ac"]
+    assert left_out(plan, asked) == ("'bb'",)
+    whole = [SectionRequest(section=Section(id="1", title="all of it"), evidence=(), sources=())]
+    assert left_out(plan, whole) == ()
