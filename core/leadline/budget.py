@@ -177,16 +177,20 @@ class Budget:
         return replace(lease, in_turn=True)
 
     def _may_be_left(self, need: Need) -> bool:
-        """Return whether there is not enough now, and would be if no call under way used anything."""
+        """Return whether there is not enough now, and would be if no call under way used anything.
+
+        Of calls and queries nothing is left: each is one, whatever it brings.
+        """
         used = self._taken - self._under_way
         over = [name for name in NAMES if self._over(name, need, self._taken)]
-        return bool(over) and not any(self._over(name, need, used) for name in over)
+        return bool(over) and all(name in _FOLLOWS_USE and not self._over(name, need, used) for name in over)
 
     def _over(self, name: str, need: Need, spent: Need) -> bool:
         limit, taken, more = self._visible(name), getattr(spent, name), getattr(need, name)
         if limit is None:
             return False
-        over = more and taken + more > limit
+        first = name == "money" and not taken and limit > 0  # what a first call costs, nobody can tell
+        over = more and taken + more > limit and not first
         gone = need.model_calls and name in _FOLLOWS_USE and taken >= limit
         return bool(over or gone)
 

@@ -19,6 +19,7 @@ from pydantic import JsonValue
 from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
+from leadline.kinds import CHAT, TASK
 from leadline.recent import Recent
 from leadline.rows import Row, Session, blob, mark_of, put, put_blob
 from leadline.storage import Mode, Storage
@@ -170,10 +171,11 @@ class Journal:
     async def forget(self, keys: Iterable[str] | None = None, *, anew: Collection[str] = ()) -> int:
         """Forget these failures and refusals with those below them (None: all there are); returns how many.
 
+        With all, the replies go too of which a task could make nothing: the models are asked again.
         In the stages `anew` what was made in spite of them is forgotten too, as a section of quotes is: of what it was
         made, all that had returned is found again.
         """
-        gone = self._below(self._named(keys)) if keys is not None else self._lost()
+        gone = self._below(self._named(keys)) if keys is not None else self._lost() + self._useless()
         gone += self._above(gone, anew)
         for row in gone:
             del self._rows[row.key]
@@ -186,6 +188,12 @@ class Journal:
 
     def _lost(self) -> list[Row]:
         return [row for row in self._rows.values() if row.outcome != "reply"]
+
+    def _useless(self) -> list[Row]:
+        failed = {row.key for row in self._rows.values() if (row.kind, row.outcome) == (TASK, "failure")}
+        return [
+            row for row in self._rows.values() if row.parent in failed and (row.kind, row.outcome) == (CHAT, "reply")
+        ]
 
     def _above(self, rows: list[Row], stages: Collection[str]) -> list[Row]:
         """Return the replies of these stages below which one of the rows stands."""

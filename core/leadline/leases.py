@@ -13,8 +13,8 @@ REPLY_TOKENS = 4_000
 _SEEN = 3
 """Replies from which the run's own are gone by."""
 _MARGIN = 1.2
-_REPLY_MARGIN = 2
-"""Over the most that was seen: replies of other tasks are longer."""
+_REPLY_MARGIN, _SHORTEST_REPLY = 2, 1_500
+"""Over the most that was seen: plans and reviews are shorter than sections."""
 
 
 class Leases:
@@ -30,7 +30,8 @@ class Leases:
         """Return what a request may use."""
         rate, reply = 1 / CHARS_PER_TOKEN, REPLY_TOKENS
         if self._seen >= _SEEN:
-            rate, reply = min(rate, self._per_character * _MARGIN), min(reply, self._longest * _REPLY_MARGIN)
+            rate = min(rate, self._per_character * _MARGIN)
+            reply = min(reply, max(_SHORTEST_REPLY, self._longest * _REPLY_MARGIN))
         may_use = Usage(input_tokens=int(_size(request) * rate), output_tokens=request.max_tokens or reply)
         money = self._prices.expected(may_use, model)
         return Need(model_calls=1, tokens=may_use.input_tokens + may_use.output_tokens, money=money)

@@ -114,7 +114,8 @@ class Models:
         return [choice for choice in chain if choice.member.name not in self._rejected] or chain
 
     async def _reject(self, choice: Choice, failure: Failure, *, alone: bool) -> None:
-        self._silent[choice.member.name] += failure.category == "NETWORK"
+        silent = failure.category == "NETWORK"
+        self._silent[choice.member.name] = silent * (self._silent[choice.member.name] + 1)
         gone = failure.type == "QuotaSpent" or self._silent[choice.member.name] >= _PATIENCE
         useless = failure.type == "Denied" or (gone and not alone)
         if useless and choice.member.name not in self._rejected:

@@ -24,7 +24,9 @@ class Reserve:
     ) -> None:
         names = tuple(stages) or ("",)
         self._time = dict.fromkeys(names, share / len(names))
-        self._held = {name: _held(amount, share, asking or names) for name, amount in amounts.items()}
+        self._held = {
+            name: _held(amount, share, names if asking is None else asking) for name, amount in amounts.items()
+        }
 
     @contextmanager
     def closing(self, stage: str) -> Iterator[None]:

@@ -17,7 +17,7 @@ from leadline.assemble import House, Member
 from leadline.budget import Budget
 from leadline.calls import Door, Kind, Maker, stage_now
 from leadline.contracts import Call
-from leadline.errors import CallFailed, CallRefused, ConfigError, NeedsClarification, PluginError
+from leadline.errors import CallFailed, ConfigError, NeedsClarification, PluginError
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
@@ -88,8 +88,6 @@ class ActiveRun:
     readonly: bool = False
     """A replay: nothing is written."""
     rounds_left: int = 0
-    undone: set[str] = field(default_factory=set)
-    """The tasks that the report is written by and that nobody did, by name."""
     _ahead: set[asyncio.Task[None]] = field(default_factory=set)
 
     def open(self, door: Door) -> None:
@@ -104,12 +102,7 @@ class ActiveRun:
 
     async def perform(self, task: Task[R], /) -> R:
         """Have a typed task done."""
-        try:
-            return await self._models.perform(task)
-        except CallFailed as failed:
-            if task.role == "thinking" and not isinstance(failed, CallRefused):
-                self.undone.add(task.name)
-            raise
+        return await self._models.perform(task)
 
     async def search(self, request: SearchRequest, /) -> SearchPage:
         """Search with the configured strategy over the configured engines."""

@@ -33,6 +33,7 @@ from leadline.run import ActiveRun, Asker
 from leadline.secrets import Secrets
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
 from leadline.summary import summarize, write_metadata
+from leadline.undone import undone
 
 T = TypeVar("T")
 INTERRUPTED = 130
@@ -176,7 +177,6 @@ class Session:
         retry, attempt = self.house.settings.retry, 0
         while True:
             self._engine = Engine(self.pipeline, self.run, self.run)
-            self.run.undone.clear()
             self._engine.board.put(QUESTION, Question(text=self.order.question))
             try:
                 return await self._engine.go()
@@ -211,8 +211,8 @@ class Session:
         for maker in self.door.in_vain:
             did = "did none of what it was asked" if maker in self.door.answered else "never answered"
             reasons.append(f"{maker} {did}: see the notices")
-        if not reasons and self.run.undone:
-            reasons.append(f"nobody did {', '.join(sorted(self.run.undone))}: see the notices")
+        if not reasons and (tasks := undone(self.journal.rows(), self.pipeline, self.house)):
+            reasons.append(f"nobody did {', '.join(tasks)}: see the notices")
         why = "; ".join(dict.fromkeys(reasons))
         if wanted and report is None:
             found = any(item.hits for item in engine.board.get(FOUND))

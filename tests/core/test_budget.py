@@ -127,6 +127,23 @@ async def test_who_would_be_over_waits_for_what_others_leave() -> None:
     assert budget.spent()["tokens"] == 100
 
 
+async def test_a_first_call_is_let_through_whatever_it_may_cost() -> None:
+    budget = Budget(Limits(money=0.04), reserve=0.15)
+    lease = budget.lease(Need(model_calls=1, money=Decimal("0.0425")))
+    with pytest.raises(Refused, match="USD is spent"):
+        budget.lease(Need(model_calls=1, money=Decimal("0.001")))
+    budget.settle(lease, Need(model_calls=1, money=Decimal("0.006")))
+    budget.lease(Need(model_calls=1, money=Decimal("0.02")))
+    with pytest.raises(Refused):
+        Budget(Limits(money=0.0)).lease(Need(model_calls=1, money=Decimal("0.01")))
+
+
+def test_where_no_closing_stage_asks_a_model_nothing_but_time_is_kept() -> None:
+    budget = Budget(Limits(model_calls=10, seconds=10), reserve=0.5, closing_stages=("write",), asking=())
+    assert budget.countable() == {"model_calls": 10}
+    assert budget.time_left() == pytest.approx(5, abs=0.1)
+
+
 async def test_nobody_waits_for_what_cannot_come() -> None:
     budget = Budget(Limits(tokens=100, model_calls=2), reserve=0)
     with pytest.raises(Refused, match="tokens"):
@@ -134,12 +151,10 @@ async def test_nobody_waits_for_what_cannot_come() -> None:
     budget.lease(Need(tokens=60))  # of a call that calls others: it may wait for this one
     with pytest.raises(Refused, match="tokens"):
         await budget.lease_in_turn(Need(tokens=50))
-    lease = await budget.lease_in_turn(Need(tokens=40, model_calls=2))
-    waiting = asyncio.create_task(budget.lease_in_turn(Need(tokens=10, model_calls=1)))
-    await asyncio.sleep(0)
-    budget.settle(lease, Need(tokens=20, model_calls=2))
-    with pytest.raises(Refused, match="model calls"):
-        await waiting
+    await budget.lease_in_turn(Need(tokens=20, model_calls=2))
+    async with asyncio.timeout(1):
+        with pytest.raises(Refused, match="model calls"):  # which no call under way gives back
+            await budget.lease_in_turn(Need(tokens=10, model_calls=1))
 
 
 def test_what_a_closing_stage_leaves_is_everybodys() -> None:

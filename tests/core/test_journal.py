@@ -134,6 +134,15 @@ async def test_all_failures_and_refusals_can_be_forgotten(tmp_path: Path) -> Non
         assert opened.keys() == {"reply"}
 
 
+async def test_replies_that_a_task_could_make_nothing_of_are_forgotten_with_it(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        for name, outcome in (("failed", "failure"), ("refused", "refusal"), ("done", "reply")):
+            await keep(opened, name, outcome, kind="task")
+            await keep(opened, f"{name} chat", kind="chat", parent=name)
+        await opened.forget()
+        assert opened.keys() == {"refused chat", "done", "done chat"}
+
+
 async def test_what_was_made_in_spite_of_what_is_forgotten_is_made_anew_where_that_is_wanted(tmp_path: Path) -> None:
     async with journal(tmp_path) as opened:
         for step in ("search", "write"):

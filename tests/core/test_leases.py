@@ -22,10 +22,14 @@ def test_before_anything_was_seen_the_most_is_leased() -> None:
 
 def test_what_was_seen_is_leased_with_a_margin() -> None:
     leases = Leases(PRICES)
-    for output in (100, 300, 200):
+    for output in (100, 900, 200):
         assert leases.need(ASKED, "m").tokens == 5000
         leases.note(ASKED, Usage(input_tokens=600, output_tokens=output))
     leases.note(ASKED, Usage(output_tokens=3000))  # nothing is told of the prompt
-    assert leases.need(ASKED, "m").tokens == 720 + 600
+    assert leases.need(ASKED, "m").tokens == 720 + 1800
+    short = Leases(PRICES)
+    for _ in range(3):
+        short.note(ASKED, Usage(input_tokens=600, output_tokens=100))
+    assert short.need(ASKED, "m").tokens == 720 + 1500
     leases.note(ASKED, Usage(input_tokens=3000, output_tokens=30_000))  # Chinese, and much thought
     assert leases.need(ASKED, "m").tokens == 5000

@@ -233,6 +233,13 @@ async def test_a_model_that_did_no_task_makes_the_run_partial(
     assert (result.status, result.reason) == (status, reason)
 
 
+async def test_an_analysis_that_nobody_did_leaves_a_run_complete(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"ai__providers": ["chat", "embedded"], "ai__tasks": {}, "plugins__analyze__mode": "on"}
+    result, _ = await researched(tmp_path, {"chat": [Denied("HTTP 401")] * 60}, **settings)
+    assert any("analy" in notice for notice in result.metadata.notices)
+    assert result.status == "complete"
+
+
 async def test_a_plan_that_could_not_be_read_serves_no_other_run(tmp_path: Path) -> None:
     plan = json.dumps({"title": "Depth", "sections": [{"id": "1", "title": "How deep it is"}]})
     first, asked = await researched(tmp_path, {"chat": ["I cannot.", "I cannot."]}, ai__tasks={"plan": "chat"})

@@ -56,9 +56,9 @@ _NO_MODEL = re.compile(
 """A dot within a name (`qwen2.5:7b`) ends no sentence."""
 _NO_ADDRESS = re.compile(r"unexpected endpoint|(unknown|invalid) (url|endpoint|route)|no (such )?route", re.IGNORECASE)
 _FORBIDDEN = re.compile(
-    r"moderation|flagged|usage (guidelines|polic)|content.?(policy|filter|violates)|safety|^a web page", re.IGNORECASE
+    r"moderation|flagged|usage (guidelines|polic)|content.?(policy|filter|violates)|safety", re.IGNORECASE
 )
-"""What a 403 says of one request, or what stands before the server: the key is none the worse for it."""
+"""What a 403 says of one request: the key is none the worse for it."""
 _NO_ENDPOINT = re.compile(r"no endpoints found", re.IGNORECASE)
 """OpenRouter: the model is there, and none of its vendors does what this request asks for."""
 GENERATED_WRONG = ("tool_use_failed", "json_validate_failed", "output_parse_failed")

@@ -67,7 +67,9 @@ def _is_error(data: Mapping[str, Any], status: int) -> bool:
     """Tell whether the whole of an answer is the error: vLLM's, an event of responses, Z.ai's with status 200."""
     if data.get("object") == "error" or (status >= 400 and "message" in data):
         return True
-    return (data.get("type") == "error" and "message" in data) or ("msg" in data and "code" in data)
+    if data.get("type") == "error" and "message" in data:
+        return True
+    return "msg" in data and data.get("code") not in (None, 0, 200, "0", "200") and "choices" not in data
 
 
 def _minimax(data: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -14,6 +14,8 @@ from leadline.errors import BadReply
 from leadline.records import ChatReply, Message, ToolCall
 from leadline_plugins.ai.openai.thinking import Piece, Thinking
 
+_ENDS = ("}", "}```", "}\n```")
+"""Of thoughts that end with an object."""
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
@@ -89,7 +91,8 @@ class Growing:
         for piece in self.thinking.end():
             self._sorted(piece)
         text, reasoning = _apart("".join(self.texts), "".join(self.reasons))
-        if not text and self.thinking.unclosed and "{" in reasoning:  # it forgot to say where its thoughts end
+        forgot = not text and finish == "stop" and self.thinking.unclosed and reasoning.rstrip().endswith(_ENDS)
+        if forgot:  # to say where its thoughts end, and said what it was asked for
             text, reasoning = reasoning, ""
         if self.refused and not text:
             text, finish = "".join(self.refused), "content_filter"

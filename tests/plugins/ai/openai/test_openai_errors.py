@@ -91,7 +91,7 @@ def error(message: str, status: int = 400, headers: dict[str, str] | None = None
         (error("Your chosen model requires moderation and your input was flagged", 403), Unsupported, "refuses"),
         (error("Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO", 403), Unsupported, "refuses"),
         (error("Project `p` does not have access to model `m`", 403), Unsupported, "has no model 'm'"),
-        (Said(HTML, 403, {"content-type": "text/html"}), Unsupported, "a web page"),
+        (Said(HTML, 403, {"content-type": "text/html"}), Denied, "a web page"),
         (error("Your newly created team doesn't have any credits yet", 403), QuotaSpent, "no quota"),
         (error("The free tier of the model has been exhausted", 403), QuotaSpent, "no quota"),
         (error("Access denied: Arrearage", 400, code="Arrearage"), QuotaSpent, "no quota"),

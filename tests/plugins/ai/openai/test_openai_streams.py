@@ -195,6 +195,8 @@ WHOLE = {"id": "1", "choices": [{"delta": {}, "message": {"content": "Hello"}, "
         (frames(chunk(content=["Hel", None, {"type": "text", "text": "lo"}]), chunk("stop")), "Hello", "stop"),
         (frames(chunk(content="[THI"), chunk(content="NK]Hm[/THINK]\nHello"), chunk("stop")), "Hello", "stop"),
         (frames(chunk(content='<think>Hm {"a": 1}'), chunk("stop")), 'Hm {"a": 1}', "stop"),
+        (frames(chunk(content='<think>Hm {"a": 1}'), chunk("length")), "", "length"),
+        (frames({"code": 0, "msg": "success", **chunk("stop", content="Hello")}), "Hello", "stop"),
         (frames(chunk(content="Hello"), chunk("SPII")), "Hello", "content_filter"),
         (frames(chunk("content_filter: PROHIBITED_CONTENT")), "", "content_filter"),
         (frames(chunk(content="Hel"), chunk("model_context_window_exceeded")), "Hel", "length"),
@@ -268,6 +270,7 @@ async def test_errors_within_a_stream(
         (Said(b"data: [1]\n\n", headers=EVENTS), BadReply, "no JSON object"),
         (Said(frames(chunk("stop")), headers=EVENTS), BadReply, "holds no word"),
         (Said(frames(chunk(reasoning="Hm"), chunk("stop")), headers=EVENTS), BadReply, "nothing but reasoning"),
+        (Said(frames(chunk(content='<think>Like {"a": 1}?'), chunk("stop")), headers=EVENTS), BadReply, "nothing but"),
         (Said(frames(chunk("error")), headers=EVENTS), BadReply, "broke off its reply"),
     ],
 )
