@@ -95,14 +95,24 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
     return values or {}, lines
 
 
-def _yaml_lines(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the keys of a YAML node with their lines."""
-    if getattr(node, "id", "") != "mapping":
+def _yaml_lines(
+    node: Any, path: tuple[str, ...] = (), above: tuple[int, ...] = (), seen: set[int] | None = None
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the keys of a YAML node with their lines; a node that stands in several places is gone through once.
+
+    Else one that doubles another, and is doubled in turn, would take the time of all their places. Raises
+    RecursionError for a node within itself.
+    """
+    seen = set() if seen is None else seen
+    if id(node) in above:
+        raise RecursionError
+    if getattr(node, "id", "") != "mapping" or id(node) in seen:
         return
+    seen.add(id(node))
     for key, value in node.value:
         if key.id == "scalar":
             yield (*path, key.value), key.start_mark.line + 1
-            yield from _yaml_lines(value, (*path, key.value))
+            yield from _yaml_lines(value, (*path, key.value), (*above, id(node)), seen)
 
 
 def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:

@@ -15,6 +15,7 @@ from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.host import Host
 from leadline.records import Record
 from leadline.settings import Loaded, Settings, answer_options, load_settings, resolve, stage_names
+from leadline.settings_files import _yaml
 from leadline.settings_pipelines import BUILT_IN
 from leadline.task_kinds import TaskKind
 from leadline.testing.plugins import plugin
@@ -207,6 +208,12 @@ def test_a_misspelt_key_in_yaml_has_its_line(load: Load, tmp_path: Path) -> None
     assert told.endswith("(a.yaml:3)")
     (tmp_path / "a.yaml").write_text("search: {strategy: race,\n  batch_size: 2}\n")
     assert load(file=Path("a.yaml")).origins["search.batch_size"] == "a.yaml:2"
+
+
+def test_yaml_tables_that_double_each_other_are_gone_through_once() -> None:
+    ladder = "".join(f"a{n}: &a{n} {{p: *a{n - 1}, q: *a{n - 1}}}\n" for n in range(1, 60))
+    _, lines = _yaml("a0: &a0 {x: 1}\n" + ladder, "a.yaml")
+    assert lines[("a59", "q")] == 60
 
 
 def test_a_yaml_table_that_contains_itself_is_refused(load: Load, tmp_path: Path) -> None:
