@@ -36,7 +36,8 @@ _UNKNOWN = _words(
     r"|unexpected|unavailable|extra (inputs|fields)|invalid|must be|only (supports?|available)|do(es)?n.t support"
     r"|not a chat model|instead|incompatible|cannot be used|literal_error|input should be|missing field|must alternate"
 )
-"""Looked for in what is said and in its code: the kind of every refusal by OpenAI is `invalid_request_error`."""
+_TELLS_NOTHING = _words(r"^(invalid_?request|bad_?request)")
+"""The kind of every refusal by OpenAI is `invalid_request_error`, whatever it speaks of."""
 _VALUE = _words(r"minimum|maximum value|below|above|between|range|too (large|small|high|low)|at (most|least)")
 """A refusal of the value, not of the field: nothing to learn from."""
 _STREAM = _words(r"\bstream(ing)?\b")
@@ -106,7 +107,8 @@ def learn(manner: Manner, said: Refusal, body: Mapping[str, Any], *, may_stream:
         return replace(manner, patient=False)
     if said.status not in _STATUSES or said.code in GENERATED_WRONG or _VALUE.search(said.words):
         return None
-    if not _UNKNOWN.search(f"{said.message} {said.code}"):
+    kind = "" if _TELLS_NOTHING.match(said.kind) else said.kind
+    if not _UNKNOWN.search(f"{said.message} {said.code} {kind}"):
         return None
     for lesson in _LESSONS:
         if lesson.names.search(said.words) and lesson.sent(body):

@@ -109,6 +109,7 @@ async def test_a_full_request(server: ScriptedServer, provider: Make, request_of
             "Your organization must be verified to stream this model.",
             {"stream": None, "stream_options": None},
         ),
+        ("Parameter: temperature", {"temperature": None}),
         ("This response_format type is unavailable now", {"response_format": {"type": "json_object"}}),
         ("This model does not support response format `json_schema`.", {"response_format": {"type": "json_object"}}),
     ],
@@ -121,7 +122,7 @@ async def test_a_refused_part_is_said_otherwise_and_remembered(
     refusal: str,
     differs: dict[str, Any],
 ) -> None:
-    server.answers = [refused(refusal), spoken()]
+    server.answers = [refused(refusal, type="unknown_parameter"), spoken()]
     await provider().chat(request_of(**FULL), call)
     await provider().chat(request_of(**FULL), call)  # another process: learnt from the first one's notes
     first, second, third = (asked.body for asked in server.asked)
