@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 _SAME = str.maketrans(
@@ -16,10 +17,65 @@ _SAME = str.maketrans(
 )
 _LINE_MARKUP = re.compile(r"^(?:>|[-*+]|\d+[.)])\s+", re.MULTILINE)
 _SIGN_MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|\*\*|__")
-_REFERENCE = re.compile(r"\\?[\[【［]\s*+\^?\d{1,3}(?:\s*+[,，;–—-]\s*+\d{1,3})*+\s*+\\?[\]】］]")
-"""The mark of a source's own reference: whoever takes a sentence over leaves it, for it points into another list."""
+_REFERENCE = re.compile(r"[\[【]\^?\d{1,3}(?:[,;-]\d{1,3})*+[\]】]")
+"""What may be the mark of a source's own reference, in the compared form; it may as well be a range or an article."""
+_TRIED = 100
+"""Places at which the marks of a quote are compared: a text of one word over and over has too many."""
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\s*\n\s*(?=[^\W\d_])")
 Span = tuple[int, int]
+
+
+class Squeezed(str):
+    """A text in the form in which quotes are compared: nothing but its signs, without any space or reference mark.
+
+    Whoever takes a sentence over leaves the marks, for they point into another list. So a mark of the source counts
+    only where the quote has one at that place; one of the quote always does: the source must have the same there.
+    The quote stands on the left, of `==` as of `in`.
+    """
+
+    full: str
+    """The form with the marks."""
+    marks: dict[int, str]
+    """The marks by their place in the form without them."""
+
+    def __new__(cls, full: str) -> Squeezed:
+        """Make it of the form with the marks."""
+        marks: dict[int, str] = {}
+        kept, length, end = [], 0, 0
+        for found in _references(full):
+            kept.append(full[end : found.start()])
+            length, end = length + len(kept[-1]), found.end()
+            marks[length] = f"{marks.get(length, '')}[{found[0][1:-1]}]"
+        self = super().__new__(cls, "".join([*kept, full[end:]]))
+        self.full, self.marks = full, marks
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether this is the whole of the other."""
+        if not isinstance(other, Squeezed):
+            return str.__eq__(self, other)
+        return self.full == other.full or (len(self) == len(other) and other.place(self) == 0)
+
+    def __ne__(self, other: object) -> bool:
+        """Return whether this is not the whole of the other."""
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __contains__(self, part: object) -> bool:
+        """Return whether a part stands here."""
+        if not isinstance(part, Squeezed):
+            return isinstance(part, str) and str.__contains__(self, part)
+        return part.full in self.full or (bool(self.marks) and self.place(part) >= 0)
+
+    def place(self, part: Squeezed) -> int:
+        """Return where a part stands in the form without the marks; -1 where it does not."""
+        at = self.find(part)
+        for _ in range(_TRIED):
+            if at < 0 or all(self.marks.get(at + place) == mark for place, mark in part.marks.items()):
+                return at
+            at = self.find(part, at + 1)
+        return -1
 
 
 def find(quote: str, text: str) -> Span | None:
@@ -28,18 +84,26 @@ def find(quote: str, text: str) -> Span | None:
     if start >= 0 and quote:
         return start, start + len(quote)
     wanted = squeezed(quote)
-    if not wanted:
+    if not wanted.full:
         return None
     folded, places = _mapped(text)
-    at = folded.find(wanted)
-    return (places[at], places[at + len(wanted) - 1] + 1) if at >= 0 else None
+    at = folded.find(wanted.full)
+    if at >= 0:
+        return places[at], places[at + len(wanted.full) - 1] + 1
+    bare = Squeezed(folded)
+    at = bare.place(wanted) if wanted and bare.marks else -1
+    if at < 0:
+        return None
+    marked = {sign for mark in _references(folded) for sign in range(*mark.span())}
+    kept = [place for sign, place in enumerate(places) if sign not in marked]
+    return kept[at], kept[at + len(wanted) - 1] + 1
 
 
 @lru_cache(maxsize=64)
-def squeezed(text: str) -> str:
-    """Return a text in the one form in which quotes are compared: nothing but its signs, without any space."""
-    bare = _unreferred(_unmarked(text))
-    return "".join(_form(_HYPHENATED.sub("", bare) if "\n" in bare else bare).split())
+def squeezed(text: str) -> Squeezed:
+    """Return a text in the one form in which quotes are compared."""
+    bare = _unmarked(text)
+    return Squeezed("".join(_dotted(_HYPHENATED.sub("", bare) if "\n" in bare else bare).split()))
 
 
 def plain(text: str) -> str:
@@ -56,8 +120,8 @@ def _unmarked(text: str) -> str:
     return _SIGN_MARKUP.sub("", text)
 
 
-def _unreferred(text: str) -> str:
-    return _REFERENCE.sub("", text) if "[" in text or "【" in text or "［" in text else text
+def _references(full: str) -> Iterator[re.Match[str]]:
+    return _REFERENCE.finditer(full) if "[" in full or "【" in full else iter(())
 
 
 def _form(text: str) -> str:
@@ -66,12 +130,17 @@ def _form(text: str) -> str:
     return unicodedata.normalize("NFKC", text.translate(_SAME)).replace("...", "…").translate(_SAME)
 
 
-_form_of_sign = lru_cache(maxsize=1 << 12)(_form)
+def _dotted(text: str) -> str:
+    """Return a form in which no sign stands for several: places are counted in it."""
+    return _form(text).replace("…", "...")
+
+
+_form_of_sign = lru_cache(maxsize=1 << 12)(_dotted)
 
 
 def _mapped(text: str) -> tuple[str, list[int]]:
-    """Return the compared form of a text, and for each of its signs the place of the one it came from."""
-    patterns = (_HYPHENATED, _LINE_MARKUP, _SIGN_MARKUP, _REFERENCE)
+    """Return the form of a text with its marks, and for each of its signs the place of the one it came from."""
+    patterns = (_HYPHENATED, _LINE_MARKUP, _SIGN_MARKUP)
     dropped = {at for pattern in patterns for match in pattern.finditer(text) for at in range(*match.span())}
     signs: list[str] = []
     places: list[int] = []
@@ -79,7 +148,7 @@ def _mapped(text: str) -> tuple[str, list[int]]:
         form = "" if at in dropped or char.isspace() else _form_of_sign(char)
         signs.append(form)
         places += [at] * len(form)
-    return "".join(signs).replace("...", "…"), places
+    return "".join(signs), places
 
 
 def _stable(text: str) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.checks.quotes import find, plain
+from leadline_plugins.checks.quotes import find, plain, squeezed
 
 TEXT = "“The bay,” he said,\nis 40\u00a0fathoms deep – no ﬁner an-\nchorage exists… 海湾（很）深。"
 
@@ -43,6 +45,70 @@ REFERRED = "Ports pay through dues [9]. The reels are new [12, 13]; so\\[4\\] th
 )
 def test_marks_of_the_sources_own_references_do_not_count(quote: str) -> None:
     assert find(quote, REFERRED) is not None
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "Ports pay through dues [8].",
+        r"Ports pay through dues \[8\].",
+        "Ports pay through dues [9, 10].",
+        "Ports pay [9] through dues.",
+        "The reels are new [13, 12]; so they last.",
+        "The reels are new; so they last [5, 6].",
+        "dues [12, 13]. The reels are new [9]; so",
+    ],
+)
+def test_marks_that_the_quote_has_are_those_of_the_source(quote: str) -> None:
+    assert find(quote, REFERRED) is None
+    assert squeezed(quote) not in squeezed(REFERRED)
+
+
+@pytest.mark.parametrize(
+    ("quote", "same"),
+    [
+        ("Ports pay [9] for tide [12, 13].", True),
+        (r"Ports pay \[9\] for tide \[12, 13\].", True),
+        ("Ports pay for tide.", True),
+        ("Ports pay [9] for tide.", True),
+        ("Ports pay [9] for tide [12,\n13].", True),
+        ("Ports pay [8] for tide [12, 13].", False),
+        ("Ports pay [9] for [1] tide.", False),
+        ("Ports pay [9] for", False),
+    ],
+)
+def test_a_quote_is_the_whole_where_its_marks_are_the_sources_own(quote: str, same: bool) -> None:
+    text = squeezed("Ports pay [9] for tide [12, 13].")
+    assert (squeezed(quote) == text) is same
+    assert (squeezed(quote) != text) is not same
+
+
+def test_of_several_places_the_one_with_the_marks_of_the_quote_is_found() -> None:
+    text = "Ports pay [1] for all [2]. Ports pay [3] for all [4]."
+    found = find("Ports pay [3] for all.", text)
+    assert found is not None
+    assert text[slice(*found)].startswith("Ports pay [3]")
+
+
+def test_a_mark_alone_is_found_as_it_stands() -> None:
+    found = find(r"\[12,13\]", REFERRED)
+    assert found is not None
+    assert REFERRED[slice(*found)] == "[12, 13]"
+    assert find(r"\[14\]", REFERRED) is None
+
+
+def test_a_place_behind_an_ellipsis_is_counted_right() -> None:
+    text = "And so on... “the bay” [1] is deep…. It is."
+    found = find('"the bay" is deep....', text)
+    assert found is not None
+    assert text[slice(*found)] == "“the bay” [1] is deep…."
+
+
+def test_one_word_over_and_over_takes_no_time() -> None:
+    text, quote = "a [1] " * 20_000, "a [1] " * 5_000 + "a [2]"
+    began = time.process_time()
+    assert find(quote, text) is None
+    assert time.process_time() - began < 3
 
 
 def test_figures_without_brackets_do() -> None:
