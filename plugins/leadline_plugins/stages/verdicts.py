@@ -24,8 +24,14 @@ from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, V
 
 BATCH = 50
 """Claims a model is asked about in one call."""
-_NUMBER = re.compile(r"\D*(\d+)\D*")
-"""A claim by its number, whatever stands around it: `claim 3`, `#3`."""
+_AND = re.compile(r"[,;，；、&]\s*(?:and\b)?|\band\b")
+"""What stands between the claims of a list."""
+_ID = re.compile(
+    r"[\W_]*(?:(?:claims?|ids?|items?|statements?|numbers?|nos?|nr|c)[\W_]*){0,2}"
+    r"0?([1-9]\d{0,3})(?:\s*(?:[-–—]|to)\s*([1-9]\d{0,3}))?[\W_]*",
+    re.IGNORECASE,
+)
+"""A claim by its number, or a range of them: `claim 3`, `#3`, `1-3`. Other words may say otherwise: `all except 3`."""
 
 
 def _unusable(request: VerifyRequest, reply: ClaimVerdicts) -> str:
@@ -155,7 +161,21 @@ async def _said(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVer
 def _by_number(reply: ClaimVerdicts) -> dict[str, ClaimVerdict]:
     """Return the verdicts by the number of the claim; what is said to be both is not supported."""
     sure = [ClaimVerdict(id=name, verdict="supported", confidence=reply.confidence) for name in reply.supported]
-    return {_NUMBER.sub(r"\1", one.id): one for one in (*sure, *reply.others)}
+    return {number: one for one in (*sure, *reply.others) for number in _numbers(one.id)}
+
+
+def _numbers(name: str) -> list[str]:
+    """Return the numbers that an id, a list or a range of them names; none where any of it is unclear."""
+    found: list[str] = []
+    for part in _AND.split(name):
+        match = _ID.fullmatch(part)
+        if match is None:
+            return []
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not 0 <= last - first < BATCH:
+            return []
+        found += map(str, range(first, last + 1))
+    return found
 
 
 async def _reply(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:

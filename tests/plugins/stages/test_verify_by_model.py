@@ -12,7 +12,7 @@ from leadline.errors import CallFailed
 from leadline.records import Document, Evidence, Failure, Hit, Report, Section, Source
 from leadline.tasks import Task
 from leadline_plugins.stages.claims import Library, claims_of
-from leadline_plugins.stages.verdicts import ASK, BATCH, judged
+from leadline_plugins.stages.verdicts import ASK, BATCH, ask, judged
 from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 QUOTE = "The bay is 40 fathoms deep."
@@ -113,6 +113,44 @@ async def test_claims_are_known_by_their_numbers(said: tuple[str, ...]) -> None:
             return ClaimVerdicts(supported=said, confidence=0.8)
 
     assert await verdicts_on(Wordy(), *CLAIMS) == [("supported", "model")] * 2
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("3", {3}),
+        ("claim 12", {12}),
+        ("claim_03", {3}),
+        ("Claim No. 3", {3}),
+        ("1, 2", {1, 2}),
+        ("1,2 and 13", {1, 2, 13}),
+        ("claims 1 and 2", {1, 2}),
+        ("claim 1, claim 12", {1, 12}),
+        ("1-3", {1, 2, 3}),
+        ("1 – 3; 12", {1, 2, 3, 12}),
+        ("1 to 3", {1, 2, 3}),
+        ("1 2", set()),
+        ("1.2", set()),
+        ("1,000", set()),
+        ("3-1", set()),
+        ("1-9999", set()),
+        ("1 of 3", set()),
+        ("all 3", set()),
+        ("all except 3", set()),
+        ("1 and perhaps 2", set()),
+        ("9" * 5000, set()),
+        ("", set()),
+    ],
+)
+async def test_a_claim_is_judged_by_its_own_number_alone(said: str, meant: set[int]) -> None:
+    class Joining(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            await super().perform(task)
+            first = len(self.asked) == 1
+            return ClaimVerdicts(supported=(said,) if first else ())
+
+    claims = [ClaimToVerify(id=f"c{number}", claim="c", passages=(QUOTE,)) for number in range(1, 14)]
+    assert {*await ask(cast("Run", Joining()), claims)} == {f"c{number}" for number in meant}
 
 
 @pytest.mark.parametrize("reply", [ClaimVerdicts(), ClaimVerdicts(supported=("99", "the first"))])
