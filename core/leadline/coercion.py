@@ -23,7 +23,7 @@ _MEANT = {"moderate": "medium", "not supported": "unsupported", "partially suppo
 _MEANT |= {"partially covered": "partial", "not covered": "missing"}
 _SHARES = {"high": 0.9, "medium": 0.6, "low": 0.3}
 _PERCENT = 10.0, 100.0
-"""Between these a number without its sign is a percentage; below the first it may be points of five or ten."""
+"""Above the first and up to the second a number without its sign is a percentage; up to the first it may be points."""
 _EXACT = 2.0**53
 """From here on numbers with a point are no longer whole numbers exactly."""
 
@@ -39,7 +39,8 @@ def coerced(tree: Tree, model: type[Record]) -> dict[str, Any]:
             continue
         shape = fields[name].shape
         value = _value(said, shape, name)
-        if value is not None or shape.nullable or fields[name].required:
+        # A number that is said to be none is one that is missing: whoever takes the record gives it.
+        if value is not None or shape.nullable or (fields[name].required and not fields[name].numbered):
             found[name] = value
     missing = {name: "" for name, field in fields.items() if field.required and field.numbered and name not in found}
     return missing | found
@@ -127,7 +128,7 @@ def _share(said: Any) -> Any:
             return said
         return number / 100 if said.strip().endswith("%") else _share(number) if number > 1 else said
     least, most = _PERCENT
-    return said / 100 if isinstance(said, int | float) and least <= said <= most else said
+    return said / 100 if isinstance(said, int | float) and least < said <= most else said
 
 
 def _number(said: str) -> float | None:

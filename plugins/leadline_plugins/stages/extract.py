@@ -60,8 +60,10 @@ def unused(unread: Sequence[Unread], sources: Sequence[Source], evidence: Sequen
     lost = [item for item in unread if item.id in vain]
     if not lost or len(lost) < _MANY * len(sources):
         return ""
-    pages = f"{len(lost)} of {len(sources)} pages were read, but what the model made of them could not be used"
-    return f"{pages}: {lost[0].reason}"
+    # No reply came, or one that was of no use: the reason says which, so what stands before it is true of both.
+    pages = f"{len(lost)} of {len(sources)} pages were read, but nothing usable came of them from the model"
+    first = "" if len({item.reason for item in lost}) == 1 else "of the first, "
+    return f"{pages}: {first}{lost[0].reason}"
 
 
 def borne(learning: Learning, source: Source) -> Evidence | None:

@@ -71,8 +71,8 @@ def whole(question: Question) -> Plan:
 def numbered(plan: Plan) -> Plan:
     """Return the plan with an id of its own for every section: evidence finds its section by that.
 
-    The first of a name keeps it, so that searches point where they did; the others are numbered by their place, or
-    where that is taken from there on.
+    The first of a name keeps it, so that searches point where they did; the others are numbered by their place, or,
+    where a section of the plan has that number, by the lowest one that is free.
     """
     taken = {section.id.strip() for section in plan.sections}
     seen, sections = {""}, []

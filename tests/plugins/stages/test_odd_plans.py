@@ -34,6 +34,7 @@ def planned(*names: str) -> Plan:
         (("a", "b", "a"), ["a", "b", "3"]),
         (("3", "1", "3"), ["3", "1", "2"]),
         (("1", " 1 "), ["1", "2"]),
+        (("2", "", "2"), ["2", "1", "3"]),
     ],
 )
 def test_sections_of_one_id_are_numbered_and_the_first_keeps_it(said: tuple[str, ...], means: list[str]) -> None:

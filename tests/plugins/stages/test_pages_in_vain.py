@@ -28,8 +28,16 @@ def read(count: int) -> tuple[Source, ...]:
 def test_many_pages_in_vain_are_told(count: int, lost: int, said: bool) -> None:
     unread = tuple(Unread(id=f"s{place}", url="", reason=f"reason {place}") for place in range(lost))
     elsewhere = Unread(id="s99", url="", reason="HTTP 404")
-    told = f"{lost} of {count} pages were read, but what the model made of them could not be used: reason 0"
+    first = "of the first, " if lost > 1 else ""
+    told = f"{lost} of {count} pages were read, but nothing usable came of them from the model: {first}reason 0"
     assert unused((elsewhere, *unread), read(count), ()) == (told if said else "")
+
+
+def test_a_model_that_did_not_answer_is_not_said_to_have_made_something() -> None:
+    unread = tuple(Unread(id=f"s{place}", url="", reason="chat by openai: HTTP 503") for place in range(2))
+    assert unused(unread, read(2), ()) == (
+        "2 of 2 pages were read, but nothing usable came of them from the model: chat by openai: HTTP 503"
+    )
 
 
 def test_a_page_that_gave_something_after_all_is_not_in_vain() -> None:
@@ -68,6 +76,6 @@ async def researched(folder: Path, said: str) -> leadline.Result:
 async def test_a_run_without_evidence_says_that_pages_were_read_in_vain(tmp_path: Path, said: str, why: str) -> None:
     result = await researched(tmp_path, said)
     assert result.status == "no_evidence"
-    assert "pages were read, but what the model made of them could not be used: " in result.reason
+    assert "pages were read, but nothing usable came of them from the model: " in result.reason
     assert why in result.reason
     assert result.reason in result.metadata.notices
