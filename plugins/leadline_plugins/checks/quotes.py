@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 _SAME = str.maketrans(
@@ -25,57 +26,45 @@ _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\s*\n\s*(?=[^\W\d_])")
 Span = tuple[int, int]
 
 
-class Squeezed(str):
-    """A text in the form in which quotes are compared: nothing but its signs, without any space or reference mark.
+@dataclass(frozen=True)
+class Squeezed:
+    """A text in the form in which quotes are compared: nothing but its signs, `bare` without reference marks.
 
     Whoever takes a sentence over leaves the marks, for they point into another list. So a mark of the source counts
     only where the quote has one at that place; one of the quote always does: the source must have the same there.
-    The quote stands on the left, of `==` as of `in`.
     """
 
     full: str
-    """The form with the marks."""
-    marks: dict[int, str]
-    """The marks by their place in the form without them."""
+    bare: str
+    marks: Mapping[int, str]
+    """The marks by their place in the bare form."""
 
-    def __new__(cls, full: str) -> Squeezed:
-        """Make it of the form with the marks."""
-        marks: dict[int, str] = {}
-        kept, length, end = [], 0, 0
-        for found in _references(full):
-            kept.append(full[end : found.start()])
-            length, end = length + len(kept[-1]), found.end()
-            marks[length] = f"{marks.get(length, '')}[{found[0][1:-1]}]"
-        self = super().__new__(cls, "".join([*kept, full[end:]]))
-        self.full, self.marks = full, marks
-        return self
+    def is_whole(self, source: Squeezed) -> bool:
+        """Return whether this quote is the whole of a source."""
+        return self.full == source.full or (len(self.bare) == len(source.bare) and source.place(self) == 0)
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether this is the whole of the other."""
-        if not isinstance(other, Squeezed):
-            return str.__eq__(self, other)
-        return self.full == other.full or (len(self) == len(other) and other.place(self) == 0)
+    def stands_in(self, source: Squeezed) -> bool:
+        """Return whether this quote stands in a source."""
+        return self.full in source.full or (bool(source.marks) and source.place(self) >= 0)
 
-    def __ne__(self, other: object) -> bool:
-        """Return whether this is not the whole of the other."""
-        return not self == other
-
-    __hash__ = str.__hash__
-
-    def __contains__(self, part: object) -> bool:
-        """Return whether a part stands here."""
-        if not isinstance(part, Squeezed):
-            return isinstance(part, str) and str.__contains__(self, part)
-        return part.full in self.full or (bool(self.marks) and self.place(part) >= 0)
-
-    def place(self, part: Squeezed) -> int:
-        """Return where a part stands in the form without the marks; -1 where it does not."""
-        at = self.find(part)
+    def place(self, quote: Squeezed) -> int:
+        """Return where a quote stands in the bare form; -1 where it does not."""
+        at = self.bare.find(quote.bare)
         for _ in range(_TRIED):
-            if at < 0 or all(self.marks.get(at + place) == mark for place, mark in part.marks.items()):
+            if at < 0 or all(self.marks.get(at + place) == mark for place, mark in quote.marks.items()):
                 return at
-            at = self.find(part, at + 1)
+            at = self.bare.find(quote.bare, at + 1)
         return -1
+
+
+def _squeezed(full: str) -> Squeezed:
+    marks: dict[int, str] = {}
+    kept, length, end = [], 0, 0
+    for found in _references(full):
+        kept.append(full[end : found.start()])
+        length, end = length + len(kept[-1]), found.end()
+        marks[length] = f"{marks.get(length, '')}[{found[0][1:-1]}]"
+    return Squeezed(full, "".join([*kept, full[end:]]), marks)
 
 
 def find(quote: str, text: str) -> Span | None:
@@ -90,20 +79,20 @@ def find(quote: str, text: str) -> Span | None:
     at = folded.find(wanted.full)
     if at >= 0:
         return places[at], places[at + len(wanted.full) - 1] + 1
-    bare = Squeezed(folded)
-    at = bare.place(wanted) if wanted and bare.marks else -1
+    bare = _squeezed(folded)
+    at = bare.place(wanted) if wanted.bare and bare.marks else -1
     if at < 0:
         return None
     marked = {sign for mark in _references(folded) for sign in range(*mark.span())}
     kept = [place for sign, place in enumerate(places) if sign not in marked]
-    return kept[at], kept[at + len(wanted) - 1] + 1
+    return kept[at], kept[at + len(wanted.bare) - 1] + 1
 
 
 @lru_cache(maxsize=64)
 def squeezed(text: str) -> Squeezed:
     """Return a text in the one form in which quotes are compared."""
     bare = _unmarked(text)
-    return Squeezed("".join(_dotted(_HYPHENATED.sub("", bare) if "\n" in bare else bare).split()))
+    return _squeezed("".join(_dotted(_HYPHENATED.sub("", bare) if "\n" in bare else bare).split()))
 
 
 def plain(text: str) -> str:

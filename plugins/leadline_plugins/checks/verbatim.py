@@ -37,7 +37,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 def stands(claim: str, text: str) -> bool:
     """Return whether a claim stands in a text, word for word."""
-    return squeezed(claim) == squeezed(text) or any(_told(form, text) for form in _forms(claim))
+    return squeezed(claim).is_whole(squeezed(text)) or any(_told(form, text) for form in _forms(claim))
 
 
 def _forms(claim: str) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _forms(claim: str) -> Iterator[str]:
 
 def _told(form: str, text: str) -> bool:
     """Return whether a text says this, and neither denies it in front ("No proof that …") nor takes it back behind."""
-    span = find(form, text) if squeezed(form) in squeezed(text) else None
+    span = find(form, text) if squeezed(form).stands_in(squeezed(text)) else None
     if span is None:
         return False
     before = _BREAK.split(text[: span[0]])[-1]

@@ -85,4 +85,4 @@ def _shown(report: Report, numbered: Numbered) -> str:
 
 def _letters(text: str) -> str:
     """Return a text without anything that a format may write otherwise: marks of emphasis, quotation marks, space."""
-    return re.sub(r"[\W_]+", "", squeezed(text))
+    return re.sub(r"[\W_]+", "", squeezed(text).bare)

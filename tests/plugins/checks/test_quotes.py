@@ -61,7 +61,7 @@ def test_marks_of_the_sources_own_references_do_not_count(quote: str) -> None:
 )
 def test_marks_that_the_quote_has_are_those_of_the_source(quote: str) -> None:
     assert find(quote, REFERRED) is None
-    assert squeezed(quote) not in squeezed(REFERRED)
+    assert not squeezed(quote).stands_in(squeezed(REFERRED))
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,7 @@ def test_marks_that_the_quote_has_are_those_of_the_source(quote: str) -> None:
 )
 def test_a_quote_is_the_whole_where_its_marks_are_the_sources_own(quote: str, same: bool) -> None:
     text = squeezed("Ports pay [9] for tide [12, 13].")
-    assert (squeezed(quote) == text) is same
-    assert (squeezed(quote) != text) is not same
+    assert squeezed(quote).is_whole(text) is same
 
 
 def test_of_several_places_the_one_with_the_marks_of_the_quote_is_found() -> None:
