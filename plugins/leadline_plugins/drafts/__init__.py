@@ -16,7 +16,7 @@ from leadline_plugins.drafts.definitions import undefined
 from leadline_plugins.drafts.headings import lowered
 from leadline_plugins.drafts.known import Known
 from leadline_plugins.drafts.lists import unlisted
-from leadline_plugins.drafts.marks import marked
+from leadline_plugins.drafts.marks import marked, unnumbered
 from leadline_plugins.drafts.unwrapped import unwrapped
 
 __all__ = ["LEFT_OUT", "Draft", "Known", "normalised", "title"]
@@ -47,8 +47,8 @@ def normalised(text: str, known: Known, titles: Collection[str] = ()) -> Draft:
 
 
 def title(text: str) -> str:
-    """Return a model's title on one line, without the marks of a heading and without citations."""
-    said = " ".join(CITATION.sub("", text).split())
+    """Return a model's title on one line, without the marks of a heading, citations and numbers of the model's own."""
+    said = " ".join(unnumbered(CITATION.sub("", text)).split())
     bold = re.fullmatch(r"\*\*([^*]+)\*\*", said)
     return bold[1] if bold else re.sub(r"\A#{1,6}(?:\s+|\Z)", "", said).strip()
 

@@ -13,7 +13,18 @@ _TITLE = re.compile(r"[ ]{0,3}(?:#{1,6}[ \t]+(?P<head>[^\n]{1,120})|(?P<line>[^\
 _MARK = r"[\[【［]\^?\d{1,3}[\]】］]"
 _ENTRY = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s)?\W{{0,3}}(?:{_MARK}|\[@|\\\[|https?://)")
 _NUMBERED = re.compile(rf"\W{{0,3}}{_MARK}[:.]?\s")
+_BRACKETED = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s)?\W{{0,3}}{_MARK}")
+_NOTE = re.compile(r"^\W{0,8}\[\^[^\[\]\s]{1,100}\]:", re.MULTILINE)
 _WEB = re.compile(r"https?://|www\.|\bdoi\b", re.IGNORECASE)
+_POINT = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s")
+_YEAR = r"(?:1[5-9]|20)\d\d[a-z]?"
+_AUTHORED = re.compile(rf"\W*[^\W\d_][^\W\d_’'-]*(?:,| and | & |\s+et\s+al\b|\s[A-Z]\.?[,\s])[^\n]*?\b{_YEAR}\b")
+_DATED = re.compile(rf"[(（\[][^()（）\[\]]{{0,40}}\b{_YEAR}[)）\]]|[,.]\s[^,.\n]{{0,20}}\b{_YEAR}\W*\Z")
+
+
+def refers(line: str) -> bool:
+    """Return whether a line looks like an entry of a list of references: an address, an author and a year, a date."""
+    return bool(_WEB.search(line) or _AUTHORED.match(_POINT.sub("", line, count=1)) or _DATED.search(line))
 
 
 def unlisted(text: str, known: Known, *, last: bool = True) -> tuple[str, int]:
@@ -54,7 +65,11 @@ def _listed(block: str, known: Known) -> bool:
     if _HEADING.match(block):
         return False
     lines = [line for line in block.split("\n") if line.strip()]
-    return not known.named(block) or all(_ENTRY.match(line) or _WEB.search(line) for line in lines)
+    entries = all(_ENTRY.match(line) or _WEB.search(line) for line in lines)
+    if known.named(block):
+        return entries and not _NOTE.search(block)  # a note that cites goes where it is called
+    # Sources, notes and references are words of prose too: `The river has two sources.`
+    return all(_BRACKETED.match(line) for line in lines) or 2 * sum(map(refers, lines)) >= len(lines)
 
 
 def _without_trailing(parts: list[str], known: Known) -> int:
@@ -65,7 +80,7 @@ def _without_trailing(parts: list[str], known: Known) -> int:
         if not parts[place].strip():
             continue
         numbered = all(_NUMBERED.match(line.strip()) for line in lines) and not known.named(parts[place])
-        if not numbered or not (len(lines) > 1 or _WEB.search(parts[place])):
+        if not numbered or not any(map(refers, lines)):
             break
         parts[place], count = "", 1
     return count

@@ -8,13 +8,17 @@ from leadline.citations import CITATION, CITATIONS, cite, cited
 from leadline_plugins.citing.marks import NUMBERS, values
 from leadline_plugins.drafts.known import SHAPE, Known, shaped
 from leadline_plugins.drafts.made import Made
+from leadline_plugins.drafts.standing import cites, joined
 
 _FREE = r"(?<![\w@./:#=&?%+-])"
 """Not within a word, an address of the web or of mail."""
 _TOKEN = re.compile(
     rf"""(?P<code>(?<!`)(?P<ticks>`++)(?P<inside>.{{1,2000}}?)(?<!`)(?P=ticks)(?!`))
     |(?P<kept>\$\$[^$]{{1,2000}}\$\$|\$(?=[^$]{{0,300}}[\\^_={{}}])(?=[^\s$])[^$]{{1,300}}(?<![\s\\])\$(?!\d)
-        |\\\((?=.{{0,300}}?[\\^]).{{1,500}}?\\\)|<?https?://[^\s<>\[\]【】［］]+)
+        |\$(?=[^\s$])(?:[^$A-Za-z\n]|[A-Za-z](?![A-Za-z])){{1,100}}(?<![\s\\(])\$(?!\d)
+        |\\\((?=.{{0,300}}?[\\^]).{{1,500}}?\\\)
+        |\\\[(?![^\]]{{0,80}}{SHAPE})(?:[^\[\]@\\]|\\[^\[\]()@]|\[[^\[\]@]{{0,100}}\]){{1,1000}}+\\\]
+        |<https?://[^\s<>]{{1,2000}}>|<?https?://(?:[^\s<>\[\]【】［］]|\[(?!{SHAPE})[\w.:-]{{0,40}}\](?=[=&/\w%?\#]))++)
     |(?P<link>!?\[(?P<label>(?:[^\[\]\\]|\\.|\[[^\[\]]{{0,100}}\]){{0,200}}+)\]
         \((?P<target>[^()\s]{{0,2000}}(?:\([^()\s]{{0,200}}\)[^()\s]{{0,200}})?)(?:\s++"[^"]{{0,300}}")?\s*+\))
     |(?P<sup><sup>(?P<raised>[^<]{{0,300}})</sup>)
@@ -27,14 +31,18 @@ _TOKEN = re.compile(
     |(?P<escaped>\\[!-/:-@\[-`{{-~])""",
     re.DOTALL | re.VERBOSE | re.IGNORECASE,
 )
+_PARAGRAPH = re.compile(r"\w{0,4}")
+"""No place to link to: `Art. [6](1)`."""
 _WEB = re.compile(r"<?(?:https?|ftp|mailto):", re.IGNORECASE)
 _INNER = re.compile(NUMBERS, re.IGNORECASE)
 _RAISED = re.compile(rf"\s*(?:{NUMBERS}|\^?\d{{1,3}}(?:\s?[,–-]\s?\d{{1,3}}){{0,20}})\s*", re.IGNORECASE)
 _POWER = re.compile(r"(?:[\d)]|(?<![^\W_])(?:[^\W_]|[kcdmnµμ]m|ft|yd|in|mi|ms|kg|hz))\s?\Z", re.IGNORECASE)
 """What is raised to a power: a figure, a variable, a unit."""
-_INTERVAL = re.compile(r"(?:\b(?:ci|cri|iqr|intervals?|ranges?|between)\b|[∈=])\s?\Z", re.IGNORECASE)
+_ENDED = re.compile(r"[^\w\s)>/⁄^`|](?:[*_~ \t]|\[@[^\[\]\s]{1,100}\])*\Z")
+_APART = re.compile(r"(?:\A|\s)\Z")
+_ISOTOPE = re.compile(r"\s?[A-Z][a-z]?\b")
 _MAY_MARK = re.compile(rf"[\[【［@<]|{SHAPE}")
-_ASCII_BRACKET = re.compile(r"[\[\]]")
+_BRACKET = re.compile(r"([\[【［])|[\]】］]")
 
 
 def marked(text: str, known: Known) -> tuple[str, int]:
@@ -42,10 +50,14 @@ def marked(text: str, known: Known) -> tuple[str, int]:
     if not _MAY_MARK.search(text):
         return text, 0
     made = Made()
-    at = 0
+    at = ended = 0
+    gone: bool | None = None
+    """Whether the mark before went; what is joined to it goes, or stays, with it."""
     while token := _TOKEN.search(text, at):
         made.add(text[at : token.start()])
-        said, at = _read(token, known)
+        follows = gone if gone is not None and joined(text[ended : token.start()]) else None
+        said, at = _read(token, known, follows)
+        gone, ended = (said is None if token.lastgroup in ("number", "sup", "link") else None), at
         if said is None:
             at = made.remove(text, at)
         elif cited(said) and not CITATIONS.sub("", said):
@@ -56,7 +68,12 @@ def marked(text: str, known: Known) -> tuple[str, int]:
     return made.text(), made.left_out
 
 
-def _read(token: re.Match[str], known: Known) -> tuple[str | None, int]:
+def unnumbered(text: str) -> str:
+    """Return one line, a title, without numbers that name no source; nothing else of it is touched."""
+    return _INNER.sub(lambda match: "" if cites(text, *match.span()) else match[0], text)
+
+
+def _read(token: re.Match[str], known: Known, follows: bool | None) -> tuple[str | None, int]:
     """Return what stands for a token, None where nothing does; and where to go on reading."""
     kind, end = token.lastgroup or "", token.end()
     if kind == "kept" and "[@" in token[0]:  # no formula cites
@@ -66,13 +83,13 @@ def _read(token: re.Match[str], known: Known) -> tuple[str | None, int]:
         case "code":
             return _code(token, known), end
         case "link":
-            return _link(token, known), end
+            return _link(token, known, follows), end
         case "sup":
-            return _raised(token, known), end
+            return _raised(token, known, follows), end
         case "number":
-            return _number(token), end
+            return _number(token, follows), end
         case "year":
-            return _ASCII_BRACKET.sub(r"\\\g<0>", token[0]), end
+            return _escaped(token[0]), end
         case "bare":
             return _bare(token, known), end
         case "double" | "square" | "round":
@@ -105,7 +122,7 @@ def _code(token: re.Match[str], known: Known) -> str | None:
     return f"{token['ticks']}{rest}{token['ticks']}" + (f" {citations}" if citations else "")
 
 
-def _link(token: re.Match[str], known: Known) -> str | None:
+def _link(token: re.Match[str], known: Known, follows: bool | None) -> str | None:
     """Return a link; what is linked from a citation is not where its source is, and a number links nowhere."""
     label, target = token["label"], token["target"]
     rest = token[0][token[0].index("[") + len(label) + 1 :]
@@ -118,30 +135,45 @@ def _link(token: re.Match[str], known: Known) -> str | None:
     label = CITATION.sub(lambda match: match[0] if match[1] in known.exact else "", label)
     if not _WEB.match(target):
         if _RAISED.fullmatch(label):
-            return None
+            within = target.startswith("#") or cites(token.string, *token.span(), follows)
+            return None if within and not _PARAGRAPH.fullmatch(target) else _escaped(f"[{label}]") + rest[1:]
         label = marked(label, known)[0]
     return f"[{label}{rest}"
 
 
-def _raised(token: re.Match[str], known: Known) -> str | None:
+def _raised(token: re.Match[str], known: Known, follows: bool | None) -> str | None:
+    """Return what is raised; a plain number goes behind a sentence or a space: behind a word it is a power."""
     raised, text = token["raised"], token.string
     if not _RAISED.fullmatch(raised):
         said = marked(raised, known)[0]
         if said.strip() and not CITATIONS.sub("", said).strip():
             return said.strip()  # how a citation is set is the format's
         return f"<sup>{said}</sup>" if said.strip() else None
-    behind = text[token.end() : token.end() + 2]
-    power = _POWER.search(text[max(0, token.start() - 6) : token.start()]) or behind[:1].isalpha()
-    return token[0] if "[" not in raised and (power or behind.startswith(("/", "⁄"))) else None
+    before, behind = text[max(0, token.start() - 120) : token.start()], text[token.end() : token.end() + 4]
+    if "[" in raised or follows:
+        return None
+    if behind[:1].isalpha() or behind.startswith(("/", "⁄")):
+        return token[0]
+    apart = _APART.search(before)
+    if apart and _ISOTOPE.match(behind) and not before.rstrip().endswith((".", "!", "?")):
+        return token[0]
+    return None if (apart and not _POWER.search(before[-6:])) or _ENDED.search(before) else token[0]
 
 
-def _number(token: re.Match[str]) -> str | None:
+def _number(token: re.Match[str], follows: bool | None) -> str | None:
     """Return None for a mark; an interval and what else it may be stands, so that nobody takes it for one."""
     inner = _INNER.search(token[0])
-    before = token.string[max(0, token.start() - 12) : token.start()]
-    if inner and values(inner[1]) and not (token[0].startswith("[") and _INTERVAL.search(before)):
+    mark = inner and values(inner[1]) and cites(token.string, *token.span(), follows)
+    if mark:
         return None
-    return _ASCII_BRACKET.sub(r"\\\g<0>", token[0])
+    ahead = token.string[max(0, token.start() - 60) : token.start()]
+    escapes = (len(ahead) - len(ahead.rstrip("\\"))) % 2  # what stands before it escapes it already
+    return _escaped(token[0])[escapes:]
+
+
+def _escaped(text: str) -> str:
+    """Return brackets as ones that are no mark; those of other scripts would show what escapes them."""
+    return _BRACKET.sub(lambda match: r"\[" if match[1] else r"\]", text)
 
 
 def _bare(token: re.Match[str], known: Known) -> str | None:

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from leadline.citations import cited
 from leadline.records import Figure, Section
+from leadline_plugins.drafts.blocks import runs
 
 _BLOCKS = re.compile(r"\n\s*\n")
 _MENTION = re.compile(r"(?:Figure|Fig\.|图|圖|図)\s*(\d+)")
-_SHOWN = re.compile(r"(?<![ \t])[ \t]*+!\[[^\[\]]{0,1000}\]\(figure:([^)\s]*)[^)\n]{0,1000}\)")
+_SHOWN = r"(?<![ \t])[ \t]*+!\[[^\[\]]{0,1000}\]\(figure:(?P<figure>[^)\s]*)[^)\n]{0,1000}\)"
+_SPAN = r"(?<!`)(?P<ticks>`++)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)(?P=ticks)(?!`)"
+_CODE_OR_SHOWN = re.compile(rf"{_SPAN}|{_SHOWN}", re.DOTALL)
 _AROUND = ("summary", "conclusion")
 """Sections that say again what the others say: figures stand in the others."""
 Place = tuple[int, int]
@@ -46,11 +49,16 @@ def without_strange(sections: tuple[Section, ...], figures: Iterable[Figure]) ->
 
 
 def _without_strange(section: Section, known: set[str]) -> Section:
+    """Return a section without them; code may speak of a figure, and stays to the letter."""
     before = section.text or ""
-    text = _SHOWN.sub(lambda match: match[0] if match[1] in known else "", before)
-    if text == before:
-        return section
-    return section.model_copy(update={"text": re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", text).strip()})
+    made = [run if is_code else _shown(run, known) for is_code, run in runs(before)]
+    text = "\n".join(made)
+    return section if text == before else section.model_copy(update={"text": text.strip()})
+
+
+def _shown(text: str, known: set[str]) -> str:
+    made = _CODE_OR_SHOWN.sub(lambda match: match[0] if match["ticks"] or match["figure"] in known else "", text)
+    return text if made == text else re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", made)
 
 
 def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]]) -> Place | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -51,8 +52,9 @@ def test_numbers_of_the_models_own_go_with_the_space_before_them(mark: str) -> N
     found = normalised(f"The harbour is wide {mark}. {CITED}", KNOWN)
     assert found.text == f"The harbour is wide. {CITED}"
     assert found.left_out > 0
-    assert draft(f"The harbour{mark} is wide. {CITED}") == f"The harbour is wide. {CITED}"
-    assert draft(f"{mark} The harbour is wide. {CITED}") == f"The harbour is wide. {CITED}"
+    if mark != "<sup>2</sup>":  # behind a word it is a power
+        assert draft(f"The harbour{mark} is wide. {CITED}") == f"The harbour is wide. {CITED}"
+    assert draft(f"“The harbour.”{mark} It is wide. {CITED}") == f"“The harbour.” It is wide. {CITED}"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +240,7 @@ def test_citations_leave_code() -> None:
 
 
 def test_no_dash_is_left_that_makes_a_heading() -> None:
-    assert draft(f"{CITED}\n- [2]") == CITED
+    assert draft(f"{CITED}\n- [^2]") == CITED
 
 
 def test_titles() -> None:
@@ -302,6 +304,7 @@ def test_nothing_is_cited_that_is_not_known_and_no_number_is_left(text: str) -> 
     assert not env.get("references")
     if "$" in text or "\\(" in text or "<sup>" in made:  # formulas and powers
         return
+    made = re.sub(r"https?://\S*", "", made)  # an address may hold brackets
     own = {key for mark in read(f"Real [777].\n\n{made}").marks for key in mark.keys} - {"777"}
     assert not {key for key in own if key.strip("^").isdigit()} or "](http" in made
 
