@@ -30,13 +30,6 @@ class Candidate(NamedTuple):
     whole: bool
 
 
-def candidates(text: str) -> Iterator[Candidate]:
-    """Yield what could be meant: sound objects in their order, then mended ones, the outermost first."""
-    said = spoken(text)
-    yield from sound(said)
-    yield from mended(said)
-
-
 def spoken(text: str) -> str:
     """Return a reply without the thoughts before it, as much of it as is looked at."""
     text = text[:LONGEST]

@@ -9,35 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from hashlib import blake2b
-from typing import Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply
 from leadline.hookspecs import Offer, hookimpl
-from leadline.lenient import candidates
-from leadline.records import ChatRequest, Hit, Message, SearchPage, SearchRequest, Usage
+from leadline.records import ChatRequest, Hit, Message, Record, SearchPage, SearchRequest, Text, Usage
+from leadline.tasks import parse, schema
 from leadline_plugins.ai.openai import ENV
 from leadline_plugins.ai.openai.settings import OpenAISettings, ready
 from leadline_plugins.search.results import hit
 
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "statements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"title": {"type": "string"}, "text": {"type": "string"}},
-                "required": ["title", "text"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["statements"],
-    "additionalProperties": False,
-}
 _SYSTEM = (
     "You help a researcher whose search engines do not answer. Say from memory what you know about the query, as "
     "separate statements: each with a short title and one to three sentences, the surest first. Name people, years, "
@@ -46,6 +29,24 @@ _SYSTEM = (
 )
 _TOKENS = 2000
 _TIMEOUT = 120.0
+
+
+class Statement(Record):
+    """What a model remembers, with a title for it."""
+
+    title: Text = ""
+    text: Text = ""
+
+
+def _objects(listed: object) -> object:
+    """Return a list without what can be no statement: one odd thing among them shall not cost the others."""
+    return [one for one in listed if isinstance(one, dict | Statement)] if isinstance(listed, list) else listed
+
+
+class Statements(Record):
+    """What a model remembers about a query, the surest first."""
+
+    statements: Annotated[tuple[Statement, ...], BeforeValidator(_objects)]
 
 
 class RecallSettings(OpenAISettings):
@@ -80,7 +81,7 @@ class Recall:
         from leadline_plugins.ai.openai.provider import OpenAI
 
         self._model = OpenAI(settings, context)
-        self._schema = _SCHEMA if self._model.traits(settings.model).json_schema else None
+        self._schema = schema(Statements) if self._model.traits(settings.model).json_schema else None
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return what the model remembers, as hits that nothing may be cited from."""
@@ -88,23 +89,16 @@ class Recall:
         messages = (Message(role="system", text=_SYSTEM), Message(role="user", text=wanted))
         asked = ChatRequest(model="", messages=messages, json_schema=self._schema, max_tokens=_TOKENS)
         reply = await self._model.chat(asked, _Quiet(call))
-        hits = tuple(_hit(one, reply.model) for one in _statements(reply.message.text))
+        hits = tuple(
+            _hit(one, reply.model) for one in parse(reply.message.text, Statements).statements if one.text.strip()
+        )
         return SearchPage(hits=hits[: request.limit])
 
 
-def _statements(text: str) -> list[dict[str, Any]]:
-    for found, _ in candidates(text):
-        listed = found.get("statements") if isinstance(found, dict) else None
-        if isinstance(listed, list):
-            return [one for one in listed if isinstance(one, dict) and str(one.get("text") or "").strip()]
-    raise BadReply("the model's reply holds no statements")
-
-
-def _hit(one: dict[str, Any], model: str) -> Hit:
-    told = str(one["text"])
-    mark = blake2b(told.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
-    title = f"{one.get('title') or 'Statement'} (unsourced: from the memory of {model})"
-    return hit(f"recall:{mark}", title, told, citable=False)
+def _hit(one: Statement, model: str) -> Hit:
+    mark = blake2b(one.text.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+    title = f"{one.title or 'Statement'} (unsourced: from the memory of {model})"
+    return hit(f"recall:{mark}", title, one.text, citable=False)
 
 
 @hookimpl

@@ -23,7 +23,7 @@ def chat(text: str) -> Said:
     return said_json({"model": "m-1", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
 
 
-@pytest.mark.parametrize("form", ["{}", "Sure!\n```json\n{}\n```", "<think>hm</think>{}"])
+@pytest.mark.parametrize("form", ["{}", "Sure!\n```json\n{}\n```", "<think>hm</think>{}", '{"reply": {}}'])
 async def test_statements_are_hits_that_cannot_be_cited(
     form: str, search: Search, server: ScriptedServer, call: FakeCall
 ) -> None:
@@ -49,5 +49,5 @@ async def test_what_the_model_is_asked(search: Search, server: ScriptedServer) -
 
 async def test_prose_is_no_answer(search: Search, server: ScriptedServer) -> None:
     server.answers = [chat("Kelp is a large brown alga.")]
-    with pytest.raises(BadReply, match="no statements"):
+    with pytest.raises(BadReply, match="is no Statements"):
         await search("recall")
