@@ -7,12 +7,19 @@ import re
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.drafts.blocks import BLANK
 from leadline_plugins.drafts.known import Known
+from leadline_plugins.text.stopwords import word_set
 
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
 _TITLE = re.compile(r"[ ]{0,3}(?:#{1,6}[ \t]+(?P<head>[^\n]{1,120})|(?P<line>[^\n]{1,80}))")
 _MARK = r"[\[【［]\^?\d{1,3}[\]】］]"
+_MARKS = re.compile(_MARK)
 _ENTRY = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s)?\W{{0,3}}(?:{_MARK}|\[@|\\\[|https?://)")
 _NUMBERED = re.compile(rf"\W{{0,3}}{_MARK}[:.]?\s")
+_FIRST = re.compile(rf"\W{{0,3}}{_MARK}[:.]?\s+([^\W\d_]+)\s")
+_PARTICLES = word_set("al d da de del della den der des di dos du el ibn la le ten ter van von zu zum zur")
+"""Small words that the name of an author begins with."""
+_ENTRY_WORDS = 60
+"""Words of an entry at most; those of real reports have ten, and one in a hundred has 37."""
 _BRACKETED = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s)?\W{{0,3}}{_MARK}")
 _NOTE = re.compile(r"^\W{0,8}\[\^[^\[\]\s]{1,100}\]:", re.MULTILINE)
 _WEB = re.compile(r"https?://|www\.|\bdoi\b", re.IGNORECASE)
@@ -25,6 +32,16 @@ _DATED = re.compile(rf"[(（\[][^()（）\[\]]{{0,40}}\b{_YEAR}[)）\]]|[,.]\s[^
 def refers(line: str) -> bool:
     """Return whether a line looks like an entry of a list of references: an address, an author and a year, a date."""
     return bool(_WEB.search(line) or _AUTHORED.match(_POINT.sub("", line, count=1)) or _DATED.search(line))
+
+
+def _tells(line: str) -> bool:
+    """Return whether a line that begins with a number says something, as no entry does: `[3] reports that …`.
+
+    An entry has one number and few words, and what it begins with is a name.
+    """
+    first = _FIRST.match(line)
+    told = bool(first and first[1].islower() and first[1] not in _PARTICLES and not _WEB.search(line))
+    return told or len(_MARKS.findall(line)) > 1 or len(line.split()) > _ENTRY_WORDS
 
 
 def unlisted(text: str, known: Known, *, last: bool = True) -> tuple[str, int]:
@@ -79,8 +96,8 @@ def _without_trailing(parts: list[str], known: Known) -> int:
         lines = parts[place].strip().split("\n")
         if not parts[place].strip():
             continue
-        numbered = all(_NUMBERED.match(line.strip()) for line in lines) and not known.named(parts[place])
-        if not numbered or not any(map(refers, lines)):
+        numbered = all(_NUMBERED.match(line.strip()) and not _tells(line.strip()) for line in lines)
+        if not numbered or known.named(parts[place]) or not any(map(refers, lines)):
             break
         parts[place], count = "", 1
     return count

@@ -197,6 +197,26 @@ def test_a_list_of_references_of_its_own_goes(references: str) -> None:
     assert found.left_out > 0
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[1] According to Holl (2018), there is evidence of ironworking. [2] In 2014 Eggert argued otherwise.",
+        "[3] reports that revenue rose by 12% in the second quarter (2023), while costs fell.",
+        "[1] shows a fall to 40 % (2019 to 2021), and [2] shows a rise.",
+        "[1] Ports " + "and harbours " * 30 + "pay (2019).",
+    ],
+)
+def test_a_last_paragraph_that_begins_with_a_number_is_no_list(said: str) -> None:
+    assert said[4:20] in normalised(f"So it is {CITED}.\n\n{said}", KNOWN).text
+
+
+@pytest.mark.parametrize(
+    "entry", ["[1] van der Berg, J. (2018). Iron.", "[1] 王明 (2020). 钢铁.", "[1] iron.org, (2018)"]
+)
+def test_a_last_paragraph_of_entries_is_one(entry: str) -> None:
+    assert normalised(f"So it is {CITED}.\n\n{entry}", KNOWN).text == f"So it is {CITED}."
+
+
 def test_what_follows_such_a_list_and_only_looks_like_one_stands() -> None:
     text = f"## Cited Sources\n\n[1] Fake - http://fake.example\n\n{CITED}\n\n# Method\n\nBy hand. [@{B}]"
     assert draft(text) == f"{CITED}\n\n### Method\n\nBy hand. [@{B}]"
