@@ -134,6 +134,29 @@ def test_what_the_documents_do_not_say_is_not_answered(question: str, world: Map
     assert not chosen.sections
 
 
+BRIEF = (
+    "You advise the council of a river town on its crossings. Write for readers without schooling in engineering, in "
+    "three pages, with figures and without footnotes, and keep to sober language throughout. What is to be covered: {} "
+    "Close with recommendations on maintenance, tolls and the training of wardens, each in a paragraph of its own."
+)
+
+
+def test_of_a_long_brief_one_sentence_that_the_documents_answer_suffices() -> None:
+    asked = "which engineer designed the iron Elmford Bridge, opened 1871?"
+    assert "Ada Lorn" in " ".join(quotes(BRIEF.format(asked), WORLD))
+    chosen, _ = report(BRIEF.format("how many passengers does the airport of Quillon count in a busy summer?"), WORLD)
+    assert not chosen.answers
+
+
+def test_what_is_alike_keeps_the_order_in_which_it_was_found() -> None:
+    question, names = "How deep is the bay?", ("z", "m", "a")
+    alike = tuple(Evidence(id=n, source_id=n, quote=f"Bay {n} is deep.", claim="c", span=(0, 1)) for n in names)
+    request = DigestRequest(question=asking(question), plan=planned(question), round=1, evidence=alike)
+    assert [digest(request).synthesis.index(f"@{name}") for name in names] == sorted(
+        digest(request).synthesis.index(f"@{name}") for name in names
+    )
+
+
 def test_the_reason_names_what_is_missing() -> None:
     chosen, _ = report("Which airport does Quillon serve?", WORLD)
     assert "Quillon" in chosen.reason

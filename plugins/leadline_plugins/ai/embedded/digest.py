@@ -17,7 +17,7 @@ _BEST = 3
 def digest(request: DigestRequest) -> Digest:
     """Return the coverage by section; as gaps the words of the question that nothing speaks of."""
     question = asked(request.question.text)
-    ranked = sorted(request.evidence, key=lambda item: (-item.score, item.id))
+    ranked = sorted(request.evidence, key=lambda item: -item.score)
     held = [question.tokens(item.quote) for item in ranked]
     gap = question.words(frozenset(question.terms).difference(*held))
     return Digest(

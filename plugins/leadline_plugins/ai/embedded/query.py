@@ -47,7 +47,7 @@ def _later(question: Asked, request: QueryRequest) -> Iterator[tuple[str, str, s
     """Yield the names that the evidence brings, in the order of its score, with what it leaves open."""
     known, seen = frozenset(question.terms), set[Name]()
     section = request.plan.sections[0].id if request.plan.sections else ""
-    for evidence in sorted(request.evidence, key=lambda item: (-item.score, item.id)):
+    for evidence in sorted(request.evidence, key=lambda item: -item.score):
         left = known - question.tokens(evidence.quote)
         for tokens, name in unasked(evidence.quote, known).items():
             if tokens not in seen:
