@@ -23,13 +23,18 @@ from leadline_plugins.tasks import AnalyzeRequest
 from leadline_plugins.text.foreign import answered_in_language
 
 _ASKS = re.compile(
-    r"分析|評估|评估|批判|比較|比较|對比|对比|為什麼|为什么|評価|なぜ|どうして|検討"
-    r"|\b(?:analy[sz](?:e|is)|evaluat(?:e|ion)|assess(?:ment)?|criti(?:cism|que)|compar(?:e|ison)|versus|vs|why)\b",
+    r"分析|評估|评估|批判|批評|批评|比較|比较|對比|对比|為什麼|为什么|為何|为何|評価|なぜ|どうして|検討|比べ|違いは何"
+    r"|\b(?:analy(?:[sz]e[sd]?|[sz]ing|s[ei]s|tical)|evaluat(?:e|es|ing|ions?)|assess(?:es|ing|ments?)?"
+    r"|criti(?:ques?|cisms?|ci[sz]e[sd]?|ci[sz]ing|cal(?:ly)?)|compar(?:e[sd]?|ing|isons?|ative)|versus|vs|why)\b",
     re.IGNORECASE,
 )
+"""English verbs in the forms in which somebody is told to do it; `evaluated` is what happens to default values."""
 _MIXED = (
     (re.compile(r"trends?\b|趨勢|趋势|傾向|動向", re.I), re.compile(r"impact|outlook|影響|影响|展望|見通し", re.I)),
-    (re.compile(r"markets?\b|市場|市场", re.I), re.compile(r"views?\b|opinions?\b|forecast|看法|觀點|观点|予測", re.I)),
+    (
+        re.compile(r"markets?\b|市場|市场", re.I),
+        re.compile(r"views?\b|opinions?\b|perspectives?\b|forecast|看法|觀點|观点|予測|見方|見解", re.I),
+    ),
 )
 """Patterns that ask for analysis together: a trend and what it does, a market and a view of it."""
 BEST_EVIDENCE = 60
