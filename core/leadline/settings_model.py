@@ -25,6 +25,25 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 _VAGUE = ("it", "this", "that", "they", "them", "something", "anything", "what", "how")
 ALGORITHMS = {"extract": "embedded", "sort": "embedded"}
 """Tasks that an algorithm does as well as a model, at once and verbatim, unless the settings name a model for them."""
+_COMPLEX = (
+    *(
+        "比較",
+        "比较",
+        "分析",
+        "評估",
+        "评估",
+        "評価",
+        "深度",
+        "全面",
+        "詳細",
+        "详细",
+        "詳しく",
+        "對比",
+        "对比",
+        "包括的",
+    ),
+    *("analy", "assess", "compar", "comprehensive", "contrast", "detailed", "evaluat", "in-depth", "versus", "vs"),
+)
 _SHORT = ("ai", "ml", "dl", "llm", "nlp", "cv", "ag", "ar", "vr", "mr", "web", "app", "db", "os", "api")
 
 
@@ -111,6 +130,9 @@ class Clarify(Section):
     min_length: Amount = Field(20, description="Characters below which a question is unclear; a CJK one counts 3.")
     vague_terms: tuple[str, ...] = Field(_VAGUE, description="Words that say nothing by themselves.")
     short_terms: tuple[str, ...] = Field(_SHORT, description="Terms that alone are no question.")
+    complex_terms: tuple[str, ...] = Field(
+        _COMPLEX, description="Beginnings of words (CJK: anywhere): a model is asked whether such a question is clear."
+    )
 
 
 class ReportSettings(Section):

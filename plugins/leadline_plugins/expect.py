@@ -56,6 +56,13 @@ def _expected(scope: Scope, inputs: float, reply: float, *, calls: tuple[int, in
     return Expected(least=least, likely=likely, most=most, inputs=inputs, reply=reply, basis=basis)
 
 
+def clarify(scope: Scope, *, asked: bool) -> Expected:
+    """Expect a call where the question is complex or, by the rules, unclear."""
+    off = scope.settings.clarify.mode == "off"
+    calls = (0, int(asked and not off), 0 if off or (scope.question and not asked) else 1)
+    return _expected(scope, 300, 400, calls=calls)
+
+
 def plan(scope: Scope) -> Expected:
     """Expect one call."""
     return _expected(scope, 300, 2_400, calls=(1, 1, 1))

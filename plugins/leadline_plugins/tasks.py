@@ -23,6 +23,20 @@ from leadline.records import Confidence, Evidence, Record, Section, Source, Text
 from leadline.tasks import Talk
 
 
+class ClarifyRequest(Record):
+    """Asks whether a question is clear enough; its `reasons` are what rules have against it."""
+
+    question: Question
+
+
+class Clarification(Record):
+    """Whether to ask back, and what; and what to take for granted where nobody answers."""
+
+    needs_clarification: bool
+    questions: tuple[Text, ...] = ()
+    assumptions: tuple[Text, ...] = ()
+
+
 class PlanRequest(Record):
     """Asks for an outline; `length` is that of the report, in words (CJK: characters), 0 for free."""
 

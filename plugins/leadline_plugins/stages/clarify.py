@@ -8,38 +8,92 @@ from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import ClarificationFailed
+from leadline.expecting import Expected, Scope
 from leadline.findings import QUESTION, Findings, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Json
-from leadline_plugins.stages.degrade import tell
+from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
+from leadline_plugins.prompts import template
+from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.tasks import Clarification, ClarifyRequest
 from leadline_plugins.text import content_words, language
+from leadline_plugins.text.foreign import answered_in_language
 
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 CJK_WEIGHT = 3
 """How many Latin letters a CJK character counts for, under the relaxed rules."""
+MOST = 3
+"""Questions that are asked back at most."""
+BY_MODEL = "it can be understood in several ways"
+
+
+def _said(made: Clarification) -> Iterator[str]:
+    yield from (*made.questions, *made.assumptions)
+
+
+def _expects(scope: Scope) -> Expected:
+    rules = scope.settings.clarify
+    asked = scope.question and (any(unclear(scope.question, rules)) or is_complex(scope.question, rules))
+    return expect.clarify(scope, asked=bool(asked))
+
+
+ASK = TaskKind(
+    "clarify",
+    ClarifyRequest,
+    Clarification,
+    template("clarify"),
+    check=answered_in_language(_said),
+    expects=_expects,
+)
 
 
 class Clarify:
-    """Names what is unclear; then asks, assumes, or lets it pass, as the settings say."""
+    """Names what is unclear; then asks, assumes, or lets it pass, as the settings say.
+
+    Rules decide, and a model says what to ask and what to assume. Of a complex question, which the rules have nothing
+    against, the model says whether.
+    """
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Refine the question in place."""
-        text = findings[QUESTION].text
+        text, rules = findings[QUESTION].text, run.settings.clarify
         wanted = run.settings.language
         question = Question(text=text, language=language(text) if wanted == "auto" else wanted)
-        reasons = () if run.settings.clarify.mode == "off" else tuple(unclear(text, run.settings.clarify))
-        if reasons:
-            question = await self._settle(question, reasons, run)
+        if rules.mode != "off":
+            question = await self._gated(question, run)
         findings[QUESTION] = question
 
-    async def _settle(self, question: Question, reasons: tuple[str, ...], run: Run) -> Question:
-        asked = f"The question is unclear: {'; '.join(reasons)}. What exactly do you want to know?"
-        question = question.model_copy(update={"needs_clarification": True, "reasons": reasons, "questions": (asked,)})
+    async def _gated(self, question: Question, run: Run) -> Question:
+        rules = run.settings.clarify
+        reasons = tuple(unclear(question.text, rules))
+        question = question.model_copy(update={"reasons": reasons})
+        if not reasons and not is_complex(question.text, rules):
+            return question
+        said = await self._by_model(question, run)
+        if not reasons:
+            if not said.needs_clarification or not said.questions:
+                return question
+            question = question.model_copy(update={"reasons": (BY_MODEL,)})
+        return await self._settle(question, said, run)
+
+    async def _by_model(self, question: Question, run: Run) -> Clarification:
+        """Return what a model says of it; nothing where there is none, for no algorithm knows what was meant."""
+        silent = Clarification(needs_clarification=False)
+        if not await run.by_chat(ASK.name, ASK.role):
+            return silent
+        saying = "no model looked at whether the question is clear"
+        return await perform_or(run, ASK.of(ClarifyRequest(question=question)), silent, saying, closing=True)
+
+    async def _settle(self, question: Question, said: Clarification, run: Run) -> Question:
+        reasons = "; ".join(question.reasons)
+        asked = said.questions[:MOST] or ("What exactly do you want to know?",)
+        question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if run.settings.clarify.mode == "ask":
-            return await self._ask(question, asked, run)
-        assumption = "the question is meant as it stands, in its most usual sense"
-        await tell(run, f"{'; '.join(reasons)}: assumed that {assumption}")
-        return question.model_copy(update={"assumptions": (assumption,)})
+            return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
+        assumptions = said.assumptions[:MOST] or ("the question is meant as it stands, in its most usual sense",)
+        await tell(run, f"{reasons}: assumed that {'; '.join(assumptions)}")
+        return question.model_copy(update={"assumptions": assumptions})
 
     async def _ask(self, question: Question, message: str, run: Run) -> Question:
         schema: Json = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
@@ -50,6 +104,14 @@ class Clarify:
         return question.model_copy(
             update={"text": f"{question.text} ({said})", "answers": (said,), "needs_clarification": False}
         )
+
+
+def is_complex(text: str, rules: Any) -> bool:
+    """Return whether a question bears a mark of complexity, by `clarify.complex_terms`."""
+    return any(
+        term.lower() in text.lower() if _CJK.search(term) else re.search(rf"\b{re.escape(term)}", text, re.IGNORECASE)
+        for term in rules.complex_terms
+    )
 
 
 def unclear(text: str, rules: Any) -> Iterator[str]:
@@ -81,4 +143,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         "Gates an unclear question: asks back, or writes down what it assumes",
         needs=(QUESTION,),
         gives=(QUESTION,),
+        tasks=(ASK,),
     )

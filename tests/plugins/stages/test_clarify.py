@@ -1,0 +1,115 @@
+"""The gate before a research: rules decide, a model says what to ask, and of a complex question whether."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.errors import Unavailable
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import Answer, Json, Message
+from leadline.settings_model import Clarify
+from leadline.testing.chat import Reply, ScriptedChat, data
+from leadline.testing.plugins import plugin
+from leadline_plugins.stages.clarify import is_complex
+
+COMPLEX = "A comprehensive study of the depth of the harbour of Porto Alvo"
+PLAIN = "How deep is the harbour of Porto Alvo at low water?"
+TOWN, YEAR = "Which of the two basins?", "At which tide?"
+ASSUMED = "the outer basin is meant"
+
+
+def said(needs: bool, *questions: str, assumptions: Sequence[str] = ()) -> Message:
+    told = {"needs_clarification": needs, "questions": questions, "assumptions": assumptions}
+    return Message(role="assistant", text=json.dumps(told))
+
+
+async def gated(
+    folder: Path, question: str, replies: Sequence[Reply], asker: Any = None, **settings: Any
+) -> tuple[leadline.Result, ScriptedChat, dict[str, Any]]:
+    """Run a research whose `clarify` is done by a model, and all else by algorithms."""
+    docs = folder / "docs"
+    docs.mkdir()
+    (docs / "harbour.md").write_text("The harbour of Porto Alvo has a depth of nine metres at low water.")
+    chat = ScriptedChat(replies)
+    model = plugin("chat", ai_providers=Offer(lambda s, c: chat, PluginSettings, "A chat", priced=True))
+    values = {"ai.providers": ["embedded"], "ai.tasks": {"clarify": "chat:m"}, "retry.base": 0}
+    values |= {name.replace("__", "."): value for name, value in settings.items()}
+    async with leadline.Client(docs=docs, plugins=[model], folder=folder / "runs", cache=folder / "c", set=values) as c:
+        result = await c.research(question, asker=asker)
+    return result, chat, json.loads((result.folder / "clarify.json").read_text())
+
+
+async def test_of_a_complex_question_the_model_says_whether_it_is_clear(tmp_path: Path) -> None:
+    result, chat, known = await gated(tmp_path, COMPLEX, [said(False)])
+    assert data(chat.asked[0].messages[-1].text) == {"question": {"text": COMPLEX, "language": "en"}}
+    assert result.status == "complete"
+    assert result.metadata.notices == ()
+    assert known["needs_clarification"] is False
+
+
+async def test_what_it_would_ask_and_assumes_is_written_down_and_shown(tmp_path: Path) -> None:
+    result, _, known = await gated(tmp_path, COMPLEX, [said(True, TOWN, YEAR, assumptions=[ASSUMED])])
+    assert (known["questions"], known["assumptions"]) == ([TOWN, YEAR], [ASSUMED])
+    assert known["needs_clarification"] is True
+    assert [note for note in result.metadata.notices if ASSUMED in note]
+    assert result.report
+
+
+async def test_it_is_asked_back_in_the_models_words(tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    async def answer(message: str, schema: Json) -> Answer:
+        heard.append(message)
+        return Answer(action="accept", content={"answer": "the outer basin"})
+
+    _, _, known = await gated(tmp_path, COMPLEX, [said(True, TOWN, YEAR)], answer, clarify__mode="ask")
+    assert f"{TOWN} {YEAR}" in heard[0]
+    assert known["text"] == f"{COMPLEX} (the outer basin)"
+
+
+async def test_what_rules_find_unclear_stays_so_whatever_a_model_says(tmp_path: Path) -> None:
+    _, chat, known = await gated(tmp_path, "How about it?", [said(False, assumptions=[ASSUMED])])
+    assert data(chat.asked[0].messages[-1].text)["question"]["reasons"]
+    assert known["needs_clarification"] is True
+    assert known["assumptions"] == [ASSUMED]
+
+
+@pytest.mark.parametrize(("question", "settings"), [(PLAIN, {}), (COMPLEX, {"clarify__mode": "off"})])
+async def test_a_plain_question_costs_no_call_and_neither_does_the_gate_that_is_off(
+    question: str, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    _, chat, _ = await gated(tmp_path, question, [], **settings)
+    assert chat.asked == []
+
+
+async def test_without_a_model_a_complex_question_is_taken_as_it_stands(tmp_path: Path) -> None:
+    result, chat, known = await gated(tmp_path, COMPLEX, [], ai__tasks={})
+    assert chat.asked == []
+    assert result.metadata.notices == ()
+    assert known["needs_clarification"] is False
+
+
+async def test_a_model_that_fails_costs_the_run_nothing_and_is_told(tmp_path: Path) -> None:
+    result, _, known = await gated(tmp_path, COMPLEX, [Unavailable("no")] * 9)
+    assert result.report
+    assert known["needs_clarification"] is False
+    assert any(note.startswith("no model looked at whether the question is clear") for note in result.metadata.notices)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Compare the two ports", "An in-depth look at tides", "Steel vs timber", "港口的深度研究", "港を詳しく"],
+)
+def test_marks_of_a_complex_question(question: str) -> None:
+    assert is_complex(question, Clarify())
+
+
+@pytest.mark.parametrize("question", [PLAIN, "What do TVs cost in Porto Alvo?", "黄河有多长"])
+def test_most_questions_bear_none(question: str) -> None:
+    assert not is_complex(question, Clarify())
