@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from leadline.contracts import Run
+from leadline.prose import Prose
 from leadline.records import Usage
 
 if TYPE_CHECKING:
@@ -90,6 +91,8 @@ class ActiveCall:
     price: Callable[[Usage], Usage] | None = None
     heard: Callable[[int, str], None] | None = None
     """Takes each piece of the reply at once, with the number of the attempt it belongs to."""
+    prose: Prose | None = None
+    """Reads what people read of a reply in JSON."""
     usages: list[Usage] = field(default_factory=list)
     streamed: bool = False
     closed: bool = False
@@ -127,6 +130,10 @@ class ActiveCall:
         if text := "".join(pieces):
             self._told = self.monotonic()
             data = {"kind": self._held_kind, "text": text, "attempt": self.attempt, "key": self.key, "task": self.task}
+            if not self.bus.follows_deltas:
+                self.prose = None  # who begins to read later begins in the middle
+            elif self.prose and self._held_kind == "text":
+                data |= {"said": self.prose.take(text)}
             self.bus.emit_soon("call.delta", data, span_id=self.span)
 
     def spend(self, usage: Usage) -> None:

@@ -19,6 +19,7 @@ from leadline.events import Bus
 from leadline.journal import Journal
 from leadline.kinds import Job
 from leadline.outcomes import Blame, Ended
+from leadline.prose import Prose
 from leadline.records import Record, Usage
 from leadline.retry import RetryPolicy, translate
 from leadline.wire import encode
@@ -143,6 +144,7 @@ class Attempts:
             attempt=attempt,
             price=partial(job.kind.price, job.request) if job.kind.price else None,
             heard=job.heard,
+            prose=Prose(job.shows) if job.shows else None,
             live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
         )
 

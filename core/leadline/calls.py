@@ -111,18 +111,20 @@ class Door:
         sample: int = 0,
         task: str = "",
         heard: Callable[[int, str], None] | None = None,
+        shows: tuple[str, ...] = (),
     ) -> R:
         """Return the reply to a request, from the journal or from `do`.
 
         `heard` takes the pieces of a reply that is streamed now, each with the number of its attempt; it runs in the
-        context of the caller, not in that of the call.
+        context of the caller, not in that of the call. `shows` names the fields of a reply in JSON that people read
+        while it is streamed.
         Raises CallFailed or CallRefused, live and replayed alike; JournalError where nothing can be kept;
         JournalMissing offline; TypeError for a request that can have no key.
         """
         caller = call_now.get()
         if caller and not caller.composite:
             raise PluginError(f"a provider makes no calls of its own: {kind.name} was asked by one that answers a call")
-        job = Job(kind, maker, request, do, sample, task, caller, within_context(heard))
+        job = Job(kind, maker, request, do, sample, task, caller, within_context(heard), shows)
         start, waiting = partial(self._fly, job), caller.key if caller else ""
         landed, shared = await self._flights.board(job.key, job.what, start, waiting)
         if shared:

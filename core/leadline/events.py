@@ -13,7 +13,8 @@ The kinds, and their `data`:
     error           {message, category, step, kind, provider, attempts, replayed}
     notice          {message}
     call.started    {kind, provider, task, key}
-    call.delta      {kind: text | reasoning, text, attempt, key, task}
+    call.delta      {kind: text | reasoning, text, attempt, key, task, said}: `said` is what people read of the piece,
+                    where the reply is JSON and its task names fields for them: titles of a plan, the text of a section
     call.restart    {attempt, key, task}: what the attempts before streamed is void
     call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,
                     from: live | journal | cache | shared, seconds, attempts, usage}

@@ -94,6 +94,8 @@ class Job:
     parent: ActiveCall | None
     heard: Callable[[int, str], None] | None = None
     """Takes the pieces of the reply while it is streamed; a reply that was kept comes whole, and not here."""
+    shows: tuple[str, ...] = ()
+    """Fields of the reply, in JSON, that people read while it is streamed."""
     span: str = field(default_factory=new_span)
 
     @cached_property

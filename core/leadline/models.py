@@ -216,6 +216,7 @@ class Models:
             sample=task.sample,
             task=task.name,
             heard=task.heard,
+            shows=task.shows,
         )
 
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:

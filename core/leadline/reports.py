@@ -10,6 +10,7 @@ from leadline.budget import Budget
 from leadline.events import Bus
 from leadline.journal import Row
 from leadline.kinds import Job
+from leadline.prose import Prose
 from leadline.records import Failure, Usage
 from leadline.wire import decode
 
@@ -54,7 +55,10 @@ class Reports:
     async def _text(self, job: Job, row: Row, body: bytes) -> None:
         if job.kind.text and row.outcome == "reply":
             text = job.kind.text(decode(body, job.kind.reply))
-            await self._emit(job, "call.delta", {"kind": "text", "text": text, "attempt": row.attempts})
+            data = {"kind": "text", "text": text, "attempt": row.attempts}
+            if job.shows and self.bus.follows_deltas:
+                data["said"] = Prose(job.shows).take(text)
+            await self._emit(job, "call.delta", data)
 
     async def _trouble(self, job: Job, failure: Failure, *, replayed: bool) -> None:
         if failure.category == "RESOURCE_LIMIT" and failure.message in self._refusals:

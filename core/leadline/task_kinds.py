@@ -28,9 +28,20 @@ class TaskKind(Generic[Q, R]):
     role: Role = "task"
     shrink: Callable[[Any], Record | None] | None = None
     check: Callable[[Any, Any], str] | None = None
+    shows: tuple[str, ...] = ()
     expects: Callable[[Scope], Expected] | None = None
     """Says what it will cost, for `leadline explain`; None: nobody knows."""
 
     def of(self, inputs: Q, *, sample: int = 0) -> Task[R]:
         """Return the task with these inputs."""
-        return Task(self.name, inputs, self.reply, self.prompt, self.role, sample, shrink=self.shrink, check=self.check)
+        return Task(
+            self.name,
+            inputs,
+            self.reply,
+            self.prompt,
+            self.role,
+            sample,
+            shrink=self.shrink,
+            check=self.check,
+            shows=self.shows,
+        )

@@ -33,6 +33,7 @@ class Task(Generic[R]):
     takes the reply piece by piece while a chat streams it, each with the number of its attempt, so that work can begin
     on its first part; a reply from the journal does not pass there, and neither does a corrected one. `check` is given
     inputs and reply of a chat, and says what makes the reply unusable though it fits: the wrong language; else nothing.
+    `shows` names the fields of a reply, at any depth, that people read while it is streamed.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Task(Generic[R]):
     shrink: Callable[[Any], Record | None] | None = None
     heard: Callable[[int, str], None] | None = None
     check: Callable[[Any, Any], str] | None = None
+    shows: tuple[str, ...] = ()
 
     @cached_property
     def request(self) -> TaskRequest:

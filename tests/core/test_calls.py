@@ -371,6 +371,25 @@ async def test_a_retry_voids_what_was_streamed_and_a_replay_gives_the_whole(tmp_
     assert [delta["text"] for delta in opened.seen.of("call.delta")] == ["abc"]
 
 
+async def test_what_people_read_of_a_streamed_reply_stands_beside_its_pieces(tmp_path: Path) -> None:
+    attempts = iter([Unavailable("cut"), None])
+
+    async def stream(request: SearchRequest, call: Call) -> SearchPage:
+        call.emit("reasoning", "hm")
+        call.emit("text", '{"id": "1", "text": "The b')
+        call.emit("reasoning", "hm")
+        if error := next(attempts):
+            raise error
+        call.emit("text", 'ay\\u0021"}')
+        return SearchPage(cursor='{"text": "The bay!"}')
+
+    kind = Kind("search", SearchPage, text=lambda page: str(page.cursor))
+    for said in ([None, "The b", None, None, "The b", None, "ay!"], ["The bay!"]):  # live, and from the journal
+        async with open_door(tmp_path) as opened:
+            await opened.door.call(kind, SearchRequest(query="a"), stream, maker=FAKE, shows=("text",))
+        assert [delta.get("said") for delta in opened.seen.of("call.delta")] == said
+
+
 async def test_a_thread_of_an_attempt_given_up_is_not_heard(tmp_path: Path) -> None:
     calls: list[Call] = []
 

@@ -92,6 +92,7 @@ ASK = TaskKind(
     role="thinking",
     shrink=less_evidence,
     check=IN_LANGUAGE,
+    shows=("name", "text"),
     expects=_expects,
 )
 

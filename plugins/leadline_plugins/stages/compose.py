@@ -28,6 +28,7 @@ ASK = TaskKind(
     role="thinking",
     shrink=first_paragraphs,
     check=IN_LANGUAGE,
+    shows=("title", "summary", "text", "conclusion"),
     expects=expect.write,
 )
 COMPOSITION: Key[Composition] = Key("composition", Composition)

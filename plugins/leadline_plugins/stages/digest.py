@@ -20,7 +20,15 @@ from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import fresh, rated
 from leadline_plugins.tasks import DigestRequest
 
-ASK = TaskKind("digest", DigestRequest, Digest, template("digest"), shrink=less_evidence, expects=expect.digest)
+ASK = TaskKind(
+    "digest",
+    DigestRequest,
+    Digest,
+    template("digest"),
+    shrink=less_evidence,
+    shows=("synthesis",),
+    expects=expect.digest,
+)
 
 
 class Digesting:

@@ -28,7 +28,14 @@ def _said(plan: Plan) -> Iterator[str]:
 
 
 ASK = TaskKind(
-    "plan", PlanRequest, Plan, template("plan"), role="thinking", check=answered_in_language(_said), expects=expect.plan
+    "plan",
+    PlanRequest,
+    Plan,
+    template("plan"),
+    role="thinking",
+    check=answered_in_language(_said),
+    shows=("title", "goal", "questions"),
+    expects=expect.plan,
 )
 
 

@@ -100,6 +100,7 @@ ASK = TaskKind(
     role="thinking",
     shrink=fewer_passages,
     check=IN_LANGUAGE,
+    shows=("text",),
     expects=expect.synthesize,
 )
 
