@@ -138,7 +138,7 @@ class Clarify(Section):
 class ReportSettings(Section):
     """What the report looks like."""
 
-    formats: Names = Field(("markdown", "json"), description="The formats, all of them written.")
+    formats: Names = Field(("markdown", "html", "json"), description="The formats, all of them written.")
     references: bool = Field(True, description="Whether the lists of sources stand below the report.")
     resource_file: bool = Field(False, description="Whether the lists of sources are written as a file of their own.")
     citation_style: str = Field("numeric", description="numeric, the name of a CSL style, or a path to a .csl file.")

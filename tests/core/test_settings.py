@@ -65,14 +65,17 @@ def points() -> list[Any]:
         "ai_providers": ["embedded", "gateway"],
         "search_strategies": ["batch", "race"],
         "synthesizers": ["extractive", "prose"],
-        "report_formatters": ["markdown", "json"],
+        "report_formatters": list(Settings().report.formats),
         "observers": ["jsonl"],
         "fetchers": [name for name in Settings().read.fetchers if name != "local"],
         "parsers": list(Settings().read.parsers),
     }
     return [
         *(plugin(name, stages=stage) for name in STAGES),
-        *(plugin(name, **{kind: offer()}) for kind, names in by_kind.items() for name in names),
+        *(
+            plugin(name, **{kind: offer() for kind, names in by_kind.items() if name in names})
+            for name in sorted({name for names in by_kind.values() for name in names})
+        ),
         plugin("local", search_providers=offer(Local, ready=missing), fetchers=offer(Local)),
         plugin("tavily", search_providers=offer(Key, env={"api_key": "TAVILY_API_KEY"})),
         plugin("chatty", ai_providers=offer(Chatty)),
