@@ -500,7 +500,7 @@ def test_what_is_wanted_for_itself_is_an_error_at_once(load: Load) -> None:
         "ai.tasks.write: plugin 'tavily' is not among the AI providers: it offers search providers; "
     )
     assert fault(load, "report.formats=markdown,htlm") == (
-        "report.formats: no plugin 'htlm' is installed: choose from: json, markdown; "
+        "report.formats: no plugin 'htlm' is installed: did you mean 'html'? (choose from: html, json, markdown); "
         "see `leadline plugins` (--set report.formats)"
     )
 
