@@ -79,9 +79,14 @@ def _shown(one: Declared, loaded: Loaded) -> str:
     parts = [head, _template(one, loaded) or "(no template: only the inputs and the schema of the reply are sent)"]
     for label, record in (("Inputs", task.inputs), ("Reply", task.reply)):
         rows = table(_fields(record), ("field", "type", ""), indent="  ")
-        parts.append(f"{label}: {record.__name__}. {(record.__doc__ or '').strip().splitlines()[0]}\n{rows}")
+        parts.append(f"{label}: {record.__name__}. {_about(record)}".rstrip() + f"\n{rows}")
     parts.append(f'Replace the template: prompts.{task.name} = "FILE.md"; the model: ai.tasks.{task.name}')
     return "\n\n".join(parts)
+
+
+def _about(record: type[Record]) -> str:
+    """Return the first line of a record's docstring; empty where its author wrote none."""
+    return next(iter((record.__doc__ or "").strip().splitlines()), "")
 
 
 def _fields(record: type[Record]) -> Iterator[tuple[str, str, str]]:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from leadline_plugins.prompts import names, template
 
 Cli = Callable[..., Any]
@@ -63,3 +65,36 @@ def test_settings_that_cannot_work_take_no_listing_away(cli: Cli) -> None:
     done = cli("prompts", "list", "--set", "prompts.wirte=x")
     assert done.code == 0
     assert "no plugin asks a task of this name: did you mean 'write'?" in done.err
+
+
+_TERSE = """
+from leadline import PluginSettings, StageOffer, TaskKind, hookimpl
+from leadline.records import Record
+
+class Asked(Record):
+    text: str
+
+@hookimpl
+def leadline_stages():
+    tasks = (TaskKind("terse_ask", Asked, Asked),)
+    yield StageOffer(lambda s, c: None, PluginSettings, "Asks tersely", tasks=tasks)
+"""
+
+
+def test_a_task_whose_records_have_no_docstring_is_shown(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch, "terse", _TERSE)
+    done = cli("prompts", "show", "terse_ask")
+    assert done.code == 0
+    assert "Inputs: Asked.\n" in done.out
+    assert "text   string  required" in done.out
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: str) -> None:
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[leadline.v1]\n{name} = {name}_plugin\n")
+    (folder / f"{name}_plugin.py").write_text(source)
+    monkeypatch.syspath_prepend(str(folder))
