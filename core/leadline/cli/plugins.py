@@ -100,6 +100,8 @@ def _details(offer: AnyOffer) -> Iterator[tuple[str, str]]:
     rows = [
         ("over", offer.over.name if isinstance(offer, MapOffer) else ""),
         *_findings(offer),
+        ("tasks", ", ".join(task.name for task in offer.tasks)),
+        ("tools", ", ".join(tool.name for tool in offer.tools)),
         ("requires", ", ".join(offer.requires)),
         ("environment", ", ".join(f"{variable} ({field})" for field, variable in offer.env.items())),
         ("costs", "money or tokens" if offer.priced else ""),
@@ -111,8 +113,9 @@ def _details(offer: AnyOffer) -> Iterator[tuple[str, str]]:
 def _findings(offer: AnyOffer) -> Iterator[tuple[str, str]]:
     if isinstance(offer, StageOffer | MapOffer):
         gives = (offer.gives,) if isinstance(offer, MapOffer) else offer.gives
-        for label, keys in (("needs", offer.needs), ("wants", offer.wants), ("gives", (*gives, *offer.may_give))):
-            yield label, ", ".join(key.name for key in keys)
+        keys = {"needs": offer.needs, "wants": offer.wants, "gives": gives, "may give": offer.may_give}
+        for label, some in keys.items():
+            yield label, ", ".join(key.name for key in some)
 
 
 def _limits(offer: AnyOffer) -> str:

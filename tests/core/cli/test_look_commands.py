@@ -53,8 +53,17 @@ def test_a_plugin_is_shown_with_its_settings(cli: Cli) -> None:
 def test_a_stage_is_shown_with_what_it_needs_and_gives(cli: Cli) -> None:
     data = json.loads(cli("plugins", "show", "fetch", "--json").out)
     assert data["offers"]["stages"]["over"] == "found"
-    assert data["offers"]["stages"]["gives"] == "sources, unread"
+    assert data["offers"]["stages"]["gives"] == "sources"
+    assert data["offers"]["stages"]["may give"] == "unread"
     assert data["settings"] == {}
+
+
+def test_what_a_stage_may_give_and_asks_is_told_apart(cli: Cli) -> None:
+    stage = json.loads(cli("plugins", "show", "verify", "--json").out)["offers"]["stages"]
+    assert (stage["gives"], stage["may give"]) == ("verification", "report")
+    assert stage["tasks"] == "verify_claim"
+    stage = json.loads(cli("plugins", "show", "explore", "--json").out)["offers"]["stages"]
+    assert stage["tools"].split(", ")[0] == "respond"
 
 
 def test_an_unknown_plugin_is_told_by_its_nearest(cli: Cli) -> None:
