@@ -127,7 +127,7 @@ class _Known:
         if there is None:
             raise ConfigError(
                 f"pipeline '{self.pipeline.name}': stage '{step.name}' needs '{key.name}', "
-                f"which no earlier stage gives{self._hint(key)}"
+                f"which no earlier stage gives{self._hint(step, key)}"
             )
         if there.type is not key.type:
             raise ConfigError(
@@ -135,10 +135,10 @@ class _Known:
                 f"but {self.givers[key.name]} gives it as {there.type.__name__}"
             )
 
-    def _hint(self, key: Key[Any]) -> str:
+    def _hint(self, step: Step, key: Key[Any]) -> str:
         if key.name in self.maybe:
             return f"; '{self.maybe[key.name]}' may give it, but need not"
-        later = [step.name for step in self.pipeline.steps() if key in step.writes]
+        later = [other.name for other in self.pipeline.steps() if key in other.writes and other.name != step.name]
         if later:
             return f"; '{later[0]}' gives it, but stands later"
         return f". There at this point: {choose_from(key.name, self.keys)}"

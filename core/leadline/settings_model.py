@@ -47,6 +47,17 @@ _COMPLEX = (
 _SHORT = ("ai", "ml", "dl", "llm", "nlp", "cv", "ag", "ar", "vr", "mr", "web", "app", "db", "os", "api")
 
 
+def _whole(model: str) -> str:
+    provider, colon, name = model.partition(":")
+    if colon and not name.strip():
+        raise ValueError(f"names no model behind the colon: write {provider}:MODEL, or {provider} for its own choice")
+    return model
+
+
+Model = Annotated[str, AfterValidator(_whole)]
+"""A provider, `PROVIDER`, or one of its models, `PROVIDER:MODEL`."""
+
+
 def _with_algorithms(tasks: dict[str, str]) -> dict[str, str]:
     return ALGORITHMS | tasks
 
@@ -69,16 +80,16 @@ class AI(Section):
     """Who answers the typed tasks."""
 
     providers: Names = Field(("auto",), description="The fallback chain, in this order.")
-    roles: dict[Literal["thinking", "task"], str] = Field(
+    roles: dict[Literal["thinking", "task"], Model] = Field(
         {}, description='Model by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
     )
-    tasks: Annotated[dict[str, str], AfterValidator(_with_algorithms)] = Field(
+    tasks: Annotated[dict[str, Model], AfterValidator(_with_algorithms)] = Field(
         ALGORITHMS, description='Model by task: { write = "PROVIDER:MODEL" }; these two by algorithm, exact and free.'
     )
     prices: dict[str, Price] = Field(
         {}, description='USD a million tokens, by model: { "MODEL" = { input = 2.5, output = 10 } }.'
     )
-    embedder: str = Field("", description="Texts to vectors, NAME or NAME:MODEL; none by default.")
+    embedder: Model = Field("", description="Texts to vectors, NAME or NAME:MODEL; none by default.")
 
 
 class Search(Section):

@@ -93,6 +93,18 @@ def stage_names(steps: Iterable[str | Loop]) -> Stages:
     return tuple(name for step in steps for name in ((step,) if isinstance(step, str) else step.loop))
 
 
+def written_at(pipelines: Mapping[str, PipelineSettings], name: str) -> dict[str, str]:
+    """Return, by stage, the key of the settings under which a pipeline that resolves names it."""
+    own = pipelines[name]
+    found = dict.fromkeys(stage_names(own.stages), f"pipelines.{name}.stages")
+    if own.extends:
+        found = written_at(pipelines, own.extends)
+    for edit, changes in (("replace", own.replace), ("before", own.before), ("after", own.after)):
+        for stage, others in changes.items():
+            found = dict.fromkeys(others, f"pipelines.{name}.{edit}.{stage}") | found
+    return found
+
+
 def _edited(own: PipelineSettings, name: str, steps: Steps) -> Steps:
     edits: Mapping[str, Mapping[str, Stages]] = {
         "without": dict.fromkeys(own.without, ()),

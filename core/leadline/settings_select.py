@@ -16,7 +16,7 @@ from leadline.host import Host, Plugin, lacking
 from leadline.loading import NAME, AnyOffer
 from leadline.nearest import choose_from
 from leadline.settings_model import Settings
-from leadline.settings_pipelines import resolve, stage_names
+from leadline.settings_pipelines import resolve, stage_names, written_at
 from leadline.settings_plugins import Misset, Sections, Unset
 from leadline.settings_prices import unused_prices
 from leadline.settings_selections import (
@@ -60,7 +60,8 @@ class Selector:
         """Return what the settings choose; whatever is wrong stands in `problems`."""
         self._chosen.problems += self._sections.misnamed(self._host, core.limits)
         stages = self._stages(core)
-        self._select(Selection("pipeline", "stages", stages))
+        places = written_at(core.pipelines, core.pipeline) if stages else {}
+        self._select(Selection("pipeline", "stages", stages, places=places))
         for selection in selections(core):
             self._select(selection)
             if problem := emptied(selection, self._host, stages):
@@ -103,7 +104,8 @@ class Selector:
         except Misset as error:
             self._problem(str(error))
         except ConfigError as error:
-            self._problem(f"{selection.key}: {error}{self._sections.place(selection.key)}")
+            key = selection.key_of(name)
+            self._problem(f"{key}: {error}{self._sections.place(key)}")
         return ""
 
     def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -137,8 +139,8 @@ class Selector:
         chosen.names[key] = kept
         reasons = {name: reason for name, reason in lost.items() if reason}
         if not selection.may_drop:
-            for reason in reasons.values():
-                self._problem(f"{key}: {reason}")
+            for name, reason in reasons.items():
+                self._problem(f"{selection.key_of(name)}: {reason}")
             return
         for name, reason in reasons.items():
             wanted = name not in automatic or self._sections.has(name, "folders")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -49,6 +49,12 @@ class Selection:
     names: tuple[str, ...]
     model: str = ""
     """What a role or a task is set to, as it is written."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """The keys under which names are written, where that is not `key`: of stages."""
+
+    def key_of(self, name: str) -> str:
+        """Return the key under which a name is written."""
+        return self.places.get(name, self.key)
 
     @property
     def may_drop(self) -> bool:

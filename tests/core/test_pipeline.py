@@ -73,6 +73,14 @@ def test_one_that_cannot_is_refused_naming_the_stage_and_what_is_missing(
     assert says in refused(*layout)
 
 
+def test_a_stage_is_not_told_to_wait_for_itself() -> None:
+    stages = {**STAGES, "style": stage(needs=(REPORT,), gives=(REPORT,))}
+    with pytest.raises(ConfigError, match="'write' gives it, but stands later"):
+        assemble("mine", ("style", "plan", "query", "search", "digest", "write"), stages)
+    with pytest.raises(ConfigError, match="which no earlier stage gives. There at this point: "):
+        assemble("mine", ("plan", "style"), stages)
+
+
 def test_the_first_round_of_a_loop_must_work_alone() -> None:
     loop = Loop(loop=("review", "digest"), at_most=2)
     assert "stage 'review' needs 'digest'" in refused("plan", loop)

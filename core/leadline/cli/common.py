@@ -11,13 +11,13 @@ from leadline.api import Client
 from leadline.errors import UsageError
 
 
-def client_of(args: argparse.Namespace) -> Client:
-    """Return the client that the options ask for."""
+def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
+    """Return the client that the options ask for, or the same with another pipeline."""
     return Client(
         docs=getattr(args, "docs", ()),
         settings=args.settings,
         set=args.set,
-        pipeline=getattr(args, "pipeline", ""),
+        pipeline=pipeline or getattr(args, "pipeline", ""),
         formats=[name.strip() for text in getattr(args, "format", ()) for name in text.split(",")],
         folder=getattr(args, "folder", None),
     )

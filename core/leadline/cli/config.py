@@ -16,8 +16,9 @@ from leadline.cli.out import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.host import Host
 from leadline.opening import pipeline_of
-from leadline.settings import Loaded, commented_toml, load_settings
+from leadline.settings import Loaded, Settings, commented_toml, load_settings
 from leadline.settings_layers import leaves
+from leadline.settings_pipelines import BUILT_IN
 
 MASK = "********"
 NOWHERE = Path("/nonexistent")
@@ -58,7 +59,9 @@ def _text(value: Any) -> str:
 def check(args: argparse.Namespace) -> int:
     """Say all that is wrong; 0 or the exit code of settings that cannot work."""
     loaded = client_of(args).load(complete=False)
-    problems = [*loaded.problems, *([] if loaded.problems else _unfit(loaded))]
+    problems = _unfit(loaded)
+    for name in _others(loaded.settings):
+        problems += [told for told in _unfit(client_of(args, name).load(complete=False)) if told not in problems]
     for notice in loaded.notices:
         say(f"note: {notice}")
     if not problems:
@@ -66,8 +69,19 @@ def check(args: argparse.Namespace) -> int:
     return _tell(problems)
 
 
+def _others(settings: Settings) -> list[str]:
+    """Return the pipelines beside the chosen one that are not as they ship: who wrote them means to run them."""
+    changed = (name for name, pipeline in settings.pipelines.items() if pipeline != BUILT_IN.get(name))
+    return [name for name in changed if name != settings.pipeline]
+
+
 def _unfit(loaded: Loaded) -> list[str]:
-    """Return what is wrong with how the stages of the pipeline fit together."""
+    """Return what is wrong with the settings, and where nothing is, with how the stages of the pipeline fit together.
+
+    A pipeline is looked at as if it were chosen: so each is told what a run with it would tell.
+    """
+    if loaded.problems:
+        return list(loaded.problems)
     try:
         pipeline_of(House(loaded), loaded.settings.pipeline)
     except ConfigError as error:

@@ -136,6 +136,22 @@ def test_check_says_that_all_is_well(cli: Cli, docs: Path) -> None:
         ("[search]\ntimeout = 0", "search.timeout"),
         ("[search", "leadline.toml"),
         ('pipeline = "mine"\n[pipelines.mine]\nstages = ["clarify", "write"]', "write"),
+        ('[pipelines.mine]\nstages = ["clarify", "write"]', "pipeline 'mine': stage 'write' needs"),
+        (
+            '[pipelines.mine]\nextends = "research"\nbefore = { plan = ["verify"] }',
+            "'write' gives it, but stands later",
+        ),
+        (
+            '[pipelines.mine]\nextends = "research"\n\nafter = { write = ["verifi"] }',
+            "pipelines.mine.after.write: no plugin 'verifi' is installed: did you mean 'verify'?",
+        ),
+        (
+            '[pipelines.mine]\nextends = "research"\nreplace = { search = ["local"] }',
+            "pipelines.mine.replace.search: plugin 'local' (leadline 0.1.0) is not among the stages",
+        ),
+        ('[ai.roles]\nthinking = "embedded:"', "ai.roles.thinking: names no model behind the colon"),
+        ('[ai.tasks]\nwrite = "embedded: "', "write embedded:MODEL, or embedded for its own choice"),
+        ('[ai]\nembedder = "static:"', "ai.embedder: names no model behind the colon"),
     ],
 )
 def test_check_names_what_is_wrong(cli: Cli, docs: Path, settings: str, told: str) -> None:
@@ -144,6 +160,22 @@ def test_check_names_what_is_wrong(cli: Cli, docs: Path, settings: str, told: st
     assert done.code == 78
     assert told in done.err
     assert done.out == ""
+
+
+def test_check_tells_a_stage_by_the_key_that_names_it(cli: Cli, docs: Path) -> None:
+    mine = '[pipelines.mine]\nextends = "base"\n\n[pipelines.base]\nextends = "research"\nafter = { write = ["nay"] }\n'
+    Path("leadline.toml").write_text(f'pipeline = "mine"\n{mine}')
+    told = cli("config", "check", "--docs", "docs").err.splitlines()
+    (problem,) = (line for line in told if "nay" in line)  # once, though both pipelines have it
+    assert problem.startswith("leadline: pipelines.base.after.write: no plugin 'nay' is installed: ")
+    assert problem.endswith("(leadline.toml:7)")
+
+
+def test_check_lets_a_pipeline_be_that_nobody_wrote(cli: Cli) -> None:
+    Path("leadline.toml").write_text(
+        'pipeline = "mine"\n[search]\nengines = []\n[pipelines.mine]\nstages = ["clarify"]\n'
+    )  # `research` would need an engine
+    assert cli("config", "check").out == "The settings can work.\n"
 
 
 def test_init_writes_a_file_that_changes_nothing(cli: Cli, docs: Path) -> None:
