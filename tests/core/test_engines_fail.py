@@ -229,4 +229,4 @@ async def test_the_only_engine_that_rests_is_told_in_a_notice(tmp_path: Path) ->
     (told,) = [text for text in notices if "rests" in text]
     assert "two rests for 60 s after 3 failures in a row, the last: HTTP 503 from https://two.example/search" in told
     assert result.status == "complete"
-    assert "6 search(es) failed" in (result.folder / "report.md").read_text()
+    assert "6 searches failed" in (result.folder / "report.md").read_text()

@@ -11,11 +11,11 @@ from leadline.records import Chart, Evidence, Section, Source
 from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.tasks import Passage
+from leadline_plugins.wording import say
 
 BEST = 80
 """Pieces of evidence that a plan is made from, at most."""
 _TITLES = 3
-_SOURCE = {"zh": "来源：", "ja": "出典：", "ko": "출처: "}
 _LATEST = 2200
 
 
@@ -78,5 +78,5 @@ def _source_line(ids: Iterable[str], material: Material) -> str:
     titles = [material.sources[name].hit.title for name in owners if name in material.sources]
     titles = [" ".join(title.split()) for title in dict.fromkeys(titles) if title.strip()]
     more = f" (+{len(titles) - _TITLES})" if len(titles) > _TITLES else ""
-    label = _SOURCE.get(material.question.language[:2], "Source: ")
+    label = say("source", material.question.language)
     return f"{label}{'; '.join(titles[:_TITLES])}{more}" if titles else ""

@@ -6,19 +6,17 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from leadline_plugins.citing.blocks import Block, Flat, within
 from leadline_plugins.citing.model import Entry
+from leadline_plugins.citing.names import other_names
 
 _WORDS = (
     r"references?(?: list)?|(?:works |literature )?cited(?: sources| works| references)?(?: \(.*\))?|citations?|"
     r"bibliography|(?:end|foot)?notes|(?:key |main |additional |selected |primary )?(?:sources|references)(?: \(.*\))?"
     r"(?: (?:and|&) (?:\w+ )?\w+)?|further reading|sources and references|"
     r".{0,6}(?:参考|參考|引用)(?:文献|文獻|资料|資料|来源|來源|链接|書目|书目).{0,8}|(?:资料|資料|信息|数据)?(?:来源|來源)|出典|参照"
-)
-_HEADING = re.compile(
-    rf"[\W_]*(?:(?:\d+(?:\.\d+)*|[一二三四五六七八九十]+|[IVX]+|appendix \w)[.、)）:：]?\s*)?(?:{_WORDS})[\W_]*",
-    re.IGNORECASE,
 )
 _LINE = re.compile(r"\W{0,3}?[\[【［](\^?\d{1,3}|\^[^\]\s]+)[\]】］](?!\()\s*[:.：\-–—]?\s*(\S.*)?", re.DOTALL)
 _LETTER = re.compile(r"\w{2}")
@@ -69,7 +67,16 @@ def titles_list(block: Block) -> bool:
 
 def names_list(title: str) -> bool:
     """Return whether a title is that of a list of sources."""
-    return len(title) < 80 and bool(_HEADING.fullmatch(title))
+    return len(title) < 80 and bool(_heading().fullmatch(title))
+
+
+@cache
+def _heading() -> re.Pattern[str]:
+    return re.compile(
+        r"[\W_]*(?:(?:\d+(?:\.\d+)*|[一二三四五六七八九十]+|[IVX]+|appendix \w)[.、)）:：]?\s*)?"
+        rf"(?:{_WORDS}|{other_names()})[\W_]*",
+        re.IGNORECASE,
+    )
 
 
 def lines(flat: Flat) -> Iterator[tuple[int, Flat]]:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from leadline.findings import Verdict, VerdictKind
 from leadline.records import Report
-from leadline_plugins.formats.labels import label
+from leadline_plugins.wording import say
 
 KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
 MARKS: Mapping[str, str] = {"unsupported": "?", "contradicted": "≠"}
@@ -47,7 +47,7 @@ class Checks:
         counts = Counter(verdict.verdict for verdict in self.verdicts)
         if not counts:
             return ""
-        return label("checked", self.language).format(total=counts.total(), **{kind: counts[kind] for kind in KINDS})
+        return say("checked", self.language, total=counts.total(), **{kind: counts[kind] for kind in KINDS})
 
     def failed(self) -> Iterator[Verdict]:
         """Yield the verdicts on claims that their passage does not bear."""

@@ -16,10 +16,10 @@ from leadline.records import Blob, Evidence, Report, Section, Source
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.checks import MARKS, Checks
 from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
-from leadline_plugins.formats.labels import label
-from leadline_plugins.formats.method import heading, sentences
+from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.references import Lists, failures, quote
 from leadline_plugins.formats.tree import Node, attributes, clean, figure, header, image, link, para, plain, text, words
+from leadline_plugins.wording import say
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
@@ -91,7 +91,7 @@ class Builder:
         """Return the document."""
         blocks = [*self._body(), *self._method(), *failures(self._checks, self._name)]
         if self._references:
-            blocks += Lists(self._numbers, entries, self._name).blocks(self._quotes)
+            blocks += Lists(self._numbers, entries, self._name, self._report.language).blocks(self._quotes)
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"
         language = self._report.language if _LANGUAGE.fullmatch(self._report.language) else ""
@@ -117,9 +117,8 @@ class Builder:
             self._asked.clear()
 
     def _method(self) -> list[Node]:
-        said = " ".join(sentences(self._report))
-        title = words(heading(self._report.language))
-        return [header(1, self._name(), title), para(words(said))] if said else []
+        said = [para(words(part)) for part in paragraphs(self._report)]
+        return [header(1, self._name(), words(heading(self._report.language))), *said] if said else []
 
     def _cite(self, ids: Sequence[str]) -> list[Node]:
         """Return the numbers of a run of citations, each with the evidence it stands for."""
@@ -166,7 +165,7 @@ class Builder:
         return figure(f"figure-{item.number}", [plain([image(alt, self._address(item.file))])], caption)
 
     def _label(self, item: Numbered) -> str:
-        return f"{label('figure', self._report.language)} {item.number}"
+        return f"{say('figure', self._report.language)} {item.number}"
 
     def _address(self, file: Blob) -> str:
         return data_url(file) if self._medium.inline else file.name

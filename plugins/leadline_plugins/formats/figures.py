@@ -6,16 +6,18 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from leadline.records import Blob, Figure, Report
 from leadline_plugins.formats.address import shown
 from leadline_plugins.formats.drawings import harmless
-from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.tree import Node, spaced, text, words
+from leadline_plugins.wording import everywhere, say
 
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
 _BEGINS = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8", "image/svg+xml": b"<"}
-_MENTION = re.compile(r"(?:Figure|Fig\.|图|圖|図)\s*(\d+)")
+_SHORT = ("Fig.", "Abb.", "Рис.", "рис.", "рисунке", "рисунок", "شكل")
+"""How texts mention a figure besides by its label."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,12 @@ def _file(figure: Figure, number: int, kinds: Sequence[str]) -> Blob | None:
 
 def mentioned(content: str) -> Iterator[int]:
     """Yield the numbers of the figures a text mentions."""
-    return (int(number) for number in _MENTION.findall(content))
+    return (int(number) for number in _mention().findall(content))
+
+
+@cache
+def _mention() -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(re.escape, (*everywhere('figure'), *_SHORT)))})\s*(\d{{1,9}})")
 
 
 class Placing:
@@ -75,7 +82,7 @@ def credited(caption: list[Node], figure: Figure, language: str) -> list[Node]:
     """Return a caption with where the picture is from, linked; as it is for what was drawn for the report."""
     if not figure.credit:
         return caption
-    return spaced([caption, words(f"· {label('credit', language)}:"), shown(figure.credit)])
+    return spaced([caption, words(f"· {say('credit', language)}:"), shown(figure.credit)])
 
 
 def data_url(file: Blob) -> str:

@@ -11,18 +11,26 @@ from leadline.records import Blob, Files
 from leadline_plugins.formats.built import Written, offer
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
+from leadline_plugins.wording import fitting, right_to_left
 
 MEDIUM = Medium(columns=10, pictures=("image/png", "image/jpeg"), inline=False)
 _PAGE = {"geometry": ["margin=26mm"], "fontsize": "11pt", "colorlinks": True, "linkcolor": "black", "urlcolor": "teal"}
-_EAST = {"zh": "Noto Serif CJK SC", "ja": "Noto Serif CJK JP", "ko": "Noto Serif CJK KR"}
+_EAST = {
+    "zh": "Noto Serif CJK SC",
+    "zh-hant": "Noto Serif CJK TC",
+    "ja": "Noto Serif CJK JP",
+    "ko": "Noto Serif CJK KR",
+}
 
 
 async def latex(tree: Document, context: Context, call: Call) -> Files:
     """Return `report.tex`, made for XeLaTeX or LuaLaTeX, which read Unicode, and the pictures beside it."""
     day = f"{call.run.now():%Y-%m-%d}"
     page = _PAGE | {"title": tree.title, "date": day, "lang": tree.language or "en"}
-    if font := _EAST.get(tree.language[:2]):
+    if font := fitting(_EAST, tree.language, ""):
         page["CJKmainfont"] = font
+    if right_to_left(tree.language):
+        page["dir"] = "rtl"
     metadata = {key: meta(value) for key, value in page.items()}
     data = await write(tree.blocks, metadata, "latex", call, "--standalone", "--wrap=none")
     return Files(files=(Blob(name="report.tex", media_type="application/x-tex", data=data), *tree.files))

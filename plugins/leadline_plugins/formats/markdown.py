@@ -16,11 +16,11 @@ from leadline_plugins.formats.checks import Checks
 from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import Placing, data_url, numbered
-from leadline_plugins.formats.labels import label
-from leadline_plugins.formats.method import heading, sentences
-from leadline_plugins.formats.references import ADDITIONAL, CITED, STATISTICS, statistics
+from leadline_plugins.formats.method import heading, paragraphs
+from leadline_plugins.formats.references import statistics
 from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tree import clean
+from leadline_plugins.wording import say
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 _PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
@@ -37,7 +37,7 @@ class Markdown:
         numbers, figures = number(report), numbered(report, _PICTURES)
         inline = settings.figures == "inline"
         parts = [f"# {_plain(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
-        lists = list(references(numbers)) if settings.references else []
+        lists = list(references(numbers, report.language)) if settings.references else []
         pictures = [item.file for item in figures.values() if item.file and not inline]
         if settings.resource_file:
             return Files(files=(_file("report.md", parts), _file("references.md", lists), *pictures))
@@ -77,9 +77,9 @@ def _blocks(section: Section) -> Iterator[str]:
 
 def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> str:
     marks = numbers.render("".join(f"[@{name}]" for name in item.figure.evidence_ids))
-    caption = f"*{label('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
+    caption = f"*{say('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
     if item.figure.credit:
-        caption += f" · {label('credit', report.language)}: {_address(item.figure.credit)}"
+        caption += f" · {say('credit', report.language)}: {_address(item.figure.credit)}"
     if item.file is None:
         return f"[{_plain(item.figure.alt)}]\n\n{caption}"
     return f"![{_plain(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"
@@ -87,33 +87,33 @@ def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> 
 
 def method(report: Report) -> Iterator[str]:
     """Yield the methodology: scope, sources, limits, what failed."""
-    said = list(sentences(report))
+    said = [_plain(part) for part in paragraphs(report)]
     if said:
         yield f"## {heading(report.language)}"
-        yield _plain(" ".join(said))
+        yield from said
 
 
 def checks(report: Report) -> Iterator[str]:
     """Yield what verification found; nothing for a report that was not verified."""
     found = Checks(report)
     if summary := found.summary():
-        yield f"## {label('checks', report.language)}"
+        yield f"## {say('checks', report.language)}"
         yield summary
         yield "\n".join(
-            f"- **{label(verdict.verdict, report.language)}:** {_plain(verdict.claim)} ({_plain(verdict.reason)})"
+            f"- **{say(verdict.verdict, report.language)}:** {_plain(verdict.claim)} ({_plain(verdict.reason)})"
             for verdict in found.failed()
         )
 
 
-def references(numbered: Numbered) -> Iterator[str]:
+def references(numbered: Numbered, language: str) -> Iterator[str]:
     """Yield the two lists of sources and the statistics."""
-    yield f"## {CITED}"
-    yield _list(numbered.cited) or "None."
+    yield f"## {say('cited', language)}"
+    yield _list(numbered.cited) or say("none", language)
     if numbered.additional:
-        yield f"## {ADDITIONAL}"
+        yield f"## {say('additional', language)}"
         yield _list(numbered.additional)
-    yield f"## {STATISTICS}"
-    yield "\n".join(f"- {line}" for line in statistics(numbered))
+    yield f"## {say('statistics', language)}"
+    yield "\n".join(f"- {line}" for line in statistics(numbered, language))
 
 
 def _list(sources: Iterable[tuple[int, Source]]) -> str:

@@ -9,7 +9,6 @@ from leadline.findings import Verdict
 from leadline.records import Evidence, Source
 from leadline_plugins.formats.address import shown
 from leadline_plugins.formats.checks import Checks
-from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.tree import (
     Node,
     attributes,
@@ -21,36 +20,43 @@ from leadline_plugins.formats.tree import (
     strong,
     words,
 )
-
-CITED = "Cited Sources (Used in Report)"
-ADDITIONAL = "Additional Sources (Not Cited)"
-STATISTICS = "Citation Statistics"
+from leadline_plugins.wording import say
 
 
-def statistics(numbered: Numbered) -> tuple[str, str]:
+def statistics(numbered: Numbered, language: str) -> tuple[str, str]:
     """Return the two lines: cited share, total."""
     cited, total = len(numbered.cited), len(numbered.cited) + len(numbered.additional)
     share = f" ({cited / total:.0%})" if total else ""
-    return f"Cited: {cited} of {total} sources{share}", f"Total: {total} sources"
+    return say("share", language, cited=cited, total=total, share=share), say("total", language, total=total)
 
 
 class Lists:
     """Sets the lists. `entries` are their texts where a citation style makes them, by source id."""
 
-    def __init__(self, numbered: Numbered, entries: Mapping[str, list[Node]], name: Callable[[], str]) -> None:
+    def __init__(
+        self, numbered: Numbered, entries: Mapping[str, list[Node]], name: Callable[[], str], language: str
+    ) -> None:
         self._numbered = numbered
+        self._language = language
         self._entries = entries
         self._name = name
 
     def blocks(self, quotes: Callable[[Source], list[Node]]) -> Iterator[Node]:
         """Yield both lists and the statistics; `quotes` are set below each entry."""
-        yield header(1, self._name(), words(CITED))
-        yield from self._list(self._numbered.cited, quotes) if self._numbered.cited else [para(words("None."))]
+        yield self._heading("cited")
+        if self._numbered.cited:
+            yield from self._list(self._numbered.cited, quotes)
+        else:
+            yield para(words(say("none", self._language)))
         if self._numbered.additional:
-            yield header(1, self._name(), words(ADDITIONAL))
+            yield self._heading("additional")
             yield from self._list(self._numbered.additional, lambda _: [])
-        yield header(1, self._name(), words(STATISTICS))
-        yield bullets([[{"t": "Plain", "c": words(line)}] for line in statistics(self._numbered)])
+        yield self._heading("statistics")
+        lines = statistics(self._numbered, self._language)
+        yield bullets([[{"t": "Plain", "c": words(line)}] for line in lines])
+
+    def _heading(self, name: str) -> Node:
+        return header(1, self._name(), words(say(name, self._language)))
 
     def _list(self, sources: Sequence[tuple[int, Source]], quotes: Callable[[Source], list[Node]]) -> Iterator[Node]:
         for number, source in sources:
@@ -75,7 +81,7 @@ def _verdict(item: Evidence, checks: Checks) -> list[Node]:
     found = checks.on(item.id)
     if found is None:
         return []
-    said: list[list[Node]] = [[strong(words(label(found.verdict, checks.language)))]]
+    said: list[list[Node]] = [[strong(words(say(found.verdict, checks.language)))]]
     if found.reason:
         said.append(words(f"– {found.reason}"))
     return [div([para(spaced(said))], attributes("", "verdict", found.verdict))]
@@ -85,13 +91,13 @@ def failures(checks: Checks, name: Callable[[], str]) -> Iterator[Node]:
     """Yield the section that says which claims did not hold; nothing for a report that was not verified."""
     if not (summary := checks.summary()):
         return
-    yield header(1, name(), words(label("checks", checks.language)))
+    yield header(1, name(), words(say("checks", checks.language)))
     yield para(words(summary))
     if rows := [[_failure(found, checks.language)] for found in checks.failed()]:
         yield bullets(rows)
 
 
 def _failure(found: Verdict, language: str) -> Node:
-    kind = strong(words(f"{label(found.verdict, language)}:"))
+    kind = strong(words(f"{say(found.verdict, language)}:"))
     why: list[Node] = [{"t": "Emph", "c": words(f"({found.reason})")}] if found.reason else []
     return para(spaced([[kind], words(found.claim), why]))

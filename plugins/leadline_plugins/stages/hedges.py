@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-_HEDGES = {"zh": "（所引来源未证实）", "ja": "（引用元では確認できない）", "ko": " (인용한 출처에서 확인되지 않음)"}
-_HEDGE = " (not confirmed by the source cited)"
+from leadline_plugins.wording import everywhere, say
+
+_ENDS = ".!?。！？؟۔।"
 
 
 def hedge(claim: str, language: str) -> str:
     """Return a claim with the words, before its full stop."""
-    said = _HEDGES.get(language[:2], _HEDGE)
-    body = claim.rstrip(".!?。！？")
-    return body + said + claim[len(body) :]
+    body = claim.rstrip(_ENDS)
+    return body + say("hedge", language) + claim[len(body) :]
 
 
 def hedged(claim: str) -> bool:
-    """Return whether a claim holds them."""
-    return any(words.strip() in claim for words in (*_HEDGES.values(), _HEDGE))
+    """Return whether a claim holds them, in any language."""
+    return any(words.strip() in claim for words in everywhere("hedge"))

@@ -26,6 +26,7 @@ from leadline_plugins.stages.compose import COMPOSITION
 from leadline_plugins.stages.method import method
 from leadline_plugins.stages.placing import placed, without_strange
 from leadline_plugins.tasks import Composition
+from leadline_plugins.wording import say
 
 
 class Writing:
@@ -58,12 +59,6 @@ class Writing:
         await run.emit("message", {"kind": "report", "text": text})
 
 
-ANSWER = {"zh": "回答", "ja": "回答", "ko": "답변"}
-SUMMARY = {"zh": "摘要", "ja": "要約", "ko": "요약"}
-ANALYSED = {"zh": "分析", "ja": "分析", "ko": "분석"}
-CONCLUSION = {"zh": "结论", "ja": "結論", "ko": "결론"}
-
-
 def body(
     composed: Composition,
     stand: tuple[Section, ...],
@@ -75,17 +70,16 @@ def body(
     changed = {section.id: section for section in composed.sections if (section.text or "").strip()}
     sections = [changed.get(section.id, section) for section in stand]
     sections = [section for section in sections if (section.text or "").strip()]
-    script = language[:2]
     if len(sections) == 1 and sections[0].title in (composed.title, question):
         # The question is the title already: said twice, it reads as a mistake.
-        sections = [sections[0].model_copy(update={"title": ANSWER.get(script, "Answer")})]
+        sections = [sections[0].model_copy(update={"title": say("answer", language)})]
     if analysis is not None and analysis.perspectives:
         text = "\n\n".join(f"### {one.name}\n\n{one.text}" for one in analysis.perspectives)
-        sections.append(Section(id="analysis", title=ANALYSED.get(script, "Analysis"), text=text))
+        sections.append(Section(id="analysis", title=say("analysis", language), text=text))
     if composed.summary.strip():
-        sections.insert(0, Section(id="summary", title=SUMMARY.get(script, "Summary"), text=composed.summary))
+        sections.insert(0, Section(id="summary", title=say("summary", language), text=composed.summary))
     if composed.conclusion.strip():
-        title = CONCLUSION.get(script, "Conclusion")
+        title = say("conclusion", language)
         sections.append(Section(id="conclusion", title=title, text=composed.conclusion))
     return tuple(sections)
 

@@ -4,12 +4,15 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from leadline.citations import number
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline.settings_model import Settings
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.json import Json
 from leadline_plugins.formats.markdown import Markdown
+from leadline_plugins.wording import say, tags
 
 
 def source(name: str, title: str = "") -> Source:
@@ -82,12 +85,49 @@ async def test_the_method_tells_what_failed_in_the_language_of_the_report() -> N
         "assumptions": [],
     }
     english = (await rendered(report("Deep [@e1].", metadata={"method": method})))["report.md"]
-    assert "2 round(s) of search with 2 queries on web gave 7 results, of which 3 sources were read." in english
-    assert "1 search(es) failed: b (HTTP 503)." in english
-    assert "could not be read: https://example.org/x (HTTP 404)." in english
+    assert "2 rounds of search with 2 queries on web gave 7 results, of which 3 sources were read." in english
+    assert "1 search failed: b (HTTP 503)." in english
+    assert "1 source could not be read: https://example.org/x (HTTP 404)." in english
     chinese = (await rendered(report("Deep [@e1].", metadata={"method": method}, language="zh")))["report.md"]
     assert "## 研究方法" in chinese
     assert "1 次检索失败：b（HTTP 503）" in chinese.replace(" (", "（").replace(")", "）")
+
+
+ASSUMED = "the question is meant as it stands, in its most usual sense"
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [("en", f"Assumed: {ASSUMED}."), ("zh", "假设：按字面和最通常的含义理解问题。")],
+)
+async def test_an_assumption_is_said_once_and_notices_are_said_to_be_english(language: str, said: str) -> None:
+    method = {
+        "queries": ["a"],
+        "rounds": 1,
+        "engines": ["web"],
+        "hits": 1,
+        "sources_read": 1,
+        "failed_searches": [],
+        "unread": [],
+        "assumptions": [ASSUMED],
+        "notices": [f"it is short (under 20 characters): assumed that {ASSUMED}", "no charts were drawn"],
+    }
+    text = (await rendered(report("Deep [@e1].", metadata={"method": method}, language=language)))["report.md"]
+    assert said in text
+    assert text.count("sense") == (language == "en")
+    assert "No charts were drawn." in text
+    assert ("（英文）：No charts" in text) is (language == "zh")
+    if language == "en":
+        assert "1 round of search with 1 query on web gave 1 result, of which 1 source was read." in text
+
+
+@pytest.mark.parametrize("language", tags())
+async def test_nothing_around_a_report_is_in_another_language(language: str) -> None:
+    text = (await rendered(report("Deep [@e1].", language=language)))["report.md"]
+    headings = [line[3:] for line in text.split("\n") if line.startswith("## ")]
+    assert headings == ["Depth", *(say(name, language) for name in ("cited", "additional", "statistics"))]
+    assert ("Cited Sources (Used in Report)" in headings) is (language == "en")
+    assert ("sources" in text.split("## ")[-1]) is (language in ("en", "fr"))
 
 
 async def test_json_is_the_whole_report() -> None:

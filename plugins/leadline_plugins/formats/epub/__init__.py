@@ -13,8 +13,8 @@ from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Blob, Files
 from leadline_plugins.formats.built import Written, offer
 from leadline_plugins.formats.document import Document, Medium
-from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import meta, write
+from leadline_plugins.wording import right_to_left, say
 
 MEDIUM = Medium(quotes=True)
 
@@ -25,8 +25,10 @@ async def book(tree: Document, context: Context, call: Call) -> Files:
         "title": meta(tree.title),
         "lang": meta(tree.language or "en"),
         "date": meta(f"{call.run.now():%Y-%m-%d}"),
-        "toc-title": meta(label("contents", tree.language)),
+        "toc-title": meta(say("contents", tree.language)),
     }
+    if right_to_left(tree.language):
+        metadata |= {"dir": meta("rtl"), "page-progression-direction": meta("rtl")}
     data = await write(tree.blocks, metadata, "epub3", call, "--mathml", "--toc")
     return Files(files=(Blob(name="report.epub", media_type="application/epub+zip", data=restyled(data)),))
 

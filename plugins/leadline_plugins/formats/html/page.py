@@ -12,24 +12,23 @@ from typing import Any
 
 from leadline_plugins.formats.document import Document
 from leadline_plugins.formats.html.write import Writer
-from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.tree import Node
+from leadline_plugins.wording import right_to_left, say
 
 _DEPTH = 2
 """Levels of headings in the contents."""
-_RIGHT_TO_LEFT = {"ar", "fa", "he", "ur"}
 
 
 def page(document: Document) -> str:
     """Return the whole page."""
-    writer = Writer(label("table", document.language))
+    writer = Writer(say("table", document.language))
     body = writer.all(document.blocks) + writer.notes()
     title, style, script = escape(document.title), _part("page.css"), _part("page.js")
     language = escape(document.language or "en")
-    direction = ' dir="rtl"' if document.language[:2] in _RIGHT_TO_LEFT else ""
+    direction = ' dir="rtl"' if right_to_left(document.language) else ""
 
     def word(name: str) -> str:
-        return escape(label(name, document.language))
+        return escape(say(name, document.language))
 
     return (
         f'<!doctype html>\n<html lang="{language}"{direction}>\n<head>\n<meta charset="utf-8">\n'
@@ -53,7 +52,7 @@ def _about(document: Document) -> str:
 
 def _contents(document: Document, writer: Writer) -> str:
     items = "".join(_items(document.blocks, writer))
-    name = escape(label("contents", document.language))
+    name = escape(say("contents", document.language))
     title = f'<h2 id="contents-title">{name}</h2>'
     return f'<nav id="contents" aria-labelledby="contents-title">{title}<ul>{items}</ul></nav>\n'
 

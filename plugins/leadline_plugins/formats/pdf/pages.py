@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 
 from leadline.contracts import Call, Context
 from leadline_plugins.formats.document import Document
-from leadline_plugins.formats.labels import label
 from leadline_plugins.formats.pandoc import write
 from leadline_plugins.formats.pdf.adapted import adapted
 from leadline_plugins.formats.pdf.missing import lacks_glyphs, missing, private, probe, probe_source, spelt
 from leadline_plugins.formats.pdf.press import press
 from leadline_plugins.formats.tree import para, text, words
+from leadline_plugins.wording import fitting, say
 
 LONG = 20_000
 """Characters from which a report gets a title page and contents, where the settings leave it open."""
-_EAST = {"ja": "Noto Sans CJK JP", "ko": "Noto Sans CJK KR"}
-_TRADITIONAL = {"tw", "hk", "mo", "hant"}
+_EAST = {"ja": "Noto Sans CJK JP", "ko": "Noto Sans CJK KR", "zh-hk": "Noto Sans CJK HK", "zh-hant": "Noto Sans CJK TC"}
+_REGION = 2
+"""Letters of a tag's part that names a region."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ async def set_pages(document: Document, paper: str, title_page: str, context: Co
 def _spelt(document: Document, characters: set[str]) -> Document:
     if not characters:
         return document
-    note = para([{"t": "Emph", "c": words(label("unset", document.language))}])
+    note = para([{"t": "Emph", "c": words(say("unset", document.language))}])
     blocks = [*spelt(document.blocks, characters), note]
     return replace(document, blocks=blocks, title=spelt(document.title, characters))
 
@@ -65,17 +66,17 @@ async def _compiled(document: Document, inputs: dict[str, str], context: Context
 
 def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict[str, str]:
     """Return what the template shows besides the text; as values, so that nothing in them is code."""
-    language, _, region = (document.language or "en").lower().partition("-")
+    language, *rest = (document.language or "en").lower().split("-")
+    region = next((part for part in rest if len(part) == _REGION and part.isalpha()), "")
     cover = title_page == "always" or (title_page == "auto" and document.length > LONG)
-    traditional = "Noto Sans CJK TC" if region in _TRADITIONAL else "Noto Sans CJK SC"
     return {
         "title": document.title,
-        "description": f"{label('generated', document.language)}: Leadline",
+        "description": f"{say('generated', document.language)}: Leadline",
         "about": document.about(call.run.now()),
-        "contents": label("contents", document.language),
+        "contents": say("contents", document.language),
         "language": language if len(language) in {2, 3} and language.isascii() and language.isalpha() else "en",
-        "region": region if len(region) == 2 and region.isalpha() else "",
-        "east": _EAST.get(language, traditional),
+        "region": region,
+        "east": fitting(_EAST, document.language, "Noto Sans CJK SC"),
         "paper": paper,
         "cover": "yes" if cover else "no",
     }

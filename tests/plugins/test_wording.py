@@ -1,0 +1,101 @@
+"""The words of reports: every language has all of them, and each tag finds its own."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadline_plugins.citing.entries import names_list
+from leadline_plugins.stages.hedges import hedge, hedged
+from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
+from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
+
+LANGUAGES = {"en", "zh", "zh-Hant", "ja", "ko", "de", "fr", "es", "pt", "it", "ru", "ar"}
+SIMPLIFIED = set("图来报结论检询轮无证断关闭条阅读个总计统设编题体应现义语")
+"""Characters of our words that Traditional Chinese writes otherwise."""
+
+
+def fields(said: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(said) if name}
+
+
+def test_the_languages_are_there() -> None:
+    assert set(tags()) >= LANGUAGES
+
+
+@pytest.mark.parametrize("tag", sorted(LANGUAGES - {"en"}))
+def test_every_language_has_each_word_with_its_numbers_and_names(tag: str) -> None:
+    assert words(tag).keys() == words("en").keys()
+    for name, said in words("en").items():
+        assert fields(words(tag)[name]) == fields(said), name
+        assert words(tag)[name] or name in ("space", "notices"), name
+
+
+@pytest.mark.parametrize("tag", ["zh-TW", "zh-HK", "zh-Hant", "zh_tw", "ZH-hant-HK", "yue"])
+def test_traditional_chinese_has_its_own_words(tag: str) -> None:
+    assert say("conclusion", tag) == "結論"
+    assert fitting({"zh": "simplified", "zh-hant": "traditional"}, tag, "") == "traditional"
+
+
+@pytest.mark.parametrize("tag", ["zh", "zh-CN", "zh-Hans", "zh-Hans-HK", "zh-SG"])
+def test_simplified_chinese_keeps_its_own(tag: str) -> None:
+    assert say("conclusion", tag) == "结论"
+
+
+def test_no_traditional_word_is_written_in_simplified_characters() -> None:
+    assert not set("".join(words("zh-Hant").values())) & SIMPLIFIED
+
+
+@pytest.mark.parametrize(
+    ("tag", "word"), [("de-AT", "Fazit"), ("en-GB", "Conclusion"), ("fil", "Conclusion"), ("", "Conclusion")]
+)
+def test_a_tag_finds_the_nearest_language_and_else_english(tag: str, word: str) -> None:
+    assert say("conclusion", tag) == word
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"), [("ar", True), ("he-IL", True), ("yi", True), ("ckb", True), ("az-Arab", True)]
+)
+def test_right_to_left(tag: str, expected: bool) -> None:
+    assert right_to_left(tag) is expected
+
+
+@pytest.mark.parametrize("tag", ["en", "zh-Hant", "ku-Latn", "ar-Latn", "", "arn"])
+def test_left_to_right(tag: str) -> None:
+    assert not right_to_left(tag)
+
+
+@given(st.text(max_size=30))
+def test_whatever_the_tag_there_is_a_word(tag: str) -> None:
+    assert say("summary", tag)
+    assert list(wider(tag))
+
+
+def test_numbers_agree_with_their_noun() -> None:
+    assert say("total", "en", total=1) == "Total: 1 source"
+    assert say("total", "en", total=2) == "Total: 2 sources"
+    assert say("total", "de", total=1) == "Insgesamt: 1 Quelle"
+
+
+def test_what_a_record_says_in_english_is_translated_where_it_is_ours() -> None:
+    assert translated(say("as_it_stands", "en"), "fr") == say("as_it_stands", "fr")
+    assert translated("the year is 2020", "fr") == "the year is 2020"
+
+
+@pytest.mark.parametrize("tag", sorted(LANGUAGES))
+def test_verify_finds_the_lists_under_the_headings_we_write(tag: str) -> None:
+    assert names_list(say("cited", tag))
+    assert names_list(say("additional", tag))
+    assert not names_list(say("statistics", tag))
+
+
+@pytest.mark.parametrize("tag", sorted(LANGUAGES))
+def test_a_hedge_stands_before_the_full_stop_and_is_recognised(tag: str) -> None:
+    said = hedge("Deep.", tag)
+    assert hedged(said)
+    assert said.endswith(".")
+    assert re.sub(r"\s", "", said) != "Deep."
