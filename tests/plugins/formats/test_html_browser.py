@@ -152,3 +152,17 @@ async def test_without_script_citations_lead_to_sources(tmp_path: Path, make_rep
         assert page.url.endswith("#ref-1")
         assert await page.locator("#ref-1 .quote").is_visible()
         assert not await page.locator("#quote").is_visible()
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+async def test_the_page_does_not_scroll_sideways_and_the_way_past_the_contents_shows_on_focus(
+    tmp_path: Path, make_report: Callable[..., Report], language: str
+) -> None:
+    async with browsing() as browser:
+        page = await browser.new_page(viewport={"width": 1300, "height": 800})
+        await page.goto(written(tmp_path, make_report(language=language)))
+        assert await page.evaluate("document.documentElement.scrollWidth") == 1300
+        await page.keyboard.press("Tab")
+        box = await page.locator(".skip").bounding_box()
+        assert box["width"] > 40
+        assert 0 <= box["x"] <= 1300 - box["width"]

@@ -110,3 +110,19 @@ def test_formulas_are_mathml_or_the_text_as_written(tex: str) -> None:
 def test_arabic_reports_read_from_right_to_left(make_report: Callable[..., Report]) -> None:
     assert '<html lang="ar" dir="rtl">' in shown(make_report(language="ar"))
     assert '<html lang="zh">' in shown(make_report(language="zh"))
+
+
+def test_nothing_stands_beside_the_page_where_its_side_can_be_scrolled_to(make_report: Callable[..., Report]) -> None:
+    made = shown(make_report(language="ar"))
+    assert '<html lang="ar" dir="rtl">' in made
+    rules = [line for line in made.split("\n") if line.startswith(".skip")]
+    assert rules
+    assert not [rule for rule in rules if re.search(r"\b(?:left|right|inset-inline-start):\s*-", rule)]
+
+
+@pytest.mark.parametrize(("language", "font"), [("zh-TW", "Noto Serif CJK TC"), ("zh-Hant", "Noto Serif CJK TC")])
+def test_traditional_chinese_has_fonts_of_its_own(make_report: Callable[..., Report], language: str, font: str) -> None:
+    made = shown(make_report(language=language))
+    (rule,) = re.findall(r":root:is\(([^{]*)\) \{\s*--east-serif: \"([^\"]*)", made)
+    assert f":lang({language})" in rule[0]
+    assert rule[1] == font

@@ -152,6 +152,70 @@ async def test_word_sets_tables_in_styles_as_wide_as_their_text_with_room_behind
     assert not word.sections[0].first_page_header.paragraphs[0].text
 
 
+@pytest.mark.parametrize(("language", "turned"), [("ar", True), ("he-IL", True), ("en", False), ("zh-TW", False)])
+async def test_word_reads_from_right_to_left_where_the_language_does_but_for_code(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest, language: str, turned: bool
+) -> None:
+    import docx
+    from docx.oxml.ns import qn
+
+    text = "Text.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode\n```\n"
+    made = await data(maker("docx", context, request), make_report(text, language=language), make_call())
+    word = docx.Document(BytesIO(made))
+    normal = word.styles["Normal"].element
+    paragraph, code = (next(p for p in word.paragraphs if p.text == said)._p for said in ("Text.", "code"))
+    assert (normal.find(f"{qn('w:pPr')}/{qn('w:bidi')}") is not None) is turned
+    assert bool(word.styles["Normal"].font.rtl) is turned
+    assert [child.tag for child in word.sections[0]._sectPr].count(qn("w:bidi")) == turned
+    for table in word.tables:
+        assert (table._tbl.tblPr.find(qn("w:bidiVisual")) is not None) is turned
+    assert bool(list(paragraph.iter(qn("w:bidi")))) is turned
+    assert bool(list(paragraph.iter(qn("w:rtl")))) is turned
+    assert not list(code.iter(qn("w:bidi"), qn("w:rtl")))
+    order = [child.tag.rpartition("}")[2] for child in normal.find(qn("w:pPr"))]
+    assert not turned or order.index("bidi") < order.index("spacing")
+
+
+@pytest.mark.parametrize(
+    ("language", "east", "complex_"),
+    [
+        ("zh-TW", "Microsoft JhengHei", "Arial"),
+        ("zh-Hant", "Microsoft JhengHei", "Arial"),
+        ("zh-CN", "Microsoft YaHei", "Arial"),
+        ("ja", "Yu Gothic", "Arial"),
+        ("th", "Microsoft YaHei", "Leelawadee UI"),
+        ("hi", "Microsoft YaHei", "Nirmala UI"),
+    ],
+)
+async def test_word_names_fonts_of_the_language(
+    context: Context,
+    make_call: Make,
+    make_report: Make,
+    request: pytest.FixtureRequest,
+    language: str,
+    east: str,
+    complex_: str,
+) -> None:
+    import docx
+    from docx.oxml.ns import qn
+
+    made = await data(maker("docx", context, request), make_report("Text.", language=language), make_call())
+    for name in ("Normal", "Heading 1", "Table Text"):
+        form = docx.Document(BytesIO(made)).styles[name].element.rPr
+        assert form.rFonts.get(qn("w:eastAsia")) == east
+        assert form.rFonts.get(qn("w:cs")) == complex_
+        assert form.find(qn("w:szCs")).get(qn("w:val")) == form.sz.get(qn("w:val"))
+
+
+async def test_a_book_and_latex_are_told_of_the_direction(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    report = make_report("Text.", language="ar")
+    book = ZipFile(BytesIO(await data(maker("epub", context, request), report, make_call())))
+    assert any(b'page-progression-direction="rtl"' in book.read(name) for name in book.namelist())
+    assert b"bidi" in await data(maker("latex", context, request), report, make_call())
+
+
 async def test_the_book_holds_quotes_and_formulas(
     context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
 ) -> None:

@@ -12,6 +12,7 @@ from leadline_plugins.formats.built import Written, offer
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.docx.style import styled
 from leadline_plugins.formats.pandoc import meta, write
+from leadline_plugins.wording import right_to_left
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 MEDIUM = Medium(columns=10, pictures=("image/png", "image/jpeg"))
@@ -21,6 +22,8 @@ async def word(tree: Document, context: Context, call: Call) -> Files:
     """Return `report.docx`: Pandoc writes the text, python-docx sets the styles."""
     about = tree.about(call.run.now())
     metadata = {"title": meta(tree.title), "subtitle": meta(about), "lang": meta(tree.language or "en")}
+    if right_to_left(tree.language):
+        metadata["dir"] = meta("rtl")
     written = await write(tree.blocks, metadata, "docx", call)
     data = await context.in_thread(styled, written, tree.title, tree.language)
     return Files(files=(Blob(name="report.docx", media_type=MEDIA_TYPE, data=data),))

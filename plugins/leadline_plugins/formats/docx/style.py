@@ -6,10 +6,12 @@ from io import BytesIO
 from typing import Any
 
 from leadline_plugins.formats.docx import tables
+from leadline_plugins.formats.docx.direction import turn
+from leadline_plugins.formats.docx.fonts import Faces, set_bold, set_font
 from leadline_plugins.formats.docx.tables import INK, RULE
+from leadline_plugins.wording import right_to_left
 
 _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
-_EAST = {"zh": "Microsoft YaHei", "ja": "Yu Gothic", "ko": "Malgun Gothic"}
 _FAINT, _ACCENT, _GROUND = "6A665E", "0B4F6C", "F6F3EC"
 _FIRST = ("w:pStyle", "w:keepNext", "w:keepLines", "w:pageBreakBefore", "w:widowControl", "w:numPr")
 """What stands before borders and grounds in the properties of a paragraph."""
@@ -29,14 +31,16 @@ def styled(data: bytes, title: str, language: str) -> bytes:
     from docx.shared import Mm
 
     word = docx.Document(BytesIO(data))
-    east = _EAST.get((language or "en")[:2], _EAST["zh"])
-    _texts(word.styles, east)
-    _headings(word.styles, east)
-    tables.add_styles(word, lambda style, size: _font(style, _HEAD, east, size))
+    faces = Faces.of(language)
+    _texts(word.styles, faces)
+    _headings(word.styles, faces)
+    tables.add_styles(word, lambda style, size: set_font(style, _HEAD, faces, size))
     for table in word.tables:
         tables.set_table(table)
     _rules(word)
     _boxes(word.styles)
+    if right_to_left(language):
+        turn(word)
     for section in word.sections:
         section.page_width, section.page_height = Mm(210), Mm(297)
         section.left_margin = section.right_margin = Mm(26)
@@ -53,62 +57,52 @@ def styled(data: bytes, title: str, language: str) -> bytes:
     return out.getvalue()
 
 
-def _texts(styles: Any, east: str) -> None:
+def _texts(styles: Any, faces: Faces) -> None:
     from docx.enum.style import WD_STYLE_TYPE
     from docx.shared import Pt, RGBColor
 
     for name, size in (_TEXTS | _SMALL).items():
         if name in styles:
-            _font(styles[name], _BODY if name in _TEXTS else _HEAD, east, size)
+            set_font(styles[name], _BODY if name in _TEXTS else _HEAD, faces, size)
     for name in ("Body Text", "First Paragraph", "Normal"):
         form = styles[name].paragraph_format
         form.line_spacing, form.space_before, form.space_after = 1.25, Pt(0), Pt(8)
     for name, size in _EDGES.items():
         if name not in styles:
             styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH).base_style = styles["Normal"]
-        _font(styles[name], _HEAD, east, size)
+        set_font(styles[name], _HEAD, faces, size)
     for name in ("Image Caption", "Caption", *_EDGES):
         if name in styles:
             styles[name].font.color.rgb = RGBColor.from_string(_FAINT)
     if "Verbatim Char" in styles:
-        _font(styles["Verbatim Char"], _MONO, east, 9)
+        set_font(styles["Verbatim Char"], _MONO, faces, 9)
     if "Hyperlink" in styles:
         styles["Hyperlink"].font.color.rgb = RGBColor.from_string(_ACCENT)
 
 
-def _headings(styles: Any, east: str) -> None:
+def _headings(styles: Any, faces: Faces) -> None:
     from docx.oxml.ns import qn
     from docx.shared import Pt, RGBColor
 
     for name, (size, above, below) in _HEADINGS.items():
         style = styles[name]
-        _font(style, _HEAD, east, size)
-        style.font.bold, style.font.italic = True, False
+        set_font(style, _HEAD, faces, size)
+        set_bold(style)
+        style.font.italic = False
         style.font.color.rgb = RGBColor.from_string(INK)
         form = style.paragraph_format
         form.space_before, form.space_after, form.keep_with_next = Pt(above), Pt(below), True
-    _font(styles["Title"], _HEAD, east, 24)
-    styles["Title"].font.bold = True
+    set_font(styles["Title"], _HEAD, faces, 24)
+    set_bold(styles["Title"])
     styles["Title"].font.color.rgb = RGBColor.from_string(INK)
     styles["Title"].paragraph_format.alignment = 0
-    _font(styles["Subtitle"], _HEAD, east, 10)
+    set_font(styles["Subtitle"], _HEAD, faces, 10)
     styles["Subtitle"].font.color.rgb = RGBColor.from_string(_FAINT)
     styles["Subtitle"].paragraph_format.alignment = 0
-    styles["Subtitle"].font.bold = False
+    set_bold(styles["Subtitle"], bold=False)
     for spacing in styles["Subtitle"].element.rPr.findall(qn("w:spacing")):
         styles["Subtitle"].element.rPr.remove(spacing)
     styles["Compact"].paragraph_format.space_before = styles["Compact"].paragraph_format.space_after = Pt(1)
-
-
-def _font(style: Any, name: str, east: str, size: float) -> None:
-    from docx.oxml.ns import qn
-    from docx.shared import Pt
-
-    style.font.name, style.font.size = name, Pt(size)
-    fonts = style.element.get_or_add_rPr().get_or_add_rFonts()
-    for theme in ("asciiTheme", "hAnsiTheme", "eastAsiaTheme", "cstheme"):
-        fonts.attrib.pop(qn(f"w:{theme}"), None)
-    fonts.set(qn("w:eastAsia"), east)
 
 
 def _boxes(styles: Any) -> None:

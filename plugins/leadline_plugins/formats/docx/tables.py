@@ -44,7 +44,7 @@ def _rules(style: Any) -> None:
         f"<w:tblPr {nsdecls('w')}><w:tblBorders><w:top {thick}/><w:bottom {thick}/><w:insideH {line}/></w:tblBorders>"
         '<w:tblCellMar><w:top w:w="50" w:type="dxa"/><w:left w:w="80" w:type="dxa"/><w:bottom w:w="50" w:type="dxa"/>'
         '<w:right w:w="80" w:type="dxa"/></w:tblCellMar></w:tblPr>',
-        f'<w:tblStylePr {nsdecls("w")} w:type="firstRow"><w:rPr><w:b/></w:rPr><w:tblPr/><w:tcPr><w:tcBorders>'
+        f'<w:tblStylePr {nsdecls("w")} w:type="firstRow"><w:rPr><w:b/><w:bCs/></w:rPr><w:tblPr/><w:tcPr><w:tcBorders>'
         f"<w:bottom {thick}/></w:tcBorders></w:tcPr></w:tblStylePr>",
     )
     for part in parts:

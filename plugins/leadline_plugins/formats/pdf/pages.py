@@ -11,7 +11,7 @@ from leadline_plugins.formats.pdf.adapted import adapted
 from leadline_plugins.formats.pdf.missing import lacks_glyphs, missing, private, probe, probe_source, spelt
 from leadline_plugins.formats.pdf.press import press
 from leadline_plugins.formats.tree import para, text, words
-from leadline_plugins.wording import fitting, say
+from leadline_plugins.wording import fitting, right_to_left, say
 
 LONG = 20_000
 """Characters from which a report gets a title page and contents, where the settings leave it open."""
@@ -77,6 +77,7 @@ def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict
         "language": language if len(language) in {2, 3} and language.isascii() and language.isalpha() else "en",
         "region": region,
         "east": fitting(_EAST, document.language, "Noto Sans CJK SC"),
+        "side": "right" if right_to_left(document.language) else "left",
         "paper": paper,
         "cover": "yes" if cover else "no",
     }
