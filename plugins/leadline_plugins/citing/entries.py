@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from leadline_plugins.citing.blocks import Block, Flat, within
+from leadline_plugins.citing.marks import numbered
 from leadline_plugins.citing.model import Entry
 from leadline_plugins.citing.names import other_names
 
@@ -95,7 +96,7 @@ def entries(blocks: Sequence[Block], listed: set[int], defined: Mapping[str, str
     found = {label: Entry(label, url, (url,)) for label, url in defined.items() if re.fullmatch(r"\^?[\w-]+", label)}
     held = [line for line in candidates(blocks, listed) if line.listed or _is_entry(line)]
     if not held and not found:
-        held = list(last_list(blocks))
+        held = list(last_list(blocks)) or _last_section(blocks)
     for line in sorted(held, key=lambda line: not line.bracketed):  # `[3]` is surer than the third of a list
         key = line.key if line.key and line.key not in found else f"#{len(found) + 1}"
         if line.key or line.urls or _LETTER.search(line.flat.text):
@@ -170,3 +171,28 @@ def last_list(blocks: Sequence[Block]) -> Iterator[Line]:
             last.append(Line(place, 0, block.flat, str(block.number), bracketed=False, listed=True))
     if sum(bool(line.urls) for line in last) * 2 > len(last):
         yield from last
+
+
+def _last_section(blocks: Sequence[Block]) -> list[Line]:
+    """Return what stands below the last heading where it can be nothing but a list of sources, whatever its name is.
+
+    That is a numbered list with nothing beside it, all marks of the text above are numbers of it, and it cites nothing.
+    """
+    start = max((place for place, block in enumerate(blocks) if block.kind == "heading"), default=-1) + 1
+    below = blocks[start:]
+    if not start or not all(
+        block.kind == "text" and (block.item or _LINE.fullmatch(block.flat.text)) for block in below
+    ):
+        return []
+    held = [line for line in candidates(below, set(range(len(below)))) if line.key]
+    used = {
+        key for block in blocks[:start] if block.kind != "code" for mark in numbered(block.flat) for key in mark.keys
+    }
+    if not used or not used <= {line.key for line in held} or any(_points(line) for line in held):
+        return []
+    return [replace(line, place=line.place + start) for line in held]
+
+
+def _points(line: Line) -> bool:
+    """Return whether an item of a list cites something itself: then it is none of a list of sources."""
+    return any(mark.start for mark in numbered(line.flat))

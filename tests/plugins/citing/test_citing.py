@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leadline_plugins.citing import CitedReport, read
+from leadline_plugins.citing.entries import names_list
 
 SOURCES = (
     "\n\n## Sources\n\n[1] One: https://example.org/1\n[2] Two: https://example.org/2\n[3] Three\n[4] Four\n[5] Five\n"
@@ -70,6 +71,87 @@ def test_lists_of_sources(listed: str) -> None:
     assert [entry.urls[0] for entry in found if entry] == ["https://example.org/a_(b)", "https://example.org/2"]
     assert set(report.urls) == {"https://example.org/a_(b)", "https://example.org/2"}
     assert [claim.text for claim in report.claims] == ["The bay is deep.", "It is wide."]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *(
+            "Literaturverzeichnis",
+            "Quellen",
+            "Quellen- und Literaturverzeichnis",
+            "Références",
+            "Sources et références",
+        ),
+        *(
+            "Referencias",
+            "Bibliografía",
+            "Bibliografia",
+            "Fonti",
+            "Referências",
+            "Bronnen",
+            "Källor",
+            "Źródła",
+            "Kaynakça",
+        ),
+        *("Список литературы", "5. Список использованных источников", "Джерела", "Βιβλιογραφία", "참고문헌", "출처"),
+        *(
+            "المراجع",
+            "المصادر والمراجع",
+            "منابع",
+            "מקורות",
+            "เอกสารอ้างอิง",
+            "संदर्भ",
+            "Tài liệu tham khảo",
+            "參考資料",
+            "引用文献",
+        ),
+    ],
+)
+def test_lists_of_sources_without_addresses_have_names_in_many_languages(title: str) -> None:
+    report = read(
+        f"# T\n\nDeep. [1] Wide. [2]\n\n## {title}\n\n1. Wang: Depths, 2020.\n2. Li: Widths, 2021.\n\n## More\n\nText."
+    )
+    assert [report.entries[key].text for key in ("1", "2")] == ["Wang: Depths, 2020.", "Li: Widths, 2021."]
+    assert not list(report.dangling())
+
+
+@pytest.mark.parametrize(
+    "title", ["Risiken", "Die Quellen der Donau", "Источники энергии", "المياه", "The sources of rivers"]
+)
+def test_other_headings_name_no_list(title: str) -> None:
+    assert not names_list(title)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "1. Wang: Depths, 2020.\n2. Li: Widths, 2021.",
+        "1) Wang: Depths, 2020.\n\n   Second edition.\n\n2) Li: Widths, 2021.",
+        "[1] Wang: Depths, 2020.",
+    ],
+)
+def test_a_last_section_of_nothing_but_the_numbers_that_are_cited_is_the_list(listed: str) -> None:
+    report = read(f"# T\n\n## Body\n\nDeep. [1]\n\n## Vitlaust\n\n{listed}")
+    assert report.entries["1"].text == "Wang: Depths, 2020."
+    assert not list(report.dangling())
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "Do this:\n\n1. Dig.\n2. Fill.",
+        "1. Dig, for it is deep [2].\n2. Fill.",
+        "1. Dig.\n2. Fill.\n\nSo be it.",
+    ],
+)
+def test_other_last_lists_are_none(listed: str) -> None:
+    report = read(f"# T\n\n## Body\n\nDeep. [1]\n\n## Steps\n\n{listed}")
+    assert not report.entries
+
+
+def test_a_last_list_that_lacks_a_number_is_none() -> None:
+    assert not read("# T\n\nDeep. [1] Wide. [7]\n\n## Steps\n\n1. Dig.\n2. Fill.").entries
 
 
 def test_authors_with_years_point_at_the_entry_that_begins_with_them() -> None:
