@@ -1,6 +1,7 @@
 """The plugin `text`: plain text, Markdown, reStructuredText and their kin.
 
-Markup stays as it is, for it reads well and quotes are taken from it verbatim; only front matter goes.
+Markup stays as it is, for it reads well and quotes are taken from it verbatim; only front matter goes, and the tags and
+readings of ruby, which would stand in the midst of words.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ from leadline_plugins.parse.media import bare, charset
 
 _OTHERS = {"text/html", "text/css", "text/javascript"}
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ ]*\n(?P<meta>.*?)^\1[ ]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_PROSE = {"text/plain", "text/markdown", "text/x-markdown"}
+_RUBY = re.compile(
+    r"(?P<code>^[ ]{0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ ]{0,3}(?P=fence)|\Z)|(?<!`)(?P<ticks>`{1,9})[^`\n]+(?P=ticks))"
+    r"|<ruby\b[^<>]{0,200}>(?P<inside>(?:[^<]|<(?!/?ruby\b)){0,2000})</ruby\s*>",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+"""Code, in which tags are meant, or words with their readings."""
+_READING = re.compile(
+    r"<(?P<tag>rt|rp|rtc)\b[^<>]*>.*?(?:</(?P=tag)\s*>|(?=<(?:rt|rp|rb|rtc)\b)|\Z)|</?(?:rb|rt|rp|rtc)\b[^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+"""A reading, or the tag of a base; the end of a reading need not be written."""
 _META_TITLE = re.compile(r"^title\s*[:=]\s*(['\"]?)(?P<title>.+?)\1\s*$", re.MULTILINE | re.IGNORECASE)
 _HASHES = re.compile(r"^#{1,6}[ \t]+(?P<title>.+?)[ \t#]*$")
 _RULE = re.compile(r"^([=\-~^\"'`*+#])\1{2,}$")
@@ -50,10 +63,24 @@ def parse(blob: Blob) -> Document:
     if "\0" in text:
         raise Unsupported(f"{blob.name}: is binary, not text")
     text = clean(text)
+    if bare(blob.media_type) in _PROSE:
+        text = without_readings(text)
     front = _FRONT_MATTER.match(text)
     named = _META_TITLE.search(front["meta"]) if front else None
     body = text[front.end() :].lstrip("\n") if front else text
     return document(blob, body, named["title"] if named else heading(body))
+
+
+def without_readings(text: str) -> str:
+    """Return a text without readings beside its words: `<ruby>漢字<rt>かんじ</rt></ruby>` as `漢字`."""
+    if "<ruby" not in text.casefold():
+        return text
+    return _RUBY.sub(lambda found: found["code"] or _based(found), text)
+
+
+def _based(found: re.Match[str]) -> str:
+    """Return the words of a ruby; what only looks like one, without a reading, as it is."""
+    return _READING.sub("", found["inside"]) if "<rt" in found["inside"].casefold() else found[0]
 
 
 def heading(text: str) -> str:

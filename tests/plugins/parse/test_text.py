@@ -1,8 +1,10 @@
+import time
+
 import pytest
 
 from leadline.errors import Unsupported
 from leadline.records import Blob
-from leadline_plugins.parse.text import heading, parse
+from leadline_plugins.parse.text import heading, parse, without_readings
 
 
 def blob(text: str | bytes, name: str = "a_note.md") -> Blob:
@@ -38,6 +40,40 @@ def test_the_title_is_the_first_heading(text: str, title: str) -> None:
 
 def test_the_file_name_stands_in_for_a_heading() -> None:
     assert parse(blob("Just prose.")).title == "a note"
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("<ruby>再生可能<rt>さいせいかのう</rt></ruby>エネルギー", "再生可能エネルギー"),
+        ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rp>(</rp><rt>じ</rt><rp>)</rp></ruby>だ", "漢字だ"),
+        ("<ruby>漢<rt>かん<rt>字<rt>じ</ruby>", "漢"),
+        ('<RUBY lang="ja"><rb>漢</rb><RT class="x">かん</RT></RUBY>', "漢"),
+        ("<ruby>**漢**<rt>かん</rt></ruby>\n続く", "**漢**\n続く"),
+        ("A <ruby> is a gem</ruby>.", "A <ruby> is a gem</ruby>."),
+        ("Write `<ruby>漢<rt>かん</rt></ruby>` here.", "Write `<ruby>漢<rt>かん</rt></ruby>` here."),
+        ("```html\n<ruby>漢<rt>かん</rt></ruby>\n```", "```html\n<ruby>漢<rt>かん</rt></ruby>\n```"),
+        ("<ruby>漢<rt>かん and no end", "<ruby>漢<rt>かん and no end"),
+        ("List<rt> and <rp> of no ruby", "List<rt> and <rp> of no ruby"),
+    ],
+)
+def test_readings_of_ruby_go_and_nothing_that_only_looks_like_it(written: str, read: str) -> None:
+    assert parse(blob(written)).text == read
+
+
+def test_ruby_stays_in_code_of_programs() -> None:
+    text = "<ruby>漢<rt>かん</rt></ruby>"
+    assert parse(Blob(name="a.py", media_type="text/x-python", data=text.encode())).text == text
+
+
+@pytest.mark.parametrize(
+    "hostile", ["<ruby>", "<ruby>" + "<rt>" * 300, "`", "`a", "```\n", "<ruby" + "x" * 190, "<ruby>a<rt>b"]
+)
+def test_ruby_is_looked_for_in_time_with_the_length_of_the_text(hostile: str) -> None:
+    text = "<ruby>" + hostile * (300_000 // len(hostile))
+    began = time.monotonic()
+    without_readings(text)
+    assert time.monotonic() - began < 2
 
 
 def test_binary_is_refused() -> None:
