@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -96,3 +97,38 @@ def cut(text: str, cells: int) -> str:
 def columns() -> int:
     """Return the width of the terminal, in cells."""
     return shutil.get_terminal_size().columns
+
+
+_EAST = (
+    "\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6"
+    "\U00020000-\U0003fffd"
+)
+"""Letters between which a line may end: Chinese and Japanese; Korean has spaces."""
+_OPENS = "（【「『《〈〔［｛“‘(\\["
+_CLOSES = "、。，．：；！？）】」』》〉〕］｝”’…‥—～ー々・ぁぃぅぇぉっゃゅょァィゥェォッャュョ％),.;:!?%\\]"
+_PIECE = re.compile(
+    rf"(?P<space>\s*)(?P<said>[{_OPENS}]{{0,4}}(?:(?![{_CLOSES}])[{_EAST}]|[^\s{_EAST}]+)[{_CLOSES}]*|[{_EAST}])"
+)
+
+
+def wrapped(text: str, cells: int) -> list[str]:
+    """Return the lines of a text, each of so many cells at most but for long addresses; at least one, maybe empty.
+
+    Lines end at spaces and between Chinese and Japanese characters, though not before what closes or behind what opens.
+    """
+    from rich.cells import cell_len, chop_cells
+
+    lines, width = [""], 0
+    for found in _PIECE.finditer(text):
+        said = found["said"]
+        space = " " if found["space"] and lines[-1] else ""
+        parts = [said] if said.isascii() or cell_len(said) <= cells else chop_cells(said, cells)
+        if lines[-1] and width + len(space) + cell_len(parts[0]) > cells:
+            lines.append("")
+            space, width = "", 0
+        lines[-1] += space + parts[0]
+        width += len(space) + cell_len(parts[0])
+        for part in parts[1:]:
+            lines.append(part)
+            width = cell_len(part)
+    return lines

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from leadline.cli.common import near
-from leadline.cli.out import columns
+from leadline.cli.out import columns, wrapped
 from leadline.printable import one_line, shortened
 from leadline.state import Metadata
 
@@ -39,7 +38,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
 
 def _labelled(label: str, text: str) -> Iterator[str]:
     wide = min(columns(), WIDEST) if sys.stdout.isatty() else WIDEST
-    lines = textwrap.wrap(text, max(30, wide - 10), break_long_words=False, break_on_hyphens=False) or [""]
+    lines = wrapped(text, max(30, wide - 10))
     yield f"{label:<9} {lines[0]}"
     yield from (f"{'':<9} {line}" for line in lines[1:])
 
