@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from leadline_plugins.text.stopwords import word_set
+from leadline_plugins.text.abbreviations import BEFORE_ORDINALS, COUNTING, ENDINGS, OPENERS, ORDINALS, TITLES
 
 _DOTTED = re.compile(r"(?:\w\.)+\w")
 Span = tuple[int, int]
@@ -32,27 +32,24 @@ _WIDEST_WRAP = 120
 """Lines longer than this, in characters, were not wrapped by an editor: their break is a paragraph's."""
 _LOOSE = 0.75
 """Of the widest line; hand-wrapped text is ragged up to here."""
+_OWN_ENDS = "।॥؟۔։።፧។៕။"
+"""Full stops and question marks of Indic scripts, Arabic, Urdu, Armenian, Ethiopic, Khmer and Burmese."""
+SURE = f"。！？；｡…{_OWN_ENDS}"
 _END = re.compile(
-    r"[。！？；｡….!?]"
-    r"(?:(?<=[。！？；｡…])[。！？；｡…]*[」』）】》”’\"'）\]]*|(?<=[.!?])[.!?]*[\"'”’)\]»*_]*(?=\s))"
+    rf"[{SURE}.!?]"
+    rf"(?:(?<=[{SURE}])[{SURE}]*[」』）】》”’»\"'）\]]*|(?<=[.!?])[.!?]*[\"'”’)\]»*_]*(?=\s))"
 )
 """It begins with one class of signs, which is looked for four times as fast as two ways to begin."""
-_CJK_END = frozenset("。！？；｡…")
+_SURE_END = frozenset(SURE)
+"""What ends a sentence whatever follows."""
+_THAI = re.compile("[\u0e01-\u0e30\u0e81-\u0eb0]")
+_THAI_SPACE = re.compile("(?<=[\u0e01-\u0e4e\u0e81-\u0ecd])[ \u00a0\n]+(?=[\u0e01-\u0e44\u0e81-\u0ec4])")
+_LONG, _STRETCH = 150, 60
+"""Characters from which a text without full stops is cut, and that each part of it has at least."""
 _OPEN, _CLOSE = "「『（【《“(", "」』）】》”)"
 _LONGEST_BRACKET = 200
 """Characters; a bracket not closed within them is taken for a stray one."""
-_TITLES = word_set(
-    """mr mrs ms dr prof st mt ft vs fig figs nos vol pp eq ch sec cf e.g i.e eg ie al ca bzw z.b d.h u.a nr bspw vgl
-    mme gen gov rep sen col lt sgt capt rev hon pres op ed eds trans approx dept est assn bros viz"""
-)
-"""Abbreviations after which a sentence goes on."""
-_ENDINGS = word_set("jr sr inc ltd co corp etc usw jan feb mar apr jun jul aug sep sept oct nov dec a.m p.m")
-"""Abbreviations that may end one: it does where the next word is a usual opener."""
-_OPENERS = word_set(
-    """the a an it he she they we i this that these those in on at after before during when while although however but
-    and as for his her its their there by from with if some many most both according since der die das er sie es im le
-    la les il elle el los"""
-)
+_ORDINAL = re.compile(r"\d{1,2}|[ivx]{1,5}")
 
 
 def sentences(text: str) -> list[Span]:
@@ -152,20 +149,33 @@ def _split(text: str, block: tuple[int, int, bool]) -> Iterator[Span]:
 
 def _place(found: re.Match[str]) -> int:
     """Return where a terminator counts: a Latin sentence may be all in brackets, CJK speech goes on behind them."""
-    return found.start() if found.group()[0] in _CJK_END else found.end() - 1
+    return found.start() if found.group()[0] in _SURE_END else found.end() - 1
 
 
 def _trim(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the span without surrounding space, unless it holds no letter."""
+    """Yield the span without surrounding space, unless it holds no letter; several of Thai, which has no full stop."""
     piece = text[start:end]
     if _LETTER.search(piece):
         left = len(piece) - len(piece.lstrip())
-        yield start + left, start + len(piece.rstrip())
+        span = start + left, start + len(piece.rstrip())
+        if end - start > _LONG and not piece.isascii() and _THAI.search(piece):
+            yield from _stretches(text, *span)
+        else:
+            yield span
+
+
+def _stretches(text: str, start: int, end: int) -> Iterator[Span]:
+    """Cut Thai or Lao at spaces, which end sentences and clauses there; not beside figures and names in Latin."""
+    for space in _THAI_SPACE.finditer(text, start, end):
+        if space.start() - start >= _STRETCH and end - space.end() >= _STRETCH:
+            yield start, space.start()
+            start = space.end()
+    yield start, end
 
 
 def _ends(text: str, found: re.Match[str], end: int) -> bool:
     """Return whether a terminator ends its sentence."""
-    if found.group()[0] in _CJK_END:
+    if found.group()[0] in _SURE_END:
         return found.group()[0] != "…" or text[found.end() : found.end() + 1].isspace()
     rest = text[found.end() : min(end, found.end() + 40)].split(maxsplit=1)
     if not rest:
@@ -177,13 +187,28 @@ def _ends(text: str, found: re.Match[str], end: int) -> bool:
 
 
 def _abbreviated(text: str, dot: int, following: str) -> bool:
-    """Return whether the dot belongs to an abbreviation or an initial, so that the sentence goes on."""
+    """Return whether the dot belongs to an abbreviation, an initial or an ordinal, so that the sentence goes on."""
     head = text[max(0, dot - 20) : dot].split()
-    word = head[-1].lstrip("(\"'“‘[").casefold() if head else ""
-    if word in _TITLES or (word == "no" and following[0].isdigit()):
+    word = _bare(head[-1]) if head else ""
+    if word in TITLES or (word in COUNTING and following[0].isdigit()):
+        return True
+    opener = following.rstrip(",").casefold() in OPENERS
+    if _ORDINAL.fullmatch(word) and _counts(head, word, following) and not opener:
         return True
     initial = (len(word) == 1 and word.isalpha()) or bool(_DOTTED.fullmatch(word))
-    return (initial or word in _ENDINGS) and following.rstrip(",").casefold() not in _OPENERS
+    return (initial or word in ENDINGS) and not opener
+
+
+def _bare(word: str) -> str:
+    """Return a word without what stands before it: `(vgl`, `l'art`."""
+    word = word.lstrip("(\"'“‘[").casefold()
+    return word if word.isalnum() else re.split("['’]", word)[-1]
+
+
+def _counts(head: list[str], number: str, following: str) -> bool:
+    """Return whether a number with a full stop is an ordinal: by what it counts, or by the word before it."""
+    counted = following.rstrip(".,;:!?)»”\"'").casefold() in ORDINALS
+    return counted or (number.isdigit() and len(head) > 1 and _bare(head[-2]) in BEFORE_ORDINALS)
 
 
 def _brackets(text: str, start: int, end: int) -> deque[Span]:

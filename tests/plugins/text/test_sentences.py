@@ -39,6 +39,50 @@ def test_cjk_terminators_end_sentences_outside_of_brackets(text: str, expected: 
     assert cut(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Es gilt am 8. September. Gut.", ["Es gilt am 8. September.", "Gut."]),
+        ("Seit dem 1. Januar gilt es.", ["Seit dem 1. Januar gilt es."]),
+        ("Im 19. Jahrhundert kam die Bahn.", ["Im 19. Jahrhundert kam die Bahn."]),
+        ("Der 20. Bundestag tagte.", ["Der 20. Bundestag tagte."]),
+        ("Die 2. Liga war nach dem 2. Weltkrieg klein.", ["Die 2. Liga war nach dem 2. Weltkrieg klein."]),
+        ("Das war am 8. Die Brücke stand.", ["Das war am 8.", "Die Brücke stand."]),
+        ("Vgl. Nr. 5 und Abs. 2 dazu.", ["Vgl. Nr. 5 und Abs. 2 dazu."]),
+        ("L'art. 5 s'applique.", ["L'art. 5 s'applique."]),
+        ("Au XIX. Siècle, une gare.", ["Au XIX. Siècle, une gare."]),
+        ("2. Dünya Savaşı bitti.", ["2. Dünya Savaşı bitti."]),
+        ("It happened in World War II. Towns fell.", ["It happened in World War II.", "Towns fell."]),
+        ("She scored 8. Others left.", ["She scored 8.", "Others left."]),
+        ("Основан в 1963 г. В городе тихо.", ["Основан в 1963 г.", "В городе тихо."]),
+        ("И. В. Петров жил тут.", ["И. В. Петров жил тут."]),
+    ],
+)
+def test_a_full_stop_behind_an_ordinal_ends_nothing(text: str, expected: list[str]) -> None:
+    assert cut(text) == expected
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["यह पुल पुराना है।", "वह नया है।"],
+        ["هل الجسر قديم؟", "نعم."],
+        ["یہ پل پرانا ہے۔", "وہ نیا ہے۔"],
+        ["Կամուրջը հին է։", "Այն քար է։"],
+        ["ድልድዩ አሮጌ ነው።", "ከድንጋይ ነው።"],
+        ["តំបន់នេះធំ។", "ស្ពានចាស់។"],
+    ],
+)
+def test_the_full_stops_of_other_scripts_end_sentences(pieces: list[str]) -> None:
+    assert cut(" ".join(pieces)) == pieces
+
+
+def test_thai_is_cut_at_spaces_where_a_stretch_is_long_and_not_beside_figures() -> None:
+    clause = "สะพานข้ามแม่น้ำสายนี้มีความยาว 300 เมตรและสร้างเสร็จแล้วเมื่อหลายปีก่อน"
+    assert cut(" ".join([clause] * 4)) == [clause] * 4
+    assert cut(f"{clause} {clause}") == [f"{clause} {clause}"]
+
+
 def test_wrapped_lines_are_one_sentence_and_short_lines_are_their_own() -> None:
     text = (
         "The Bridge\n\nThe bridge was built by the town over a long time, and the work on\n"
@@ -73,7 +117,28 @@ def test_a_fence_that_never_closes_hides_nothing() -> None:
 
 PIECES = st.lists(
     st.sampled_from(
-        ["Mr. ", "A b. ", "。", "「", "」", "(", ")", "\n", "\n\n", "- x ", "| y |", "```", "x", " ", "…", "！"]
+        [
+            "Mr. ",
+            "A b. ",
+            "。",
+            "「",
+            "」",
+            "(",
+            ")",
+            "\n",
+            "\n\n",
+            "- x ",
+            "| y |",
+            "```",
+            "x",
+            " ",
+            "…",
+            "！",
+            "am 8. ",
+            "Mai ",
+            "।",
+            "น้ำ " * 40,
+        ]
     )
 )
 

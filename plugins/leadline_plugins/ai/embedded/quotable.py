@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from leadline_plugins.text import length
+from leadline_plugins.text.sentences import SURE
 
-_TERMINATORS = tuple(".!?。！？；…")
+_TERMINATORS = tuple(f".!?{SURE}")
 _CLOSING = "\"'”’」』）)]»*_`"
 """What may stand behind a full stop."""
 _MARKED = re.compile(r"\s*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|```|~~~)")
