@@ -1,7 +1,7 @@
 """Index tokens, words and lengths, for scripts with spaces and without.
 
-Scripts without spaces (Han, kana, Hangul) are indexed as characters and pairs of characters: no dictionary to go out of
-date, and whatever stands in the text can be found.
+Scripts without spaces (Han, kana, Hangul) are indexed as characters and pairs of characters, Thai and its like by their
+clusters: no dictionary to go out of date, and whatever stands in the text can be found.
 """
 
 from __future__ import annotations
@@ -12,25 +12,37 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain
 
+from leadline_plugins.text.clusters import CLUSTERED, content_grams, grams
+from leadline_plugins.text.endings import light, without_particle
 from leadline_plugins.text.language import is_cjk
 from leadline_plugins.text.stopwords import CJK_STOPWORDS, STOPWORDS
 
 CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 """Ranges of the scripts written without spaces, for use in a character class."""
-_PIECE = re.compile(rf"[{CJK}]+|[^\W_{CJK}]+(?:['’][^\W_{CJK}]+)*")
-_SPACED = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-"""The same of a text without CJK, in half the time."""
+_MARKS = "".join(chr(code) for code in range(0x300, 0x1D00) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
+"""Signs that are set on letters: vowels and tones of Indic scripts above all. No word ends before one."""
+_PIECE = re.compile(
+    rf"[{CJK}]+|[{CLUSTERED}]+|[^\W_{CJK}{CLUSTERED}]+(?:(?:['’](?=[^\W_{CJK}{CLUSTERED}])|[{_MARKS}]+)[^\W_{CJK}{CLUSTERED}]*)*"
+)
+_SPACED = re.compile(rf"[^\W_]+(?:(?:['’](?=[^\W_])|[{_MARKS}]+)[^\W_]*)*")
+"""The same of a text without CJK and Thai, in half the time."""
 _PLAINEST = "".join(sign.lower() if sign.isalnum() else " " for sign in map(chr, range(128)))
 """The same of ASCII without an apostrophe, for `translate` and `split`, in a fifth of the time."""
-_UNIT = re.compile(rf"[{CJK}]|[^\W_{CJK}]+(?:['’.,-][^\W_{CJK}]+)*")
+_UNIT = re.compile(rf"[{CJK}]|[{CLUSTERED}]+|[^\W_{CJK}{CLUSTERED}]+(?:[{_MARKS}'’.,-]+[^\W_{CJK}{CLUSTERED}]+)*")
+_EAST = "\u3000"
+"""Runs without spaces that begin below are of clusters, the others of characters."""
 _FIRST_CJK = re.compile(rf"[{CJK}]")
-_COUNTED = re.compile(rf"[{CJK}]|[^\s{CJK}]+")
+_FIRST_UNSPACED = re.compile(rf"[{CJK}{CLUSTERED}]")
+_COUNTED = re.compile(rf"[{CJK}]|[{CLUSTERED}]{{1,4}}|[^\s{CJK}{CLUSTERED}]+")
+"""What counts as a word: of Thai and its like four signs, the mean of a word."""
 _FUNCTION = re.compile(
     # Most signs begin no such word: to say so first halves the time.
     f"(?=[\u3040-\u309f{''.join(sorted({word[0] for word in CJK_STOPWORDS}))}])"
     f"(?:[\u3040-\u309f]+|{'|'.join(sorted(CJK_STOPWORDS, key=len, reverse=True))})"
 )
 _STOP = frozenset().union(*STOPWORDS.values())
+_JOINING = "аивксуояiійєзوיו"
+"""Words of one letter, of scripts in which others may be names."""
 
 
 def _accents() -> dict[int, str]:
@@ -47,17 +59,39 @@ _ACCENTS = _accents()
 
 
 def fold(text: str) -> str:
-    """Return the text in one form: NFKC, caseless; half and full width are one."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    """Return the text in one form: NFKC, caseless; half and full width are one, and so are the digits of all scripts.
+
+    Points and stretching signs of Arabic and Hebrew are left out, and what is not seen: joiners, soft hyphens.
+    """
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return _VARIANT.sub(lambda found: _one_form(found[0]), folded)
+
+
+_VARIANT = re.compile(
+    "[\u00ad\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u066c\u0670\u06d6-\u06dc\u06df-\u06ed\u06f0-\u06f9"
+    "\u0966-\u096f\u09e6-\u09ef\u0a66-\u0a6f\u0ae6-\u0aef\u0be6-\u0bef\u0c66-\u0c6f\u0ce6-\u0cef\u0d66-\u0d6f"
+    "\u0e50-\u0e59\u0ed0-\u0ed9\u1040-\u1049\u17e0-\u17e9\u200b-\u200f\u2060]"
+)
+
+
+@lru_cache(maxsize=512)
+def _one_form(sign: str) -> str:
+    """Return a digit in ASCII, the separators of Arabic numbers as ours; nothing for a sign that is left out."""
+    digit = unicodedata.digit(sign, None)
+    return {"\u066b": ".", "\u066c": ","}.get(sign, "") if digit is None else str(digit)
 
 
 def stem(word: str) -> str:
-    """Return the word without the commonest English endings (plural, -ed, -ing), and Latin letters without marks.
+    """Return the word without its commonest endings (English -s, -ed, -ing), and Latin letters without marks.
 
     Light on purpose: what a strong stemmer adds in matches it takes in false ones, names above all.
     """
     word = word if word.isascii() else word.translate(_ACCENTS)
-    if not word.isascii() or len(word) < 4 or word.endswith(("ss", "us", "is")):
+    if not word.isascii():
+        return light(word)
+    if len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
     if word[-1] not in "gdse":
         return _soft(word)
@@ -86,12 +120,12 @@ _SHORT = re.compile("[^aeiou][aeiou][^aeiouwxy]")
 
 
 def _pieces(text: str) -> tuple[list[str], bool]:
-    """Return the words and CJK runs of a text, caseless, and whether there are such runs."""
+    """Return the words and the runs without spaces of a text, caseless, and whether there are such runs."""
     if text.isascii() and "'" not in text:
         return ascii_words(text), False
     folded = fold(text)
-    cjk = has_cjk(folded)
-    return (_PIECE if cjk else _SPACED).findall(folded), cjk
+    runs = not folded.isascii() and bool(_FIRST_UNSPACED.search(folded))
+    return (_PIECE if runs else _SPACED).findall(folded), runs
 
 
 def ascii_words(text: str) -> list[str]:
@@ -100,12 +134,12 @@ def ascii_words(text: str) -> list[str]:
 
 
 def has_cjk(text: str) -> bool:
-    """Return whether a text has signs of the scripts written without spaces."""
+    """Return whether a text has signs of Han, kana or Hangul."""
     return not text.isascii() and bool(_FIRST_CJK.search(text))
 
 
 def _is_run(piece: str) -> bool:
-    return not piece.isascii() and bool(_FIRST_CJK.match(piece))
+    return not piece.isascii() and bool(_FIRST_UNSPACED.match(piece))
 
 
 def _plain(word: str) -> str:
@@ -117,13 +151,15 @@ def _plain(word: str) -> str:
 
 
 def _grams(run: str) -> list[str]:
+    if run[0] < _EAST:
+        return grams(run)
     return [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
 
 
 def tokens(text: str) -> list[str]:
-    """Return the index tokens of a text: stems of words, characters and pairs of characters of CJK runs."""
-    pieces, cjk = _pieces(text)
-    if not cjk:
+    """Return the index tokens of a text: stems of words; of runs without spaces the characters and pairs of them."""
+    pieces, runs = _pieces(text)
+    if not runs:
         return list(map(_token, pieces))
     return [token for piece in pieces for token in (_grams(piece) if _is_run(piece) else (_token(piece),))]
 
@@ -181,14 +217,16 @@ def _carried(piece: str) -> str:
 
 
 def _content_grams(piece: str) -> list[str]:
-    runs = [run for run in _FUNCTION.split(piece) if run]
+    if piece[0] < _EAST:
+        return content_grams(piece)
+    runs = [run for run in _FUNCTION.split(without_particle(piece)) if run]
     return [pair for run in runs for pair in ([run[i : i + 2] for i in range(len(run) - 1)] or [run])]
 
 
 def length(text: str, code: str = "") -> int:
     """Return the length as reports are measured: in CJK languages the characters that are not space, else the words.
 
-    In other languages a word is what stands between spaces, and each CJK character.
+    In other languages a word is what stands between spaces, each CJK character, and four signs of Thai and its like.
     """
     return sum(map(len, text.split())) if is_cjk(code) else _counted(text)
 

@@ -20,6 +20,17 @@ from leadline_plugins.text import Said, content_set, content_words, length, toke
         ("São", "sao"),
         ("Ｐｙｔｈｏｎ", "python"),
         ("Hoover's", "hoover"),
+        ("कीमतों", "कीमत"),
+        ("ледокола", "ледокол"),
+        ("введён", "введен"),
+        ("перспективами", "перспективи"),
+        ("الكتاب", "كتاب"),
+        ("كَتَبَ", "كتب"),
+        ("الكـــتاب", "الكتاب"),
+        ("١٩٩٥", "1995"),
+        ("می\u200cشود", "میشود"),
+        ("ספרים", "ספר"),
+        ("co\u00adoperate", "cooperate"),
     ],
 )
 def test_forms_of_a_word_meet(one: str, other: str) -> None:
@@ -35,6 +46,31 @@ def test_cjk_is_indexed_by_characters_and_pairs() -> None:
     assert tokens("東京塔") == ["東", "京", "塔", "東京", "京塔"]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"), [("योजना", 1), ("কৃষি ঋণ", 2), ("தமிழ்நாட்டில் நீர்", 2), ("x\u0301y", 1), ("שָׁלוֹם", 1)]
+)
+def test_signs_on_letters_break_no_word(text: str, expected: int) -> None:
+    assert len(tokens(text)) == expected
+
+
+def test_thai_and_its_like_are_indexed_by_clusters_and_pairs() -> None:
+    assert tokens("น้ำมัน") == ["น้ํา", "มั", "น", "น้ํามั", "มัน"]
+    assert content_words("ราคาของน้ำมันเท่าไร") == ["ราคา", "น้ํามั", "มัน"]
+    assert tokens("ក្រុង") == ["ក្រុ", "ង", "ក្រុង"]
+    assert set(content_words("รัฐบาล")) <= set(content_words("นโยบายรัฐบาลใหม่"))
+    assert tokens("ปี 2566 PM2.5") == tokens("ปี ๒๕๖๖ pm2 5")
+
+
+def test_korean_particles_carry_nothing() -> None:
+    assert content_words("서울은 얼마나 큰가") == ["서울", "큰가"]
+    assert content_words("국가") == ["국가"]
+
+
+@given(st.text(max_size=60) | st.text(alphabet="กาน้ำเที่ยกขម្រုကျ်क़िं ٣ـَب'한국의", max_size=30))
+def test_what_carries_a_topic_can_be_found(text: str) -> None:
+    assert set(content_words(text)) <= set(tokens(text))
+
+
 def test_content_words_leave_out_what_asks_and_joins() -> None:
     assert content_words("When was the bridge of Elm built?") == ["bridg", "elm", "built"]
     assert content_words("大桥的长度是多少？") == ["大桥", "长度"]
@@ -43,7 +79,13 @@ def test_content_words_leave_out_what_asks_and_joins() -> None:
 
 @pytest.mark.parametrize(
     ("text", "code", "expected"),
-    [("Two words.", "en", 2), ("well-known 3.5 %", "en", 3), ("桥长 5 米。", "zh", 5), ("The 桥 stands", "en", 3)],
+    [
+        ("Two words.", "en", 2),
+        ("well-known 3.5 %", "en", 3),
+        ("桥长 5 米。", "zh", 5),
+        ("The 桥 stands", "en", 3),
+        ("น้ำมันราคาแพง", "th", 4),
+    ],
 )
 def test_length_is_words_or_characters(text: str, code: str, expected: int) -> None:
     assert length(text, code) == expected

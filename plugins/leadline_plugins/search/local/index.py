@@ -24,7 +24,7 @@ from leadline_plugins.search.local.steady import steadily
 from leadline_plugins.search.local.store import Damaged, Match, Reader
 from leadline_plugins.search.local.update import Update
 
-FORMAT = 2
+FORMAT = 3
 """Of the index on disk and of the tokens in it: raised with any change of them, so that old ones are left alone."""
 T = TypeVar("T")
 
