@@ -22,14 +22,21 @@ from leadline_plugins.search.filters import (
 )
 from leadline_plugins.search.http import Api, plain
 from leadline_plugins.search.results import Lenient, Result, hit, images, joined, results
+from leadline_plugins.text.stopwords import word_set
 
 _MOST = 20
 _LAST = 9
 """The last page that is served."""
 _LONGEST, _WORDS = 400, 50
 """Characters and words of a query."""
-_LANGUAGES = {"zh": "zh-hans", "zh-cn": "zh-hans", "zh-tw": "zh-hant", "zh-hk": "zh-hant", "ja": "jp", "pt": "pt-pt"}
+_LANGUAGES = {"zh": "zh-hans", "zh-cn": "zh-hans", "zh-tw": "zh-hant", "zh-hk": "zh-hant"}
+_LANGUAGES |= {"ja": "jp", "no": "nb", "pt": "pt-pt"}
 """Brave's names of languages, where they are its own."""
+_KNOWN = word_set(
+    """ar bg bn ca cs da de en es et eu fi fr gl gu he hi hr hu is it jp kn ko lt lv ml mr ms nb nl pa pl pt-br pt-pt ro
+    ru sk sl sr sv ta te th tr uk vi zh-hans zh-hant"""
+)
+"""The languages that Brave searches in: a search in another one is refused."""
 _FIRST_DAY = "1970-01-01"
 _LAST_DAY = "2099-12-31"
 
@@ -84,6 +91,7 @@ class Brave:
     def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
         settings = self._settings
         language = either(settings.language, request.language).lower()
+        language = _LANGUAGES.get(language, language)
         sites = with_sites("", settings)
         room, words = _LONGEST - len(sites) - 1, _WORDS - len(sites.split())
         return {
@@ -91,7 +99,7 @@ class Brave:
             "count": limited(request.limit, _MOST),
             "offset": page,
             "country": settings.country.upper(),
-            "search_lang": _LANGUAGES.get(language, language),
+            "search_lang": language if settings.language or language in _KNOWN else "",
             "safesearch": settings.safe,
             "freshness": _between(settings),
             "text_decorations": "false",

@@ -25,6 +25,7 @@ _NAME = "DuckDuckGo"
 _REGIONS = {
     "de": "de-de", "en": "wt-wt", "es": "es-es", "fr": "fr-fr", "it": "it-it", "ja": "jp-jp", "ko": "kr-kr",
     "nl": "nl-nl", "pl": "pl-pl", "pt": "pt-pt", "ru": "ru-ru", "zh": "cn-zh", "zh-hk": "hk-tzh", "zh-tw": "tw-tzh",
+    "zh-hant": "tw-tzh",
 }  # fmt: skip
 _SHUT = "it takes this machine for a robot; wait, ask less often ([limits] duckduckgo), or choose an engine with a key"
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?=T)")

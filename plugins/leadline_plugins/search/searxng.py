@@ -77,10 +77,15 @@ class Searxng:
             "pageno": page,
             "categories": ",".join(settings.categories),
             "engines": ",".join(settings.engines),
-            "language": either(settings.language, request.language),
+            "language": _language(either(settings.language, request.language)),
             "time_range": settings.time_range,
             "safesearch": _SAFE.get(settings.safe),
         }
+
+
+def _language(code: str) -> str:
+    """Return a language as SearXNG takes it, which knows regions and no scripts, and refuses the others."""
+    return "zh-TW" if code.lower() == "zh-hant" else code
 
 
 def _silent(found: Mapping[str, Any]) -> str:

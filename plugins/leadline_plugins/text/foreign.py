@@ -9,15 +9,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from leadline_plugins.text.language import SCRIPTS, language
+from leadline_plugins.text.language import TRADITIONAL, language
+from leadline_plugins.text.scripts import forms, letters, primary, script_of
 from leadline_plugins.text.stopwords import STOPWORDS
 
 _ASIDE = re.compile(r"\[@[^\]]*\]|\[[\d, ]+\]|https?://\S+|`[^`]*`|“[^”]{0,400}”|「[^」]{0,200}」|《[^》]{0,80}》")
 """What is no prose of the writer's: citations, addresses, code, quotations, titles."""
 _WORD = re.compile(r"[^\W\d_]+")
-_LATIN = "en"
-"""The script of all languages that are told by their stop words."""
-_FEWEST = {_LATIN: 120}
+_FEWEST = {"Latn": 120}
 _FEWEST_OTHER = 40
 """Letters, Latin and other, below which nothing is said."""
 _REST = 0.1
@@ -28,33 +27,48 @@ _PLAIN = 2
 """Stop words of its language in a question of which that is plain."""
 _KANA = 0.02, 0.25
 """Of Japanese among kana and Han: Japanese has more than the first, Chinese less than the second."""
+_FORMS = 10, 0.05
+"""Characters that are Simplified alone, from which a text is not Traditional; of them, those that are the latter."""
 _NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese"}
 _NAMES |= {"nl": "Dutch", "sv": "Swedish", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian"}
+_NAMES |= {"da": "Danish", "no": "Norwegian", "fi": "Finnish", "pl": "Polish", "cs": "Czech", "hu": "Hungarian"}
+_NAMES |= {"ro": "Romanian", "tr": "Turkish", "id": "Indonesian", "vi": "Vietnamese", "uk": "Ukrainian"}
+_NAMES |= {
+    "bg": "Bulgarian",
+    "ar": "Arabic",
+    "fa": "Persian",
+    "ur": "Urdu",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "th": "Thai",
+}
+_NAMES |= {"el": "Greek", "bn": "Bengali", "ta": "Tamil"}
 
 
 def foreign(text: str, wanted: str) -> str:
     """Return the language (`fr`) that a text is evidently in instead of the wanted one; empty where it is or may be."""
-    code = wanted.split("-")[0].lower()
-    prose = _ASIDE.sub(" ", text)
+    code, prose = primary(wanted), _ASIDE.sub(" ", text)
     found = language(prose)
-    script, other = _script(code), _script(found)
-    if found in ("und", code) or not script:
+    script, other = script_of(code), script_of(found)
+    if found == "und" or not script:
         return ""
-    letters = {name: len(pattern.findall(prose)) for name, pattern in SCRIPTS.items()}
-    if letters[other] < _FEWEST.get(other, _FEWEST_OTHER):
+    if primary(found) == code:
+        return found if wanted == TRADITIONAL and _simplified(prose) else ""
+    counts = letters(prose)
+    if counts[other] < _FEWEST.get(other, _FEWEST_OTHER):
         return ""
-    if {script, other} <= {"zh", "ja"}:
-        kana = letters["ja"] / (letters["ja"] + letters["zh"])
+    if {code, primary(found)} == {"zh", "ja"}:
+        kana = counts["Kana"] / (counts["Kana"] + counts["Hani"])
         return found if (kana < _KANA[0] if code == "ja" else kana > _KANA[1]) else ""
     if script != other:
-        own = letters[script] + (letters["zh"] if code in ("ja", "ko") else 0)
-        return found if own < _REST * sum(letters.values()) else ""
-    return found if code in STOPWORDS and _by_words(prose, found, code) else ""
+        own = counts[script] + (counts["Hani"] if code in ("ja", "ko") else 0)
+        return found if own < _REST * counts.total() else ""
+    return found if code in STOPWORDS and found in STOPWORDS and _by_words(prose, found, code) else ""
 
 
-def _script(code: str) -> str:
-    """Return the key of a language's script; empty for a language of which nothing is known."""
-    return _LATIN if code in STOPWORDS else code if code in SCRIPTS else ""
+def _simplified(prose: str) -> bool:
+    counts = forms(prose)
+    return counts["zh"] >= _FORMS[0] and counts[TRADITIONAL] <= _FORMS[1] * counts["zh"]
 
 
 def _by_words(prose: str, found: str, wanted: str) -> bool:
@@ -70,15 +84,16 @@ def answered_in_language(texts: Callable[[Any], Iterable[str]]) -> Callable[[Any
     def check(inputs: Any, reply: Any) -> str:
         wanted = inputs.question.language
         found = foreign("\n".join(texts(reply)), wanted) if _meant(inputs.question.text, wanted) else ""
-        return f"it is in {_named(found)} and must be in {_named(wanted)}" if found else ""
+        said = "Simplified Chinese" if wanted == TRADITIONAL and found == "zh" else _named(found)
+        return f"it is in {said} and must be in {_named(wanted)}" if found else ""
 
     return check
 
 
 def _meant(question: str, wanted: str) -> bool:
     """Return whether the language is sure: set by somebody, or plain from the question; of a few names it is not."""
-    code = wanted.split("-")[0].lower()
-    if language(question) != code or code not in STOPWORDS:
+    code = primary(wanted)
+    if primary(language(question)) != code or script_of(code) != "Latn":
         return True
     words = _WORD.findall(question.lower())
     own = {word for word in words if word in STOPWORDS[code]}
@@ -88,4 +103,4 @@ def _meant(question: str, wanted: str) -> bool:
 
 
 def _named(code: str) -> str:
-    return _NAMES.get(code.split("-")[0], code)
+    return "Traditional Chinese" if code == TRADITIONAL else _NAMES.get(primary(code), code)

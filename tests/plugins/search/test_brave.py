@@ -35,6 +35,17 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("language", "sent"), [("zh-Hant", "zh-hant"), ("no", "nb"), ("und", None), ("ka", None), ("id", None)]
+)
+async def test_a_language_that_brave_would_refuse_is_not_sent(
+    language: str, sent: str | None, search: Search, server: ScriptedServer
+) -> None:
+    server.answers = [said_json({})]
+    await search("brave", request={"language": language})
+    assert params(server).get("search_lang") == sent
+
+
 async def test_a_query_keeps_to_four_hundred_characters_and_fifty_words(search: Search, server: ScriptedServer) -> None:
     server.answers = [said_json({})]
     for query in ("a " * 90, "kelpforest" * 60):

@@ -38,6 +38,12 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
     }
 
 
+async def test_traditional_chinese_is_asked_for_by_a_region(search: Search, server: ScriptedServer) -> None:
+    server.answers = [said_json({"results": []})]
+    await search("searxng", request={"language": "zh-Hant"})
+    assert parse_qs(urlsplit(server.asked[0].path).query)["language"] == ["zh-TW"]
+
+
 async def test_hits(search: Search, server: ScriptedServer) -> None:
     result = {
         "url": "https://example.org/a",

@@ -53,6 +53,7 @@ async def test_hits_stand_in_the_order_of_the_search(search: Search, server: Scr
     [
         ("", "ja", "https://ja.wikipedia.org"),
         ("", "zh-TW", "https://zh.wikipedia.org"),
+        ("", "zh-Hant", "https://zh.wikipedia.org"),
         ("", "und", "https://en.wikipedia.org"),
         ("", "", "https://en.wikipedia.org"),
         ("de", "ja", "https://de.wikipedia.org"),

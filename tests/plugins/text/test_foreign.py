@@ -60,6 +60,31 @@ def test_what_may_be_right_is_let_pass(text: str, wanted: str) -> None:
     assert foreign(text, wanted) == ""
 
 
+SIMPLIFIED = (
+    "全民健康保险于1995年开办，目前纳保率超过百分之九十九，医疗费用持续增长，财务压力不断扩大，专家认为应当调整费率。"
+)
+TRADITIONAL = (
+    "全民健康保險於1995年開辦，目前納保率超過百分之九十九，醫療費用持續增長，財務壓力不斷擴大，專家認為應當調整費率。"
+)
+
+
+def test_simplified_is_foreign_to_traditional_and_names_in_it_are_not() -> None:
+    assert foreign(SIMPLIFIED, "zh-Hant") == "zh"
+    assert foreign(TRADITIONAL, "zh-Hant") == ""
+    assert foreign(f"{TRADITIONAL}{TRADITIONAL}国务院卫生部", "zh-Hant") == ""
+    assert foreign(TRADITIONAL, "zh") == foreign(SIMPLIFIED, "zh") == ""
+    assert foreign(ENGLISH, "zh-Hant") == "en"
+    assert said(Question(text="健保？", language="zh-Hant"), SIMPLIFIED) == (
+        "it is in Simplified Chinese and must be in Traditional Chinese"
+    )
+
+
+def test_languages_of_other_scripts_are_held_to_as_well() -> None:
+    assert foreign(ENGLISH, "vi") == "en"
+    assert foreign(ENGLISH, "bn") == "en"
+    assert foreign(ENGLISH, "hy") == "en"
+
+
 def said(question: Question, text: str) -> str:
     assert ASK.check
     return ASK.check(SynthesizeRequest(question=question, title="x"), Written(text=text))
@@ -74,6 +99,6 @@ def test_a_task_says_which_language_it_wants() -> None:
 def test_a_language_somebody_set_is_held_to_and_a_guess_is_not() -> None:
     text = "CO2 Scania Volvo 2024 sul km"
     guessed = Question(text=text, language=language(text))
-    assert guessed.language == "it"
+    assert guessed.language == "und"
     assert said(guessed, ENGLISH) == ""
     assert said(Question(text="How deep was the harbour?", language="fr"), ENGLISH).endswith("must be in French")

@@ -22,3 +22,70 @@ from leadline_plugins.text import language
 )
 def test_script_and_stop_words_tell_the_language(text: str, expected: str) -> None:
     assert language(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Jakie są koszty energii jądrowej w Polsce?", "pl"),
+        ("Jaké jsou náklady na jadernou energii?", "cs"),
+        ("Mennyi az atomenergia költsége és hogyan változik?", "hu"),
+        ("Care este costul energiei nucleare în România?", "ro"),
+        ("Köprü ne kadar uzun ve nasıl inşa edildi?", "tr"),
+        ("Biến đổi khí hậu ở Việt Nam ảnh hưởng thế nào?", "vi"),
+        ("Bagaimana dampak perubahan iklim di Indonesia?", "id"),
+        ("Missä silta on, ja kuka sen rakensi?", "fi"),
+        ("Hvad er klimaet i Danmark, og hvordan har det ændret sig?", "da"),
+        ("Hva er klimaet i Norge, og hvordan har det endret seg?", "no"),
+        ("Які перспективи відновлюваної енергетики?", "uk"),
+        ("Какво се случва и как се развива?", "bg"),
+        ("آیا ایران با بحران آب روبرو است؟", "fa"),
+        ("کیا پاکستان میں پانی کا بحران ہے؟", "ur"),
+        ("पुल कब बना था?", "hi"),
+        ("पूल कधी आणि का बांधला?", "mr"),
+        ("ভারতে জল সংকট", "bn"),
+        ("தமிழ்நாட்டில் நீர்", "ta"),
+        ("Հայաստանի տնտեսությունը", "hy"),
+        ("საქართველოს ეკონომიკა", "ka"),
+        ("សេដ្ឋកិច្ចកម្ពុជា", "km"),
+    ],
+)
+def test_further_languages_are_not_taken_for_their_neighbours(text: str, expected: str) -> None:
+    assert language(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Volvo Scania emissions 2024",
+        "Population of Paris",
+        "What does 你好 mean?",
+        "Sushi (寿司, すし) is a dish of rice.",
+    ],
+)
+def test_english_stays_english(text: str) -> None:
+    assert language(text) == "en"
+
+
+@pytest.mark.parametrize("text", ["Wärmepumpen Kosten Altbau", "Mitä ydinvoima maksaa?", "Žilina Ľubovňa"])
+def test_what_too_little_speaks_for_is_no_language(text: str) -> None:
+    assert language(text) == "und"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("評估台灣全民健保", "zh-Hant"),
+        ("臺北", "zh-Hant"),
+        ("中国高速铁路", "zh"),
+        ("北京人口", "zh"),
+        ("陶喆的歌", "zh"),
+        ("東京電力福島第一原発事故 影響", "ja"),
+        ("日本経済 分析", "ja"),
+        ("比较日本动漫《鬼滅の刃》的影响与历史", "zh"),
+        ("分析OpenAI与Anthropic的GPT-5 Claude模型 API pricing strategy in enterprise market", "zh"),
+        ("OpenAI와 Anthropic의 enterprise pricing strategy 분석", "ko"),
+    ],
+)
+def test_the_form_of_han_tells_chinese_from_chinese_and_japanese(text: str, expected: str) -> None:
+    assert language(text) == expected

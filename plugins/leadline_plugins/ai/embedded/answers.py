@@ -12,19 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import Chain, Link
-from leadline_plugins.text import is_cjk, sentences
+from leadline_plugins.text import sentences
+from leadline_plugins.text.language import is_unspaced
 
-ENOUGH, ENOUGH_CJK = 0.45, 0.35
+ENOUGH, ENOUGH_UNSPACED = 0.45, 0.35
 """Share of the question, its words weighted by rarity; chosen on open questions, see docs/decisions.
 
-In CJK the words are pairs of characters, of which those across the borders of words seldom stand in an answer.
+Without spaces the words are pairs of characters, of which those across the borders of words seldom stand in an answer.
 """
 _LONG, _SUBSTANCE = 20, 6
 """Words of a question from which its sentences are looked at one by one, and words that one must have for that: a
 brief with its conditions, or with material that was pasted into it, stands in no three sentences as a whole."""
 _CLAUSE = re.compile(r"[:：]\s+|(?<=：)")
 _PAIRS = 2
-"""Pairs of characters that are counted as a word, in CJK."""
+"""Pairs of characters that are counted as a word, where there are no spaces."""
 
 
 def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Link], ranked: Sequence[Chain]) -> str:
@@ -32,7 +33,7 @@ def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Li
     if not question.terms:
         return "The question names nothing that could be looked up."
     held = [frozenset[str]().union(*(pieces[place].held for place in path)) for _, path in ranked]
-    enough = ENOUGH_CJK if is_cjk(question.language) else ENOUGH
+    enough = ENOUGH_UNSPACED if is_unspaced(question.language) else ENOUGH
     if any(_best(asked(part).terms, held, weight)[0] >= enough for part in _parts(question)):
         return ""
     best = _best(question.terms, held, weight)[1]
@@ -43,7 +44,7 @@ def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Li
 def _parts(question: Asked) -> Iterator[str]:
     """Yield what may be answered by itself: the sub-questions or the whole, and of a long question its sentences."""
     yield from question.parts or (question.text,)
-    words = _PAIRS if is_cjk(question.language) else 1
+    words = _PAIRS if is_unspaced(question.language) else 1
     if len(question.terms) > _LONG * words:
         spans = sentences(question.text)
         said = (one for start, end in spans for one in _CLAUSE.split(question.text[start:end]))

@@ -1,0 +1,126 @@
+"""Scripts: which one a letter is of, and which one a language is written in; and the forms of Han.
+
+By the codes of ISO 15924 (`Latn`, `Hani`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections import Counter
+from functools import lru_cache
+
+from leadline_plugins.text.stopwords import STOPWORDS
+
+_BLOCKS = (
+    (0x0000, 0x024F, "Latn"),
+    (0x0370, 0x03FF, "Grek"),
+    (0x0400, 0x052F, "Cyrl"),
+    (0x0530, 0x058F, "Armn"),
+    (0x0590, 0x05FF, "Hebr"),
+    (0x0600, 0x077F, "Arab"),
+    (0x0900, 0x097F, "Deva"),
+    (0x0980, 0x09FF, "Beng"),
+    (0x0A00, 0x0A7F, "Guru"),
+    (0x0A80, 0x0AFF, "Gujr"),
+    (0x0B00, 0x0B7F, "Orya"),
+    (0x0B80, 0x0BFF, "Taml"),
+    (0x0C00, 0x0C7F, "Telu"),
+    (0x0C80, 0x0CFF, "Knda"),
+    (0x0D00, 0x0D7F, "Mlym"),
+    (0x0D80, 0x0DFF, "Sinh"),
+    (0x0E00, 0x0E7F, "Thai"),
+    (0x0E80, 0x0EFF, "Laoo"),
+    (0x0F00, 0x0FFF, "Tibt"),
+    (0x1000, 0x109F, "Mymr"),
+    (0x10A0, 0x10FF, "Geor"),
+    (0x1100, 0x11FF, "Hang"),
+    (0x1200, 0x139F, "Ethi"),
+    (0x1780, 0x17FF, "Khmr"),
+    (0x1E00, 0x1EFF, "Latn"),
+    (0x3040, 0x30FF, "Kana"),
+    (0x3400, 0x9FFF, "Hani"),
+    (0xAC00, 0xD7AF, "Hang"),
+    (0xFB50, 0xFEFC, "Arab"),
+)
+_FIRST = [start for start, _, _ in _BLOCKS]
+LANGUAGE_OF = {
+    "Grek": "el",
+    "Cyrl": "ru",
+    "Armn": "hy",
+    "Hebr": "he",
+    "Arab": "ar",
+    "Deva": "hi",
+    "Beng": "bn",
+    "Guru": "pa",
+    "Gujr": "gu",
+    "Orya": "or",
+    "Taml": "ta",
+    "Telu": "te",
+    "Knda": "kn",
+    "Mlym": "ml",
+    "Sinh": "si",
+    "Thai": "th",
+    "Laoo": "lo",
+    "Tibt": "bo",
+    "Mymr": "my",
+    "Geor": "ka",
+    "Hang": "ko",
+    "Ethi": "am",
+    "Khmr": "km",
+    "Kana": "ja",
+    "Hani": "zh",
+}
+"""The first language of each script but Latin."""
+_OTHERS = {"uk": "Cyrl", "bg": "Cyrl", "sr": "Cyrl", "mk": "Cyrl", "be": "Cyrl", "kk": "Cyrl"}
+_OTHERS |= {"fa": "Arab", "ur": "Arab", "ps": "Arab", "mr": "Deva", "ne": "Deva"}
+_SCRIPT_OF = dict.fromkeys(STOPWORDS, "Latn") | {code: script for script, code in LANGUAGE_OF.items()} | _OTHERS
+
+
+def script_of(code: str) -> str:
+    """Return the script of a language; empty for a language of which nothing is known."""
+    return _SCRIPT_OF.get(primary(code), "")
+
+
+def primary(code: str) -> str:
+    """Return a language without its script and region: `zh` of `zh-Hant`."""
+    return code.partition("-")[0].lower()
+
+
+@lru_cache(maxsize=1 << 15)
+def _script(sign: str) -> str:
+    place = bisect(_FIRST, ord(sign)) - 1
+    return _BLOCKS[place][2] if ord(sign) <= _BLOCKS[place][1] and sign.isalpha() else ""
+
+
+def letters(text: str) -> Counter[str]:
+    """Return how many letters a text has of each script."""
+    found: Counter[str] = Counter()
+    for sign, count in Counter(text).items():
+        if script := _script(sign):
+            found[script] += count
+    return found
+
+
+@lru_cache(maxsize=1 << 15)
+def _form(sign: str) -> str:
+    """Return where a Han character is written so: in one of the three standards alone, or "" where in several.
+
+    What the standard character sets of the places hold says that with no list of ours; of Taiwan's only the part in
+    common use, for China knows rare forms in names.
+    """
+    if not "\u4e00" <= sign <= "\u9fff":
+        return ""
+    simplified, traditional, japanese = (sign.encode(name, "ignore") for name in ("gb2312", "big5", "shift_jis"))
+    if traditional and not simplified:
+        return "zh-Hant" if traditional < b"\xc6\x80" else ""
+    if simplified and not traditional:
+        return "" if japanese else "zh"
+    return "ja" if japanese and not simplified else ""
+
+
+def forms(text: str) -> Counter[str]:
+    """Return how many Han characters of a text are written so in Simplified (`zh`), Traditional, or Japanese alone."""
+    found: Counter[str] = Counter()
+    for sign, count in Counter(text).items():
+        found[_form(sign)] += count
+    return found
