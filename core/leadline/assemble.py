@@ -100,7 +100,8 @@ class House:
         return self._keepers[key]
 
     def _context(self, name: str) -> HouseContext:
-        return self._contexts.setdefault(name, HouseContext(name, self._cache_dir, self))
+        runs = self.settings.runs.folder
+        return self._contexts.setdefault(name, HouseContext(name, self._cache_dir, self, runs))
 
     def _timeout(self, kind: str) -> float:
         own = {"search_providers": self.settings.search.timeout, "chart_runners": self.settings.charts.timeout}

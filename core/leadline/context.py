@@ -33,10 +33,11 @@ class Reader(Protocol):
 class HouseContext:
     """The loan to one plugin: a log, a folder, HTTP clients, threads, the parsers."""
 
-    def __init__(self, name: str, cache_dir: Path, reader: Reader) -> None:
+    def __init__(self, name: str, cache_dir: Path, reader: Reader, runs: Path | None = None) -> None:
         self.name = name
         self.log = logging.getLogger(f"leadline.plugins.{name}")
         self.cache_dir = cache_dir / name
+        self.own: tuple[Path, ...] = (cache_dir, runs) if runs else (cache_dir,)
         self._reader = reader
         self._clients: list[AsyncClient] = []
         self._threads: ThreadPoolExecutor | None = None

@@ -223,6 +223,8 @@ class Context(Protocol):
     log: Logger
     cache_dir: Path
     """Its own, kept across runs."""
+    own: tuple[Path, ...]
+    """The house's folders: where runs are kept, and what is kept across them. No document lies in them."""
 
     def http(self, **options: Any) -> AsyncClient:
         """Return an httpx client with the house's proxy, certificates and agent; closed by the house.

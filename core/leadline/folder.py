@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Container
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
@@ -19,6 +20,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 def folder_name(trace_id: str, began: datetime) -> str:
     """Return the name of a run's folder: the first 8 of the trace id and the UTC time, `1f2e3d4c_20260131_235959`."""
     return f"{trace_id[:8]}_{began:%Y%m%d_%H%M%S}"
+
+
+def is_run(names: Container[str]) -> bool:
+    """Return whether a folder with files of these names is that of a run: it has both from its start on."""
+    return JOURNAL in names and METADATA in names
 
 
 def write_whole(path: Path, data: bytes) -> Path:

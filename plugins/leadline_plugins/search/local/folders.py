@@ -2,6 +2,9 @@
 
 Symbolic links are passed over, so that there are no loops and nothing outside the folders is ever read; a folder that
 is itself a link is resolved first.
+
+What the house wrote itself is no document: a run that found the plan or the report of another, or its own, would quote
+itself as evidence.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
 
+from leadline.folder import is_run
 from leadline_plugins.parse.media import media_type
 
 
@@ -31,13 +35,14 @@ class File:
 
 @dataclass(frozen=True)
 class Walk:
-    """What to look for. `wanted` is asked for each media type."""
+    """What to look for. `wanted` is asked for each media type; `own` are folders of the house, resolved."""
 
     roots: Sequence[Path]
     include: Sequence[str]
     exclude: Sequence[str]
     max_bytes: int
     wanted: Callable[[str], bool]
+    own: Sequence[Path] = ()
 
     def files(self) -> dict[str, File]:
         """Return the files by path, in the order of their paths."""
@@ -49,6 +54,7 @@ class Walk:
             yield from self._file(str(root), root.name)
             return
         included, excluded = _pattern(self.include), _pattern(self.exclude)
+        own = {str(folder) for folder in self.own}
         folders = [str(root)]
         while folders:
             folder = folders.pop()
@@ -58,12 +64,14 @@ class Walk:
             except OSError as error:
                 yield File(folder, 0, 0, f"cannot be listed: {error.strerror}")
                 continue
+            if folder != str(root) and is_run({entry.name for entry in inside}):  # the root is searched as it was asked
+                continue
             for entry in inside:
                 below = entry.path[len(str(root)) + 1 :]
                 if excluded(entry.name) or excluded(below):
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(entry.path)
+                    folders += [entry.path] if entry.path not in own else []
                 elif entry.is_file(follow_symlinks=False) and (included(entry.name) or included(below)):
                     yield from self._file(entry.path, entry.name)
 

@@ -83,7 +83,12 @@ class LocalIndex:
     async def _update(self, call: Call) -> Reader:
         settings = self._settings
         walk = Walk(
-            self._roots, settings.include, settings.exclude, int(settings.max_file_mb * 1e6), self._context.parses
+            self._roots,
+            settings.include,
+            settings.exclude,
+            int(settings.max_file_mb * 1e6),
+            self._context.parses,
+            resolve(self._context.own),
         )
         await steadily(self._context, self._folder.mkdir, parents=True, exist_ok=True)
         if self._reader is None and (name := await steadily(self._context, broken, self._folder / "texts")):

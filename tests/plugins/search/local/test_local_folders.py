@@ -119,3 +119,26 @@ async def test_the_fetcher_says_what_is_not_there(desk: Any) -> None:
     desk.write("large.txt", b"x" * 2000)
     with pytest.raises(Unsupported, match="larger than"):
         await desk.fetcher(max_file_mb=0.001).fetch(FetchRequest(url=url_of(f"{desk.docs}/large.txt")), desk.call)
+
+
+async def test_runs_and_the_cache_are_no_documents(desk: Any) -> None:
+    desk.write("good.txt", "Tallow and rope.")
+    for folder in ("runs/1f2e3d4c_20260131_235959", "notes/old run"):
+        desk.write(f"{folder}/journal.sqlite", b"")
+        desk.write(f"{folder}/metadata.json", "{}")
+        desk.write(f"{folder}/plan.md", "Tallow, says the plan.")
+        desk.write(f"{folder}/figures/1.txt", "Tallow, says the figure.")
+    desk.write("house/kept/pages.txt", "Tallow, says the cache.")
+    desk.write("elsewhere/queue.txt", "Tallow, says the queue.")
+    desk.context.own = (desk.docs / "house", desk.docs / "elsewhere")
+    assert await desk.names("tallow") == ["good.txt"]
+    run = desk.docs / "notes" / "old run"
+    assert sorted(await desk.names("tallow", folders=[run])) == ["1.txt", "plan.md"], "it was asked for by its name"
+
+
+async def test_a_folder_is_searched_though_it_is_the_one_of_runs(desk: Any) -> None:
+    desk.write("good.txt", "Tallow and rope.")
+    desk.write("sheet/journal.sqlite", b"")
+    desk.write("sheet/log.txt", "Tallow in a log.")
+    desk.context.own = (desk.docs,)
+    assert sorted(await desk.names("tallow")) == ["good.txt", "log.txt"], "another program's journal makes no run"
