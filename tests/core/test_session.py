@@ -118,6 +118,8 @@ async def test_every_engine_failing_is_told_and_makes_no_report(tmp_path: Path) 
     assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
     found = json.loads((result.folder / "search_results.json").read_text())
     assert "HTTP 401" in found[0]["failure"]
+    assert result.reason.startswith("every search failed")
+    assert "HTTP 401" in result.reason
 
 
 async def test_a_stopped_run_writes_up_what_there_is_as_partial(tmp_path: Path) -> None:

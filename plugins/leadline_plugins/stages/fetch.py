@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.errors import CallFailed, CallRefused
+from leadline.errors import CallFailed
 from leadline.findings import FOUND, SOURCES, UNREAD, Findings, Found, Unread
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Document, FetchRequest, Hit, Source
@@ -86,11 +86,9 @@ def by_rank(items: Sequence[Found]) -> Iterator[tuple[Hit, str]]:
 
 
 async def read(hit: Hit, task_id: str, run: Run) -> Source | Unread:
-    """Read one page; a page that fails is recorded and skipped."""
+    """Read one page; a page that fails is recorded and skipped, and so is one that is refused: others were read."""
     try:
         document = await document_of(hit, run)
-    except CallRefused:
-        raise
     except CallFailed as failed:
         return Unread(id=source_id(hit.url), url=hit.url, reason=failed.record.text)
     if not document.text.strip():

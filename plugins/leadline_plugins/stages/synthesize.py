@@ -10,6 +10,7 @@ from leadline.contracts import Run
 from leadline.errors import NoEvidence
 from leadline.findings import (
     EVIDENCE,
+    FOUND,
     PLAN,
     QUESTION,
     SECTIONS,
@@ -31,6 +32,7 @@ from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.extract import unused
+from leadline_plugins.stages.nothing import nothing
 from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.unsure import PLACE, settled
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
@@ -44,11 +46,12 @@ class Synthesis:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the sections; raises `NoEvidence` where nothing answers the question."""
         sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
-        evidence, unread = await of_originals(found, sources), findings.get(UNREAD)
-        if lost := unused(unread or (), sources, found):
+        evidence, unread = await of_originals(found, sources), findings[UNREAD]
+        if lost := unused(unread, sources, found):
             await tell(run, lost)
         if not evidence:
-            raise NoEvidence(lost or f"nothing was found on: {question.text}")
+            searches = findings[FOUND]
+            raise NoEvidence(lost or nothing(question, searches, sources, unread))
         chat = await material.written(run)
         request = SortRequest(
             question=question,
@@ -167,7 +170,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Sorts the evidence into sections and has each written, side by side",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES, TASKS, UNREAD),
+        wants=(EVIDENCE, SOURCES, TASKS, FOUND, UNREAD),
         gives=(SECTIONS,),
         tasks=(ASK, PLACE),
         closing=True,
