@@ -324,8 +324,9 @@ class Door:
 
     async def _leaf(self, job: Job, trip: Trip, flight: Flight[_Landed], blame: Blame) -> Ended:
         ended: Ended | None = None
+        uncut = job.kind.effect or job.kind.free
         try:
-            async with asyncio.timeout(None if job.kind.effect else self._budget.time_left()) as cut:
+            async with asyncio.timeout(None if uncut else self._budget.time_left()) as cut:
                 if not self._exempt(job) and not job.kind.effect:
                     flight.cut = cut
                 ended = await self._attempts.leaf(job, trip, blame)
@@ -338,7 +339,7 @@ class Door:
         return blame.refused(self.winding_down or "the run's time is spent", trip.attempts, by="WindDown")
 
     def _exempt(self, job: Job) -> bool:
-        return self._budget.reserved or job.kind.quiet
+        return self._budget.reserved or job.kind.quiet or job.kind.free
 
     def _over(self) -> str | None:
         left = self._budget.time_left()

@@ -74,7 +74,8 @@ class Engine:
 
     async def _loop(self, loop: Loop) -> None:
         for number in range(1, loop.at_most + 1):
-            if self.host.stopping:
+            # The first is gone through all the same: what was begun ahead, and what is free, may make a report.
+            if self.host.stopping and number > 1:
                 break
             self.rounds, self.host.rounds_left = number, loop.at_most - number
             lost = len(self.lost)

@@ -87,6 +87,9 @@ class Offer(Generic[S, M]):
     """The settings fields that change its answers, and so the journal's keys; None: all that are not secret."""
     priced: bool = False
     """Whether a call costs money or tokens."""
+    free: bool = False
+    """Whether its work costs nothing and asks nobody, and so is done though a run is to end: for providers that answer
+    typed tasks by algorithm, and for parsers."""
     per_user: bool = False
     """Whether replies depend on the principal."""
     at_once: int = 10

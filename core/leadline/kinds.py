@@ -77,6 +77,8 @@ class Kind(Generic[R]):
     """Seconds for which its replies serve other runs too."""
     whole: Callable[[Any], bool] = _always
     """Whether a reply is good enough to serve other runs."""
+    free: bool = False
+    """It costs nothing and asks nobody: what is found already is still read when a run winds down."""
     quiet: bool = False
     """The house's own bookkeeping: no events, no counts, never refused."""
 

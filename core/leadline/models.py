@@ -134,7 +134,7 @@ class Models:
 
     async def _performed(self, choice: Choice, provider: Any, task: Task[R]) -> R:
         request = task.request
-        kind = Kind(name="perform", reply=task.reply)
+        kind = Kind(name="perform", reply=task.reply, free=choice.member.offer.free)
 
         async def do(asked: TaskRequest, call: Call) -> R:
             # A middleware may have changed what is asked: then the inputs are read anew.

@@ -54,6 +54,6 @@ class Reading:
             parser = await member.get()
             if parser.accepts(blob.media_type):
                 # Not kept: the document stands in the journal as the outcome of the whole.
-                kind = Kind(name="parse", reply=Document, keep=False, alone=True)
+                kind = Kind(name="parse", reply=Document, keep=False, alone=True, free=member.offer.free)
                 return await self._door.call(kind, blob, parser.parse, maker=member.maker, task="fetch")
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")

@@ -139,7 +139,7 @@ class Session:
             await self._through()
             self._settle()
         except NoEvidence as error:
-            self._end("no_evidence", str(error))
+            self._end("no_evidence", self._in_vain(error))
         except NeedsClarification as error:
             self._end("waiting", str(error), NeedsClarification.exit_code)
         except asyncio.CancelledError:
@@ -203,10 +203,8 @@ class Session:
         assert engine is not None
         report: Report | None = engine.board.get(REPORT)
         wanted = any(key.name == REPORT.name for step in self.pipeline.steps() for key in step.writes)
-        reasons = [f"{name}: {reason}" for name, reason in engine.lost.items()]
-        if self.door.winding_down:
-            reasons.insert(0, self.door.winding_down)
-        elif not reasons and (stages := self.door.refused):
+        reasons = self._lost(engine.lost)
+        if not reasons and (stages := self.door.refused):
             reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
         for maker in self.door.in_vain:
             did = "did none of what it was asked" if maker in self.door.answered else "never answered"
@@ -224,6 +222,19 @@ class Session:
         audit = engine.board.get(AUDIT)
         if audit is not None and audit.decides and not audit.accepted and self.state.status == "complete":
             self._exit_code = REJECTED
+
+    def _lost(self, lost: Mapping[str, str]) -> list[str]:
+        """Return what kept stages from giving anything: a reason that the whole run had, once for all of them."""
+        why = self.door.winding_down
+        refused = [name for name, reason in lost.items() if why and why in reason]
+        own = [f"{name}: {reason}" for name, reason in lost.items() if name not in refused]
+        return [*([why] if why else []), *([f"without {', '.join(refused)}"] if refused else []), *own]
+
+    def _in_vain(self, error: NoEvidence) -> str:
+        """Return why there is no evidence: what was never asked can have brought none."""
+        lost = self._engine.lost if self._engine and not self.door.winding_down else {}
+        why = self._lost(lost)
+        return f"{'; '.join(why)}; until then {error}" if why else str(error)
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
         self.state.status, self.state.reason = status, reason

@@ -98,3 +98,35 @@ async def test_calls_side_by_side_do_not_spend_more_money_than_there_is(
             result = await runs.research(tools.question(4))
     assert result.status == "partial"
     assert money / 2 < result.metadata.usage["cost"] <= money
+
+
+SLOW_PLAN = {"first_token": 0.01, "tokens_per_second": 30, "search": 0.01, "page": 0.01}
+
+
+async def test_time_that_is_spent_on_the_plan_costs_no_page_that_was_read_ahead_of_it(
+    tools: Any, tmp_path: Path
+) -> None:
+    with tools.emulator() as world:
+        world.behave(**SLOW_PLAN)
+        async with tools.client(world, tmp_path, {"budget.seconds": 5}) as runs:
+            first = await runs.research(tools.question(4))
+            again = await runs.replay(first.folder)
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path, {"budget.seconds": 60}) as runs:
+            resumed = await (await runs.resume(first.folder)).result()
+    assert first.status == again.status == "partial"
+    assert first.reason.startswith("the run's time is spent; more with --set budget.seconds=10; without digest, ")
+    assert first.report == again.report
+    assert first.report
+    assert first.report.sources
+    assert resumed.status == "complete"
+    assert resumed.metadata.sessions == 2
+
+
+async def test_a_run_whose_time_was_spent_before_it_found_anything_says_so(tools: Any, tmp_path: Path) -> None:
+    with tools.emulator() as world:
+        world.behave(**SLOW_PLAN, hanging=("alpha",))
+        async with tools.client(world, tmp_path, {"budget.seconds": 1}) as runs:
+            result = await runs.research(tools.question(4))
+    assert (result.status, result.exit_code) == ("no_evidence", 5)
+    assert result.reason.startswith("the run's time is spent; more with --set budget.seconds=2; until then nothing was")

@@ -127,4 +127,4 @@ def _name(element: Any) -> str:
 @hookimpl
 def leadline_parsers() -> Iterable[Offer[Any, FeedParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: FeedParser(context), PluginSettings, "RSS and Atom feeds")
+    yield Offer(lambda _, context: FeedParser(context), PluginSettings, "RSS and Atom feeds", free=True)

@@ -129,5 +129,6 @@ def leadline_parsers() -> Iterable[Offer[HtmlSettings, HtmlParser]]:
         lambda settings, context: HtmlParser(context, settings.processes),
         HtmlSettings,
         "Main text of HTML pages",
+        free=True,
         answers=(),
     )

@@ -103,4 +103,4 @@ def _glue(before: str, after: str) -> str:
 @hookimpl
 def leadline_parsers() -> Iterable[Offer[Any, PdfParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: PdfParser(context), PluginSettings, "Text of PDF files")
+    yield Offer(lambda _, context: PdfParser(context), PluginSettings, "Text of PDF files", free=True)

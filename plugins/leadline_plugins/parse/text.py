@@ -98,4 +98,5 @@ def heading(text: str) -> str:
 @hookimpl
 def leadline_parsers() -> Iterable[Offer[Any, TextParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: TextParser(context), PluginSettings, "Plain text, Markdown, reStructuredText")
+    summary = "Plain text, Markdown, reStructuredText"
+    yield Offer(lambda _, context: TextParser(context), PluginSettings, summary, free=True)

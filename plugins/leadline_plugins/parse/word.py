@@ -80,4 +80,4 @@ def _row(row: Any) -> str:
 @hookimpl
 def leadline_parsers() -> Iterable[Offer[Any, WordParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: WordParser(context), PluginSettings, "Text of Word files (.docx)")
+    yield Offer(lambda _, context: WordParser(context), PluginSettings, "Text of Word files (.docx)", free=True)

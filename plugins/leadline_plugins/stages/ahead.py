@@ -66,6 +66,10 @@ class Ahead:
         if not done:
             self._begin(next_queries(question, (), done, {}))
 
+    def begun(self) -> list[str]:
+        """Return the queries that were proposed, as JSON: what they brought is of use though the reply is none."""
+        return [one.query for one in self._proposed]
+
     def heard(self, attempt: int, piece: str) -> None:
         """Take a piece of the reply; another attempt begins it anew, and may propose something else."""
         if attempt != self._attempt:

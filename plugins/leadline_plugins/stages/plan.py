@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Question
+from leadline.findings import PLAN, QUESTION, Findings, NextSearch, Plan, PlannedSection, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
 from leadline.task_kinds import TaskKind
@@ -54,14 +54,23 @@ class Outline:
     async def _plan(self, question: Question, run: Run) -> Plan:
         request = PlanRequest(question=question, length=run.settings.report.length)
         saying = "no usable plan: one section over the whole question"
-        task = ASK.of(request)
+        task, last_resort, ahead = ASK.of(request), whole(question), None
         if await can_be_ahead(task, run):
-            task = replace(task, heard=Ahead(question, run, promising(task)).heard)
-        plan = await perform_or(run, task, whole(question), saying, closing=True)
+            ahead = Ahead(question, run, promising(task))
+            task = replace(task, heard=ahead.heard)
+        plan = await perform_or(run, task, last_resort, saying, closing=True)
+        if plan is last_resort:
+            return await _with_begun(plan, ahead, run) if ahead else plan
         if plan.sections:
             return numbered(plan).model_copy(update={"domains": plan.domains or domains(plan)})
         await tell(run, f"{saying} (it came without sections)")
-        return whole(question)
+        return last_resort
+
+
+async def _with_begun(plan: Plan, ahead: Ahead, run: Run) -> Plan:
+    """Return the plan of last resort with the searches of a plan that never came whole: they are made already."""
+    begun = await run.fact("searches begun ahead of the plan", ahead.begun)
+    return plan.model_copy(update={"queries": tuple(NextSearch(query=query) for query in begun)})
 
 
 def promising(task: Task[Plan]) -> Callable[[Any], bool]:

@@ -21,4 +21,5 @@ def _make(settings: PluginSettings, context: Context) -> TaskProvider:
 @hookimpl
 def leadline_ai_providers() -> Iterable[Offer[PluginSettings, TaskProvider]]:
     """Offer the provider that needs no key, no network and no model."""
-    yield Offer(_make, PluginSettings, "Research by algorithm: no key, no model, every sentence a quote")
+    summary = "Research by algorithm: no key, no model, every sentence a quote"
+    yield Offer(_make, PluginSettings, summary, free=True)
