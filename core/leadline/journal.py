@@ -116,6 +116,10 @@ class Journal:
             return None
         return row, body
 
+    async def body(self, row: Row) -> bytes | None:
+        """Return the JSON of what came, without counting it as asked for; None where it is damaged."""
+        return await self._storage.read(lambda db: blob(db, row.body))
+
     async def keep(self, row: Row, body: bytes, asked: bytes, *, durable: bool = False, recent: bool = True) -> Row:
         """Write what a call returned, and the JSON of what was asked; it is committed when this returns.
 

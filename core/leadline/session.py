@@ -33,6 +33,7 @@ from leadline.run import ActiveRun, Asker
 from leadline.secrets import Secrets
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
 from leadline.summary import summarize, write_metadata
+from leadline.troubles import lived_through
 from leadline.undone import undone
 
 T = TypeVar("T")
@@ -266,6 +267,7 @@ class Session:
     async def _last_metadata(self) -> Metadata:
         """Write the metadata; where that fails, the run says so and all the rest is still closed."""
         try:
+            self.state.errors += await lived_through(self.journal, self.state.errors)
             return await self._write_metadata(ended=True)
         except (LeadlineError, OSError) as error:
             self.state.error(error)

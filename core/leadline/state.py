@@ -24,6 +24,8 @@ class StepError(Record):
     category: Category | Literal["INTERNAL"] = "INTERNAL"
     retries: int = 0
     step: str = ""
+    times: int = 1
+    """How often it went wrong like that in this step."""
 
 
 class StepState(Record):
@@ -74,6 +76,7 @@ class Metadata(Record):
     """Where the run stands against the figures it aims at."""
     files: tuple[str, ...] = ()
     errors: tuple[StepError, ...] = ()
+    """What ended something first, then what was lived through."""
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
 

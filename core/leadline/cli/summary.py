@@ -9,11 +9,16 @@ from typing import Any
 
 from leadline.cli.common import near
 from leadline.cli.out import columns, wrapped
+from leadline.folder import METADATA
 from leadline.printable import one_line, shortened
 from leadline.state import Metadata
 
 WIDEST = 100
 """Cells of a line, however wide the terminal: longer ones are hard to read."""
+
+
+_ERRORS = 3
+"""Errors that are shown: most of those that were lived through changed nothing in the report."""
 
 
 def summary(known: Metadata, folder: Path, status: str = "") -> str:
@@ -24,11 +29,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ("Done", done(known)),
         *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
         *(("Note", one_line(notice)) for notice in known.notices),
-        *(
-            ("Error", f"{error.step}: {one_line(error.message)}")
-            for error in known.errors
-            if error.message != known.reason
-        ),
+        *(("Error", text) for text in errors(known)),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
         ("Cost", cost(known.usage, sum(n for name, n in known.calls.items() if name.startswith("chat/")))),
@@ -52,6 +53,17 @@ def done(known: Metadata) -> str:
     """Return the steps that were done, and how often."""
     steps = [step for step in known.steps if step.status == "finished"]
     return ", ".join(step.name if step.times < 2 else f"{step.name} ×{step.times}" for step in steps)
+
+
+def errors(known: Metadata) -> Iterator[str]:
+    """Yield what went wrong and is not told already: the first, and how many more there are."""
+    said = [text for text in (known.reason, *known.notices) if text]
+    new = [error for error in known.errors if not any(error.message in text or text in error.message for text in said)]
+    for error in new[:_ERRORS]:
+        often = f" (×{error.times})" if error.times > 1 else ""
+        yield f"{error.step}: {one_line(error.message)}{often}"
+    if len(new) > _ERRORS:
+        yield f"{len(new) - _ERRORS} more in {METADATA}"
 
 
 def checks(found: dict[str, Any]) -> str:
