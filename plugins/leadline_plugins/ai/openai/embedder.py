@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-from array import array
 from typing import Any
 
 from leadline.contracts import Call, Context
@@ -15,6 +13,7 @@ from leadline_plugins.ai.openai.endpoint import Endpoint
 from leadline_plugins.ai.openai.failures import refusal, told
 from leadline_plugins.ai.openai.settings import DEFAULT_EMBEDDING, OpenAISettings
 from leadline_plugins.ai.openai.usage import read_usage
+from leadline_plugins.ai.openai.vectors import vectors_of
 
 
 class OpenAIEmbedder:
@@ -28,18 +27,22 @@ class OpenAIEmbedder:
         """Return one vector a text."""
         if not request.texts:
             return Embeddings(vectors=())
-        model = request.model or self._default()
+        model = self.model(request.model) or self._none()
         body: dict[str, Any] = {"model": model, "input": list(request.texts)}
         if self._settings.dimensions:
             body["dimensions"] = self._settings.dimensions
         data = await self._ask(body, model, call)
         if isinstance(usage := data.get("usage"), dict):
             call.spend(read_usage(usage))
-        return Embeddings(vectors=_vectors(data, len(request.texts), self._endpoint.host))
+        rows = data.get("data")
+        found = vectors_of(rows if isinstance(rows, list) else (), len(request.texts), self._endpoint.host)
+        return Embeddings(vectors=found)
 
-    def _default(self) -> str:
-        if self._settings.embedding_model or self._settings.at_openai:
-            return self._settings.embedding_model or DEFAULT_EMBEDDING
+    def model(self, model: str, /) -> str:
+        """Return the model that is asked where a request names this one; empty where none is known."""
+        return model or self._settings.embedding_model or (DEFAULT_EMBEDDING if self._settings.at_openai else "")
+
+    def _none(self) -> str:
         raise Unsupported(
             f"{self._endpoint.host}: no model for embeddings is named; set embedding_model in the section"
         )
@@ -59,21 +62,3 @@ class OpenAIEmbedder:
         if not isinstance(data, dict):
             raise BadReply(f"{host}: the answer is no JSON object")
         return data
-
-
-def _vectors(data: dict[str, Any], count: int, host: str) -> tuple[tuple[float, ...], ...]:
-    try:
-        rows = sorted(data["data"], key=lambda row: int(row.get("index", 0)))
-        vectors = tuple(_vector(row["embedding"]) for row in rows)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BadReply(f"{host}: the answer holds no embeddings ({type(error).__name__})") from error
-    if len(vectors) != count or len({len(vector) for vector in vectors}) > 1 or not vectors[0]:
-        raise BadReply(f"{host}: {len(vectors)} embeddings came for {count} texts, or not all of one length")
-    return vectors
-
-
-def _vector(value: Any) -> tuple[float, ...]:
-    """Read a vector: numbers, or their base64 as little-endian 32-bit floats."""
-    if isinstance(value, str):
-        return tuple(array("f", base64.b64decode(value)))
-    return tuple(float(number) for number in value)

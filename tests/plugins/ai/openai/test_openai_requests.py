@@ -438,9 +438,28 @@ async def test_embeddings(server: ScriptedServer, context: HouseContext, call: F
     assert (await embedder.embed(EmbedRequest(model="", texts=()), call)).vectors == ()
 
 
+async def test_embeddings_without_numbers_come_in_the_order_of_the_texts(
+    server: ScriptedServer, context: HouseContext, call: FakeCall
+) -> None:
+    server.answers = [said_json({"data": [{"index": None, "embedding": [number]} for number in (3, 2, 1)]})]
+    embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e"), context)
+    made = await embedder.embed(EmbedRequest(model="", texts=("a", "b", "c")), call)
+    assert made.vectors == ((3.0,), (2.0,), (1.0,))
+
+
 @pytest.mark.parametrize(
     "answer",
-    [{}, {"data": [{"embedding": [1.0]}]}, {"data": [{"embedding": [1.0]}, {"embedding": []}]}, {"data": [1, 2]}, []],
+    [
+        {},
+        [],
+        {"data": [1, 2]},
+        {"data": {"a": 1, "b": 2}},
+        {"data": [{"embedding": [1.0]}]},
+        {"data": [{"embedding": [1.0]}, {"embedding": []}]},
+        {"data": [{"embedding": [1.0]}, {"embedding": None}]},
+        {"data": [{"embedding": [1.0]}, {"embedding": [float("nan")]}]},
+        {"data": [{"embedding": [1.0]}, {"embedding": [float("inf")]}]},
+    ],
 )
 async def test_embeddings_that_are_none(
     server: ScriptedServer, context: HouseContext, call: FakeCall, answer: Any
