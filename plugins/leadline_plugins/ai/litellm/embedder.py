@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply, Unsupported
+from leadline.errors import Unsupported
 from leadline.records import Embeddings, EmbedRequest
 from leadline_plugins.ai.litellm.errors import is_of_litellm, translated
 from leadline_plugins.ai.litellm.library import Library, account
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.openai.usage import read_usage
+from leadline_plugins.ai.openai.vectors import vectors_of
 
 
 class LitellmEmbedder:
@@ -18,9 +21,13 @@ class LitellmEmbedder:
         self._settings = settings
         self._library = Library(context)
 
+    def model(self, model: str, /) -> str:
+        """Return the model that is asked where a request names this one."""
+        return model or self._settings.embedding_model
+
     async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings:
         """Return one vector a text."""
-        model = request.model or self._settings.embedding_model
+        model = self.model(request.model)
         if not model:
             raise Unsupported("litellm: no model for embeddings is named; set embedding_model, as VENDOR/MODEL")
         if not request.texts:
@@ -31,10 +38,13 @@ class LitellmEmbedder:
         except Exception as error:
             if not is_of_litellm(error):
                 raise
-            raise translated(error, model, [self._settings.api_key.get_secret_value()]) from error
+            raise translated(error, model, self._settings) from error
         if usage := getattr(answer, "usage", None):
-            call.spend(read_usage(usage.model_dump()))
-        vectors = tuple(tuple(float(number) for number in row["embedding"]) for row in answer.data)
-        if len(vectors) != len(request.texts):
-            raise BadReply(f"{model}: {len(vectors)} embeddings came for {len(request.texts)} texts")
-        return Embeddings(vectors=vectors)
+            call.spend(read_usage(usage.model_dump(warnings=False)))
+        rows = [_row(row) for row in getattr(answer, "data", None) or ()]
+        return Embeddings(vectors=vectors_of(rows, len(request.texts), model))
+
+
+def _row(row: Any) -> Any:
+    """Return a row as plain data: some vendors' are objects."""
+    return row.model_dump(warnings=False) if hasattr(row, "model_dump") else row

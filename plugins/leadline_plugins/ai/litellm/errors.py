@@ -1,11 +1,12 @@
-"""The exceptions of litellm as ours: by their class, and by their words where a class says too little."""
+"""The exceptions of litellm as ours: by what they stand for, by their class, and by their words."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
+from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.openai.causes import error_of
 from leadline_plugins.ai.openai.failures import Refusal, told
 
@@ -40,11 +42,19 @@ _CLASSES: dict[str, type[ProviderError]] = {
     "JSONSchemaValidationError": BadReply,
 }
 """Those whose class says all; the others are read like the answer of a server."""
+_UNANSWERED = ("APIConnectionError", "Timeout")
+"""Whose status is made up, unless there are headers of an answer."""
 _HEADERS = "litellm_response_headers"
 """Where newer versions keep those of the vendor's answer; their `response` is made up."""
-_PREFIX = re.compile(r"^(litellm\.)?(\w+Error|Timeout): *")
+_PREFIX = re.compile(r"^((litellm\.)?(\w+Error|Timeout): *|\w+Exception( \w+Error)? - *)")
 _SECRET_NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET = 8
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_INSTALL = re.compile(r"pip3? install (?:-\S+ )*[\"'`]?([\w.\[\]-]+)")
+_DECODER = json.JSONDecoder()
+"""An answer may be followed by words of litellm's."""
+_LONGEST = 100_000
+"""Characters of an error within which an answer is looked for."""
 
 
 def is_of_litellm(error: BaseException) -> bool:
@@ -53,34 +63,117 @@ def is_of_litellm(error: BaseException) -> bool:
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return what the vendor answered, as far as litellm kept it."""
+    """Return what the vendor answered, as far as litellm kept it; without status where none came."""
     code = getattr(error, "status_code", 0)
     status = code if isinstance(code, int) else 0
     answer = getattr(error, "response", None)
     kept = (getattr(answer, "headers", None), getattr(error, "headers", None), getattr(error, _HEADERS, None))
     headers = {name: value for some in kept for name, value in (some or {}).items()}
     plain = {str(name).lower(): str(value) for name, value in headers.items()}
+    if not plain and type(error).__name__ in _UNANSWERED:
+        status = 0
     words = _words(error)
     if inside := _inside(words):  # the vendor's own answer, as text
-        return replace(inside, status=status, headers={**plain, **inside.headers})
+        return replace(inside, status=status or inside.status, headers={**plain, **inside.headers})
     return Refusal(status, words, headers=plain)
 
 
 def _inside(words: str) -> Refusal | None:
+    """Return the answer that stands in an exception's text: as JSON, as the `repr` of a dict, or of its bytes."""
+    words = words[:_LONGEST]
+    for begin in re.finditer(r"b['\"]|\{", words):
+        text = words[begin.start() :]
+        try:
+            return told(json.loads(_bytes(text)) if begin[0] != "{" else _DECODER.raw_decode(text)[0])
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            pass
+        if begin[0] == "{":
+            return _of_repr(text)
+    return None
+
+
+def _bytes(text: str) -> bytes:
+    end = text.rindex(text[1])
+    value = ast.literal_eval(text[: end + 1])
+    if not isinstance(value, bytes):
+        raise ValueError("no bytes")
+    return value
+
+
+def _of_repr(text: str) -> Refusal | None:
     try:
-        return told(json.loads(words[words.index("{") :]))
-    except ValueError:
+        return told(ast.literal_eval(text[: text.rindex("}") + 1]))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
 
 
-def translated(error: Exception, model: str, secrets: Iterable[str]) -> ProviderError:
-    """Return our error; `secrets` and all keys of the environment are left out of its text."""
-    vendor = str(getattr(error, "llm_provider", "") or model.partition("/")[0] or "litellm")
-    found = error_of(refusal_of(error), vendor, model)
+def translated(error: Exception, model: str, settings: LitellmSettings) -> ProviderError:
+    """Return our error; no secret of the settings or of the environment stands in its text."""
+    vendor = vendor_of(model) or str(getattr(error, "llm_provider", "") or "litellm")
+    told = _unsent(error, vendor, settings) or _refused(error, vendor, model)
+    return type(told)(masked(str(told), settings.secrets), retry_after=told.retry_after)
+
+
+def vendor_of(model: str) -> str:
+    """Return the vendor that a model's name begins with."""
+    vendor, slash, _ = model.partition("/")
+    return vendor if slash else ""
+
+
+def _refused(error: Exception, vendor: str, model: str) -> ProviderError:
+    said = refusal_of(error)
+    found = error_of(said, vendor, model, address="api_base")
     kind = next((_CLASSES[one.__name__] for one in type(error).__mro__ if one.__name__ in _CLASSES), None)
     if kind is None or kind is type(found) or isinstance(found, QuotaSpent | RateLimited | TooLong):
-        return type(found)(masked(str(found), secrets), retry_after=found.retry_after)
-    return kind(masked(f"{vendor}: {_words(error)}"[:400], secrets))
+        return found
+    if said.status == 413 or (isinstance(found, Denied) and kind is Unavailable):
+        return found
+    return kind(f"{vendor}: {said.message}"[:400])
+
+
+def _unsent(error: Exception, vendor: str, settings: LitellmSettings) -> ProviderError | None:
+    """Return what kept the vendor from answering at all: a package that is missing, the connection, or silence."""
+    import httpx
+
+    for one in _behind(error):
+        match one:
+            case ImportError():
+                return _missing(one, vendor)
+            case httpx.ConnectTimeout():
+                return Unavailable(f"{vendor}: no connection within {settings.connect_timeout:g} s (connect_timeout)")
+            case httpx.TimeoutException():
+                return Unavailable(f"{vendor}: connected, then silent for {settings.read_timeout:g} s (read_timeout)")
+            case httpx.ConnectError() | httpx.ProxyError():
+                return Unavailable(f"{vendor}: no connection: {one}")
+            case httpx.TransportError():
+                return Unavailable(f"{vendor}: the connection broke off: {one}")
+    return _missing(error, vendor) if _NO_MODULE.search(_words(error)) else None
+
+
+def _missing(error: Exception, vendor: str) -> Unsupported:
+    words = _words(error)
+    if found := _INSTALL.search(words):
+        package = found[1]
+    else:
+        named = getattr(error, "name", None) or (_NO_MODULE.search(words) or ("", ""))[1]
+        package = "google-cloud-aiplatform" if str(named).startswith("google") else str(named).partition(".")[0]
+    install = f": pip install {package}" if package else ""
+    return Unsupported(
+        f"{vendor}: litellm asks this vendor by a package that is not installed{install} ({words[:200]})"
+    )
+
+
+def _behind(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and those it was made of, the last first; each once."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop(0)
+        if not isinstance(one, BaseException) or id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        waiting += [getattr(one, "original_exception", None), one.__cause__, one.__context__]
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:

@@ -31,6 +31,8 @@ _TOO_LONG = re.compile(
     r"|`inputs` (tokens \+ `max_new_tokens` must be|must have less)",
     re.IGNORECASE,
 )
+_FOR_NOW = re.compile(r"please wait|try again", re.IGNORECASE)
+"""Of a limit that counts tokens by the minute: the request would be taken later as it is (Bedrock)."""
 _REPLY_TOO_LONG = re.compile(
     r"(?<!\+ )(?<!\+ `)\bmax_(completion_|new_|output_)?tokens`? must be (less|at most|smaller)", re.IGNORECASE
 )
@@ -50,7 +52,8 @@ _BAD_KEY = re.compile(
 _NO_MODEL = re.compile(
     r"model(?:[^.]|\.(?=\S)){0,120}?(not found|does(n't| not) exist|not exist|not_available)"
     r"|model[^.]{0,80}(not available|not served|not supported|is invalid)|not found the model|access to (the )?model"
-    r"|(no such|unknown|invalid|not a valid) model|model_not_found|no endpoints found for|deploymentnotfound",
+    r"|(no such|unknown|invalid|not a valid) model|model_not_found|no endpoints found for|deploymentnotfound"
+    r"|^model: \S+",  # all that Anthropic says
     re.IGNORECASE,
 )
 """A dot within a name (`qwen2.5:7b`) ends no sentence."""
@@ -67,6 +70,7 @@ _BY_CODE: dict[str, type[ProviderError]] = {
     "insufficient_quota": QuotaSpent,
     "1113": QuotaSpent,  # Zhipu, with 429
     "1261": TooLong,
+    "request_too_large": TooLong,  # Anthropic
 }
 """Codes that say more than the status they come with."""
 _BY_STATUS: dict[int, type[ProviderError]] = {
@@ -82,6 +86,7 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
     429: RateLimited,
     498: Unavailable,
     499: Unavailable,
+    501: Unsupported,
 }
 _BY_KIND: dict[str, type[ProviderError]] = {
     "insufficient_quota": QuotaSpent,
@@ -99,11 +104,11 @@ _BY_KIND: dict[str, type[ProviderError]] = {
 """For errors in a stream, which have no status of their own."""
 
 
-def error_of(said: Refusal, host: str, model: str) -> ProviderError:
-    """Return the error that a refusal amounts to."""
+def error_of(said: Refusal, host: str, model: str, *, address: str = "base_url") -> ProviderError:
+    """Return the error that a refusal amounts to; `address` is the setting that says where to ask."""
     wait = wait_for(said.headers, said.message, limited=said.status in (0, 429))
     cause = _cause(said, wait)
-    return cause(_sentence(said, cause, host, model), retry_after=wait if cause.retry else None)
+    return cause(_sentence(said, cause, host, model, address), retry_after=wait if cause.retry else None)
 
 
 def _cause(said: Refusal, wait: float | None) -> type[ProviderError]:
@@ -116,7 +121,9 @@ def _cause(said: Refusal, wait: float | None) -> type[ProviderError]:
 
 def _by_words(said: Refusal, wait: float | None) -> type[ProviderError] | None:
     status, words = said.status, said.words
-    if status in (0, 400, 403, 413, 422, 429, 500) and _TOO_LONG.search(words) and not _REPLY_TOO_LONG.search(words):
+    passing = status in (0, 429) and _FOR_NOW.search(words)
+    too_long = _TOO_LONG.search(words) and not _REPLY_TOO_LONG.search(words) and not passing
+    if status in (0, 400, 403, 413, 422, 429, 500) and too_long:
         return TooLong
     if status in (0, 400, 402, 403, 429) and wait is None and _SPENT.search(words):
         return QuotaSpent
@@ -138,7 +145,7 @@ def _by_status(said: Refusal) -> type[ProviderError]:
     return _BY_KIND.get(said.code) or _BY_KIND.get(said.kind) or limited or BadReply
 
 
-def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str) -> str:
+def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str, address: str) -> str:
     status = f" (HTTP {said.status})" if said.status else ""
     words = _short(said.message) or "no word of explanation"
     if cause is TooLong:
@@ -155,9 +162,9 @@ def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str) 
         )
     lost = _NO_ADDRESS.search(said.words) or (said.status == 404 and not _NO_ENDPOINT.search(said.words))
     if cause is Unsupported and lost:
-        return f"{host} knows no such address{status}: {words}; check base_url"
+        return f"{host} knows no such address{status}: {words}; check {address}"
     if cause is Unsupported and 300 <= said.status < 400:
-        return f"{host} sends elsewhere{status}: {said.headers.get('location', words)}; check base_url"
+        return f"{host} sends elsewhere{status}: {said.headers.get('location', words)}; check {address}"
     doing = {Unavailable: "is not available", BadReply: "gave up the reply"}.get(cause, "refuses the request")
     return f"{host} {doing}{status}: {words}"
 

@@ -12,7 +12,7 @@ from leadline.records import ChatRequest, Message, ToolCall
 from leadline_plugins.ai.openai.manner import Manner
 from leadline_plugins.ai.openai.schemas import name_of, strict
 
-_OPAQUE = ("reasoning_details", "reasoning_content", "extra_content")
+_OPAQUE = ("reasoning_details", "reasoning_content", "thinking_blocks")
 """Fields of an assistant's turn that some vendors want back unchanged in the next request."""
 
 
@@ -86,7 +86,7 @@ def _turn(message: Message) -> dict[str, Any]:
     if message.tool_calls:
         extra = opaque.get("extra_content")
         turn["tool_calls"] = [_asked(tool, extra if isinstance(extra, dict) else {}) for tool in message.tool_calls]
-    return turn | {name: opaque[name] for name in _OPAQUE[:2] if name in opaque}
+    return turn | {name: opaque[name] for name in _OPAQUE if name in opaque}
 
 
 def _asked(tool: ToolCall, extra: Mapping[str, JsonValue]) -> dict[str, Any]:

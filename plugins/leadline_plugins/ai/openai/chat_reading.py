@@ -11,8 +11,9 @@ from leadline.contracts import Call
 from leadline.errors import BadReply, Unavailable
 from leadline.records import ChatReply
 from leadline_plugins.ai.openai.reply import Finish, Growing, ToolParts
+from leadline_plugins.ai.openai.thinking import ThinkingBlocks
 
-_FINISH: dict[str, Finish] = {
+FINISH: dict[str, Finish] = {
     "stop": "stop",
     "eos": "stop",
     "length": "length",
@@ -21,6 +22,7 @@ _FINISH: dict[str, Finish] = {
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
     "model_context_window_exceeded": "length",
+    "pause_turn": "length",  # Anthropic: it would go on if it were asked to
     **dict.fromkeys(
         ("content_filter", "safety", "sensitive", "recitation", "prohibited_content", "blocklist", "spii"),
         "content_filter",
@@ -37,6 +39,7 @@ class ChatReading:
         self._growing = Growing(call)
         self._places: dict[Any, ToolParts] = {}
         self._details: list[dict[str, Any]] = []
+        self._thoughts = ThinkingBlocks()
         self._streamed = False
         self._hands_back = False
         self._model = ""
@@ -91,6 +94,7 @@ class ChatReading:
         details = piece.get("reasoning_details")
         for detail in details if isinstance(details, list) else ():
             self._detail(dict(detail))
+        self._thoughts.take(piece.get("thinking_blocks"))
         self._hands_back = self._hands_back or bool(piece.get("reasoning_content"))
         if isinstance(said, str):
             self._growing.reasoning(said)
@@ -154,7 +158,7 @@ class ChatReading:
             raise BadReply(f"the model {self._model} broke off its reply ({self._finish})")
         if finish == "insufficient_system_resource":  # DeepSeek
             raise Unavailable(f"the server of {self._model} has no capacity left")
-        reply = self._growing.made(self._model, _FINISH.get(finish, "stop"))
+        reply = self._growing.made(self._model, FINISH.get(finish, "stop"))
         if opaque := self._opaque(reply):
             message = reply.message.model_copy(update={"opaque": opaque})
             return reply.model_copy(update={"message": message})
@@ -166,9 +170,11 @@ class ChatReading:
         if not calls:
             return {}
         parts = zip(calls, self._growing.tools, strict=True)
+        sealed = self._details or self._thoughts.whole
         found: dict[str, JsonValue] = {
             "reasoning_details": list(self._details),
-            "reasoning_content": reply.reasoning if self._hands_back and not self._details else "",
+            "thinking_blocks": self._thoughts.whole,
+            "reasoning_content": reply.reasoning if self._hands_back and not sealed else "",
             "extra_content": {call.id: part.extra for call, part in parts if part.extra is not None},
         }
         return {name: value for name, value in found.items() if value}

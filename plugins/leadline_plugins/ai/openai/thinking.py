@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import JsonValue
 
 Piece = tuple[Literal["text", "reasoning"], str]
 _OPEN = re.compile(r"\s*[<\[](think|thinking|thought)[>\]]", re.IGNORECASE)
@@ -70,3 +72,31 @@ def _may_open(text: str) -> bool:
     """Tell whether the tag may still come."""
     start = text.lstrip().lower()
     return any(tag.startswith(start) for tag in ("<think>", "<thinking>", "<thought>", "[think]"))
+
+
+class ThinkingBlocks:
+    """Anthropic's signed blocks of reasoning, as litellm passes them on: the signature comes behind the words."""
+
+    def __init__(self) -> None:
+        self._blocks: list[dict[str, Any]] = []
+
+    def take(self, pieces: Any) -> None:
+        """Take blocks, or pieces of one."""
+        for piece in pieces if isinstance(pieces, list) else ():
+            if isinstance(piece, dict):
+                self._piece(piece)
+
+    def _piece(self, piece: dict[str, Any]) -> None:
+        last = self._blocks[-1] if self._blocks else {}
+        open_still = last.get("type") == piece.get("type") == "thinking" and not last.get("signature")
+        if not open_still:
+            self._blocks.append(dict(piece))
+            return
+        last["thinking"] = str(last.get("thinking") or "") + str(piece.get("thinking") or "")
+        if signature := piece.get("signature"):
+            last["signature"] = signature
+
+    @property
+    def whole(self) -> list[JsonValue]:
+        """The blocks that may go back: an unsigned one is refused."""
+        return [block for block in self._blocks if block.get("signature") or block.get("data")]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr, ValidationError
 
 from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
 from leadline.host import Host
+from leadline.secrecy import public
 from leadline_plugins.ai.litellm.errors import is_of_litellm, translated
+from leadline_plugins.ai.litellm.library import account
+from leadline_plugins.ai.litellm.settings import LitellmSettings
+
+NO_SECRETS = LitellmSettings()
 
 
 def raised(name: str, message: str, status: int = 0, **fields: Any) -> Exception:
@@ -37,10 +47,14 @@ def raised(name: str, message: str, status: int = 0, **fields: Any) -> Exception
         (raised("ContentPolicyViolationError", "blocked", 400), Unsupported, "blocked"),
         (raised("PermissionDeniedError", "your prompt was flagged", 403), Unsupported, "flagged"),
         (raised("PermissionDeniedError", "no permission", 403), Denied, "does not accept the key"),
+        (raised("RateLimitError", "Too many tokens, please wait before trying again.", 429), RateLimited, "slow down"),
+        (raised("BadRequestError", '{"error": {"type": "request_too_large", "message": "max"}}', 400), TooLong, "max"),
+        (raised("NotFoundError", "model: claude-foo", 404), Unsupported, "has no model"),
+        (raised("NotFoundError", "nothing here", 404), Unsupported, "check api_base"),
     ],
 )
 def test_exceptions_are_told_as_ours(error: Exception, kind: type[ProviderError], words: str) -> None:
-    told = translated(error, "acme/m", [])
+    told = translated(error, "acme/m", NO_SECRETS)
     assert type(told) is kind
     assert words in str(told)
     assert str(told).startswith("acme")
@@ -48,19 +62,89 @@ def test_exceptions_are_told_as_ours(error: Exception, kind: type[ProviderError]
 
 def test_the_answer_of_the_vendor_within_is_read() -> None:
     inner = '{"error": {"code": 429, "message": "You exceeded your current quota", "details": [{"retryDelay": "7s"}]}}'
-    told = translated(raised("RateLimitError", f"litellm.RateLimitError: GeminiException - {inner}", 429), "m", [])
+    told = translated(
+        raised("RateLimitError", f"litellm.RateLimitError: GeminiException - {inner}", 429), "m", NO_SECRETS
+    )
     assert (type(told), told.retry_after) == (RateLimited, 7)
-    headers = translated(raised("RateLimitError", "slow", 429, headers={"Retry-After": "3"}), "m", [])
+    headers = translated(raised("RateLimitError", "slow", 429, headers={"Retry-After": "3"}), "m", NO_SECRETS)
     assert headers.retry_after == 3
     newer = raised("RateLimitError", "slow", 429)
     newer.litellm_response_headers = {"Retry-After": "7"}  # type: ignore[attr-defined]
-    assert translated(newer, "m", []).retry_after == 7
+    assert translated(newer, "m", NO_SECRETS).retry_after == 7
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["vertex_ai_beta - b'{}'", "OpenAIException - Error code: 429 - {}. More words.", "x - {}. Handle with `y`."],
+)
+def test_the_answer_within_is_read_in_whatever_form_it_stands(form: str) -> None:
+    data = {"error": {"code": 429, "message": "slow\nly", "details": [{"retryDelay": "7s"}]}}
+    text = repr(data) if "Error code" in form else json.dumps(data)
+    told = translated(raised("RateLimitError", form.replace("{}", text), 429), "gemini/m", NO_SECRETS)
+    assert (type(told), told.retry_after) == (RateLimited, 7)
+    assert str(told) == "gemini asks to slow down (HTTP 429): slow ly"
+
+
+@given(st.text(alphabet="b'\"{}[]():, \\\\n01error", max_size=60))
+def test_an_exception_of_any_text_is_told(text: str) -> None:
+    assert isinstance(translated(raised("APIError", text, 500), "acme/m", NO_SECRETS), ProviderError)
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind", "words"),
+    [
+        (httpx.ConnectTimeout("x"), Unavailable, "no connection within 10 s (connect_timeout)"),
+        (httpx.ReadTimeout("x"), Unavailable, "silent for 120 s (read_timeout)"),
+        (httpx.ConnectError("refused"), Unavailable, "no connection: refused"),
+        (httpx.RemoteProtocolError("peer closed"), Unavailable, "broke off: peer closed"),
+        (ModuleNotFoundError("No module named 'google'", name="google"), Unsupported, "pip install google-cloud"),
+        (ImportError("Missing boto3 to call bedrock. Run 'pip install boto3'."), Unsupported, "pip install boto3"),
+    ],
+)
+def test_what_kept_a_vendor_from_answering_is_named(cause: Exception, kind: type[ProviderError], words: str) -> None:
+    error = raised("InternalServerError", "OpenAIException - ", 500, llm_provider="vertex_ai_beta")
+    error.__cause__ = cause
+    told = translated(error, "acme/m", NO_SECRETS)
+    assert type(told) is kind
+    assert words in str(told)
+    assert "HTTP" not in str(told)
+    assert str(told).startswith("acme: ")
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"aws_secret_access_key": "x"},
+        {"extra_headers": {"Authorization": "x"}},
+        {"metadata": [{"azure_ad_token": "x"}]},
+        {"vertex_credentials": "x"},
+        {"api_key": "x"},
+        {"stream": True},
+        {"model": "x"},
+    ],
+)
+def test_what_may_be_secret_and_what_is_ours_stands_elsewhere(extra: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=r"put headers into `headers`|says it for itself"):
+        LitellmSettings(extra=extra)
+
+
+def test_headers_and_credentials_are_sent_and_shown_nowhere() -> None:
+    harmless = {"max_tokens": 5, "prompt_cache_key": "run", "thinking": {"budget_tokens": 1024}, "timeout": 3}
+    secret = {"headers": {"X-Gate": "gate-secret"}, "credentials": {"aws_secret_access_key": "aws-secret"}}
+    settings = LitellmSettings.model_validate({"extra": harmless, **secret})
+    sent = account(settings)
+    assert (sent["extra_headers"], sent["aws_secret_access_key"]) == ({"X-Gate": "gate-secret"}, "aws-secret")
+    assert "secret" not in str({name: public(settings)[name] for name in ("headers", "credentials", "extra")})
+    error = raised("APIError", "gate-secret and aws-secret are wrong", 400)
+    assert str(translated(error, "acme/m", settings)).count("[secret]") == 2
 
 
 def test_no_key_and_no_traceback_stands_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_API_KEY", "ak-0123456789")
     text = "bad key ak-0123456789 or own-key-777\nTraceback (most recent call last):\n  File …"
-    told = str(translated(raised("AuthenticationError", text, 401), "m", ["own-key-777"]))
+    told = str(
+        translated(raised("AuthenticationError", text, 401), "m", LitellmSettings(api_key=SecretStr("own-key-777")))
+    )
     assert "ak-0123456789" not in told
     assert "own-key-777" not in told
     assert "Traceback" not in told
