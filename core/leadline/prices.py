@@ -18,6 +18,8 @@ from leadline.settings_model import Price
 
 TABLE = "model_prices_and_context_window_backup.json"
 MILLION = Decimal(1_000_000)
+_OUTPUT = {"embedding": 0.0}
+"""What output costs by the mode of a model, where the table says nothing: embeddings have none."""
 
 
 class Prices:
@@ -29,10 +31,10 @@ class Prices:
 
     def of(self, model: str) -> Price | None:
         """Return the price of a model, None where nobody knows it."""
-        if model in self._own:
-            return self._own[model]
-        row = _table().get(model)
-        if not row or row.get("output_cost_per_token") is None:
+        if own := self._own.get(model) or self._own.get(model.partition("/")[2]):
+            return own
+        row = _row(model)
+        if not row or row.get("output_cost_per_token", _OUTPUT.get(str(row.get("mode")))) is None:
             return None
         return Price(
             input=_per_million(row.get("input_cost_per_token")),
@@ -72,6 +74,14 @@ def cost(usage: Usage, price: Price) -> Decimal:
 
 def _per_million(rate: Any) -> float:
     return float(Decimal(str(rate or 0)) * MILLION)
+
+
+def _row(model: str) -> dict[str, Any]:
+    """Return the row of a model, by its name or by VENDOR/NAME, as the table has some of a vendor's and some not."""
+    vendor, _, name = model.partition("/")
+    table = _table()
+    found: dict[str, Any] = table.get(model) or table.get(name) or {}
+    return found if model in table or found.get("litellm_provider") == vendor else {}
 
 
 @cache

@@ -17,6 +17,7 @@ from leadline.assemble import House, Member
 from leadline.budget import Budget
 from leadline.calls import Door, Kind, Maker, stage_now
 from leadline.contracts import Call
+from leadline.embedding import EmbedCosts
 from leadline.errors import CallFailed, ConfigError, NeedsClarification, PluginError
 from leadline.events import Bus
 from leadline.findings import Key
@@ -24,6 +25,7 @@ from leadline.folder import inside, write_whole
 from leadline.keys import fingerprint
 from leadline.models import Models
 from leadline.pipeline import Step
+from leadline.prices import Prices
 from leadline.reading import Reading
 from leadline.records import (
     Answer,
@@ -93,6 +95,7 @@ class ActiveRun:
     def open(self, door: Door) -> None:
         """Take the door; made after the run, since the door hands the run to its calls."""
         self.door = door
+        self._prices = Prices(self.settings.ai.prices)
         self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"], self._notice)
         engines = self.chosen["search.engines"]
         self._searching = Searching(self.house, door, self.settings, engines, self._notice)
@@ -152,10 +155,13 @@ class ActiveRun:
         return await self._leaf("execute", Execution, member, code, (await member.get()).execute)
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
-        """Embed texts with the embedder's own model."""
-        member = self._only("embedders", "ai.embedder", self.settings.ai.embedder)
-        request = EmbedRequest(model="", texts=tuple(texts))
-        return await self._leaf("embed", Embeddings, member, request, (await member.get()).embed)
+        """Embed texts with the model that the settings name, else with the embedder's own."""
+        name, _, model = self.settings.ai.embedder.partition(":")
+        member = self._only("embedders", "ai.embedder", name)
+        embedder = await member.get()
+        costs = EmbedCosts(self._prices, embedder)
+        request = EmbedRequest(model=model, texts=tuple(texts))
+        return await self._leaf("embed", Embeddings, member, request, embedder.embed, costs=costs)
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too."""
@@ -302,10 +308,13 @@ class ActiveRun:
         do: Callable[[Q, Call], Awaitable[R]],
         *,
         keep: bool = True,
+        costs: EmbedCosts | None = None,
     ) -> R:
         calls = member.offer.calls
         kept, alone = keep and member.offer.keep, not (keep or calls)
         form = Kind(name=kind, reply=reply, keep=kept, alone=alone, composite=calls)
+        if costs and not calls:
+            form = replace(form, need=costs.need, price=costs.priced)
         maker = replace(member.maker, limiter=None) if calls else member.maker
         return await self.door.call(form, request, do, maker=maker, task=kind)
 

@@ -31,6 +31,7 @@ def unused_prices(
     used = {model for settings in asked.values() for model in _named(settings)}
     said = (*core.ai.roles.values(), *core.ai.tasks.values(), core.ai.embedder)
     used |= {model for one in said if (model := one.partition(":")[2])}
+    used |= {name for model in used if (name := model.partition("/")[2])}  # VENDOR/NAME is priced by its name, too
     for model in core.ai.prices:
         if model not in used:
             key = f"ai.prices.{model}"

@@ -45,3 +45,19 @@ def test_what_may_be_spent_is_known_by_the_price_or_by_what_was_billed() -> None
         prices.priced(Usage(input_tokens=tokens, cost=Decimal(billed)), "m")
     assert prices.expected(may_use, "m") == Decimal("0.2")
     assert prices.expected(may_use, "other") == 0
+
+
+def test_an_embedding_has_a_price_without_one_of_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prices, "_table", lambda: {"e": {"input_cost_per_token": 2e-8, "mode": "embedding"}})
+    assert Prices({}).of("e") == Price(input=0.02, cached=0.02, output=0)
+
+
+def test_a_price_is_found_with_and_without_the_vendor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def row(vendor: str) -> dict[str, object]:
+        return {"input_cost_per_token": 1e-6, "output_cost_per_token": 1e-6, "litellm_provider": vendor}
+
+    monkeypatch.setattr(prices, "_table", lambda: {"small": row("openai"), "voyage/v3": row("voyage")})
+    known = Prices({"own": Price(input=3, output=4)})
+    assert [bool(known.of(model)) for model in ("small", "openai/small", "voyage/v3")] == [True] * 3
+    assert [known.of(model) for model in ("mistral/small", "v3", "openai/voyage/v3", "", "/")] == [None] * 5
+    assert known.of("acme/own") == known.of("own") == Price(input=3, output=4)
