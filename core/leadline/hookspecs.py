@@ -82,7 +82,8 @@ class Offer(Generic[S, M]):
     ready: Callable[[S], str | None] = _always
     """Says why it cannot work here, without network or SDK; None when it can."""
     keep: bool = True
-    """Whether its replies are worth keeping in the journal; False where they can be had again for nothing."""
+    """Whether its replies are worth keeping in the journal; False where they can be had again for nothing. A model's
+    stand there in any case, but serve no other run then."""
     answers: tuple[str, ...] | None = None
     """The settings fields that change its answers, and so the journal's keys; None: all that are not secret."""
     priced: bool = False

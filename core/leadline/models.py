@@ -223,7 +223,8 @@ class Models:
         """Return for how long a reply serves other runs."""
         cache = self._settings.cache
         kept = seconds(cache.plan if task.name == "plan" else cache.model)
-        return 0.0 if choice.member.offer.per_user else kept
+        offer = choice.member.offer
+        return 0.0 if offer.per_user or not offer.keep else kept
 
     def _need(self, model: str, request: ChatRequest) -> Need:
         return self._leases.need(request, request.model or model)

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import Field, JsonValue
 
 from leadline.contracts import AIProvider, Call, Context
-from leadline.errors import BadReply, Unsupported
+from leadline.errors import Unsupported
 from leadline.folder import JOURNAL
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.journal import Journal, Row
@@ -46,7 +46,8 @@ class _Said:
 
     row: Row
     asked: dict[str, JsonValue]
-    body: bytes
+    body: bytes | None
+    """None where it is damaged."""
 
 
 class Recorded:
@@ -55,13 +56,17 @@ class Recorded:
     def __init__(self, settings: RecordedSettings, context: Context) -> None:
         self._path = settings.journal
         self._said: list[_Said] = []
+        self._damaged = 0
         self._taken: defaultdict[bytes, list[str]] = defaultdict(list)
 
     async def __aenter__(self) -> Recorded:
         """Read the exchanges."""
         journal = await Journal.open(self._path, mode="read")
         try:
-            self._said = [said for row in journal.rows() if row.kind == "chat" and (said := await _said(journal, row))]
+            # A refusal by the house is what no model said.
+            rows = [row for row in journal.rows() if row.kind == "chat" and row.outcome != "refusal"]
+            self._said = [said for row in rows if (said := await _said(journal, row))]
+            self._damaged = len(rows) - len(self._said)
         finally:
             await journal.close()
         return self
@@ -84,6 +89,8 @@ class Recorded:
         if not same:
             raise Unsupported(self._missing(asked))
         said = same[min(self._turn(asked, call.key), len(same) - 1)]
+        if said.body is None:
+            raise Unsupported(f"{self._path}: the recorded reply to this request is damaged")
         if said.row.outcome != "reply":
             raise Unsupported(f"recorded as a failure: {decode(said.body, Failure).text}")
         reply = decode(said.body, ChatReply)
@@ -99,7 +106,8 @@ class Recorded:
         return taken.index(key)
 
     def _missing(self, asked: dict[str, JsonValue]) -> str:
-        begin = f"{self._path} holds no answer to this request"
+        damaged = f" ({self._damaged} recorded ones are damaged)" if self._damaged else ""
+        begin = f"{self._path} holds no answer to this request{damaged}"
         if not self._said:
             return f"{begin}: no language model was asked in that run"
         place = difference(asked, [_compared(said.asked) for said in self._said])
@@ -107,14 +115,10 @@ class Recorded:
 
 
 async def _said(journal: Journal, row: Row) -> _Said | None:
-    """Read an exchange; None for a refusal by the house, which no model said."""
-    if row.outcome == "refusal":
-        return None
+    """Read an exchange; None where it cannot be read what was asked."""
     stored, kept = await journal.get(row.key), await journal.request(row)
     asked = kept.get("request") if isinstance(kept, dict) else None
-    if stored is None or not isinstance(asked, dict):
-        raise BadReply(f"{journal.path}: the recorded call {row.key} is damaged")
-    return _Said(row, asked, stored[1])
+    return _Said(row, asked, stored and stored[1]) if isinstance(asked, dict) else None
 
 
 def _compared(asked: JsonValue) -> dict[str, JsonValue]:
@@ -139,4 +143,5 @@ def leadline_ai_providers() -> Iterable[Offer[RecordedSettings, AIProvider]]:
         "A model that repeats what one said in an earlier run: for tests and demonstrations",
         ready=_ready,
         answers=(),
+        keep=False,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ SECTIONS = [{"id": "s1", "title": "Soundings", "goal": "depths", "questions": ["
 class Planner:
     """A model that knows one answer."""
 
-    asked = 0
+    def __init__(self, title: str = "The harbour, sounded") -> None:
+        self.asked, self.title = 0, title
 
     def traits(self, model: str, /) -> ModelTraits:
         return ModelTraits(json_schema=True)
@@ -33,7 +35,7 @@ class Planner:
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         self.asked += 1
         call.spend(Usage(input_tokens=70, output_tokens=30))
-        text = json.dumps({"title": "The harbour, sounded", "sections": SECTIONS})
+        text = json.dumps({"title": self.title, "sections": SECTIONS})
         return ChatReply(message=Message(role="assistant", text=text), model="planner-1")
 
 
@@ -48,7 +50,7 @@ async def run(folder: Path, planner: Planner, plan_by: str, **section: Any) -> l
         **{f"plugins.recorded.{name}": str(value) for name, value in section.items()},
     }
     plugins = [fake_web(), plugin("planner", ai_providers=offer)]
-    async with leadline.Client(plugins=plugins, folder=folder, cache=folder / "cache", set=settings) as client:
+    async with leadline.Client(plugins=plugins, folder=folder, cache=folder.parent / "cache", set=settings) as client:
         return await client.research(QUESTION)
 
 
@@ -64,6 +66,33 @@ async def test_the_same_question_gives_the_same_report(tmp_path: Path) -> None:
     assert first.report.title == again.report.title
     reports = [(result.folder / "report.md").read_bytes() for result in (first, again)]
     assert reports[0] == reports[1]
+
+
+async def test_two_recordings_do_not_answer_for_one_another(tmp_path: Path) -> None:
+    titles = []
+    for place, title in enumerate(("One", "Two")):
+        said = await run(tmp_path / f"said{place}", Planner(title), f"planner:{title}")
+        again = await run(tmp_path / f"again{place}", Planner("none"), "recorded", run=said.folder)
+        assert again.report is not None
+        titles.append(again.report.title)
+    assert titles == ["One", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"), [("body", "reply to this request is damaged"), ("all", "1 recorded ones")]
+)
+async def test_a_damaged_recording_leaves_the_task_to_the_next(tmp_path: Path, damage: str, words: str) -> None:
+    first = await run(tmp_path / "first", Planner(), "planner:big")
+    with sqlite3.connect(first.folder / "journal.sqlite") as journal:
+        rows = journal.execute('select value from entries where value like \'%"kind":"chat"%\'').fetchall()
+        for (digest,) in journal.execute("select digest from blobs").fetchall():
+            row = json.loads(rows[0][0])
+            if digest in (row.values() if damage == "all" else [row["body"]]):
+                journal.execute("update blobs set data = ? where digest = ?", (b"garbage", digest))
+    journal.close()
+    again = await run(tmp_path / "again", Planner(), "recorded", run=first.folder)
+    assert again.report is not None
+    assert words in (again.folder / "events.jsonl").read_text()
 
 
 async def test_a_question_that_was_not_recorded_is_told_with_the_nearest(tmp_path: Path) -> None:
