@@ -47,7 +47,7 @@ def within_context(heard: Callable[[int, str], None] | None) -> Callable[[int, s
             here.run(heard, attempt, piece)
         except Exception:
             failed = True
-            log.warning("what hears a reply failed, and hears no more of it", exc_info=True)
+            log.info("what hears a reply failed, and hears no more of it", exc_info=True)
 
     return run
 

@@ -26,6 +26,7 @@ from leadline.limits import Limiter
 from leadline.loading import AnyOffer
 from leadline.records import Blob, Document
 from leadline.secrecy import answer_options, secrets_of
+from leadline.secrets import Secrets
 from leadline.settings import Loaded
 
 TIMEOUT = 30.0
@@ -84,6 +85,7 @@ class House:
             timeout=(limits and limits.timeout) or offer.timeout or self._timeout(kind),
             priced=offer.priced,
             account=account_of(secrets_of(settings.model_dump())),
+            who=str(plugin),
             restart=keeper.restart,
         )
         search = self.settings.search
@@ -96,7 +98,8 @@ class House:
             plugin = self.loaded.plugins[name]
             kinds = [kind for kind, other in plugin.offers.items() if other is offer]
             ready = partial(awaitable, kinds=kinds, who=str(plugin))
-            self._keepers[key] = Keeper(name, partial(offer.make, settings, self._context(name)), ready)
+            make = partial(offer.make, settings, self._context(name))
+            self._keepers[key] = Keeper(name, make, ready, who=str(plugin), secrets=Secrets(self.loaded.secrets))
         return self._keepers[key]
 
     def _context(self, name: str) -> HouseContext:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
-from leadline.errors import PluginError
+from leadline.errors import PluginFault
 
 AWAITED: Mapping[str, tuple[str, ...]] = {
     "ai_providers": ("chat", "perform"),
@@ -47,7 +47,7 @@ def _watched(method: Callable[..., Any], who: str) -> Callable[..., Awaitable[An
     async def watched(*args: Any, **kwargs: Any) -> Any:
         answer = method(*args, **kwargs)
         if not inspect.isawaitable(answer):
-            raise PluginError(
+            raise PluginFault(
                 f"{who} returns {type(answer).__name__} from {method.__qualname__}, which is awaited: "
                 f"write `async def {method.__name__}`"
             )

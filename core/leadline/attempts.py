@@ -16,6 +16,7 @@ from leadline.budget import Budget, Lease, Need, used_by
 from leadline.contracts import Middleware, Run
 from leadline.errors import Disconnected, JournalError, ProviderError, Refused, Unavailable
 from leadline.events import Bus
+from leadline.faults import wished
 from leadline.journal import Journal
 from leadline.kinds import Job
 from leadline.outcomes import Blame, Ended
@@ -59,7 +60,9 @@ class Attempts:
         try:
             body, reply = encode(await job.do(job.request, call), job.kind.reply)
             return Ended("reply", body, reply=reply)
-        except Exception as error:  # noqa: BLE001 - a strategy's fault is data; the house's errors are raised again
+        except BaseException as error:
+            if wished(error):
+                raise
             return blame.below(error)
         finally:
             call_now.reset(token)
@@ -80,7 +83,9 @@ class Attempts:
                 raise
             except Refused as error:
                 return blame.refused(str(error), trip.attempts)
-            except Exception as error:  # noqa: BLE001 - whatever a provider raises is data
+            except BaseException as error:
+                if wished(error):
+                    raise
                 failed = translate(error)
                 pause = self.retry.delay(trip.attempts, failed) if failed else None
                 if pause is None:
@@ -108,7 +113,9 @@ class Attempts:
                     encoded: tuple[bytes, Record] = encode(await self._through(job, call), job.kind.reply)
                 ended = "reply"
                 return encoded
-            except Exception as error:
+            except BaseException as error:
+                if wished(error):
+                    raise
                 if deadline.expired():
                     raise Unavailable(f"no reply within {job.maker.timeout:g} s") from error
                 ended = "error"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from leadline.errors import PluginError
+from leadline.errors import PluginFault
 from leadline.findings import Key
 
 
@@ -61,7 +61,7 @@ class View:
     def __getitem__(self, key: Key[Any], /) -> Any:
         self._check_read(key)
         if not key.grows and not self._board.has(key):
-            raise PluginError(f"stage '{self._stage}' reads '{key.name}', which is not there; use findings.get()")
+            raise PluginFault(f"stage '{self._stage}' reads '{key.name}', which is not there; use findings.get()")
         return self._board.get(key)
 
     def get(self, key: Key[Any], /) -> Any:
@@ -71,7 +71,7 @@ class View:
 
     def __setitem__(self, key: Key[Any], value: Any, /) -> None:
         if key.name not in self._writes:
-            raise PluginError(
+            raise PluginFault(
                 f"stage '{self._stage}' writes '{key.name}', but its offer gives only: {_names(self._writes)}"
             )
         self.patch[key] = self._checked(key, value)
@@ -82,7 +82,7 @@ class View:
 
     def _check_read(self, key: Key[Any]) -> None:
         if key.name not in self._reads:
-            raise PluginError(
+            raise PluginFault(
                 f"stage '{self._stage}' reads '{key.name}', but its offer needs and wants only: {_names(self._reads)}"
             )
 
@@ -90,7 +90,7 @@ class View:
         items = tuple(value) if key.grows else (value,)
         for item in items:
             if not isinstance(item, key.type):
-                raise PluginError(
+                raise PluginFault(
                     f"stage '{self._stage}' writes a {type(item).__name__} to '{key.name}', "
                     f"which holds {key.type.__name__}"
                 )

@@ -305,7 +305,7 @@ class Door:
         return row
 
     async def _end(self, job: Job, trip: Trip, flight: Flight[_Landed]) -> Ended:
-        blame = Blame(job.kind.name, job.maker.name, self._secrets)
+        blame = Blame(job.kind.name, job.maker.name, self._secrets, job.maker.who)
         if job.kind.keep and self._journal.broken:
             raise self._journal.broken
         try:

@@ -4,6 +4,7 @@ LeadlineError
 ├── UsageError              the command or call was wrong                       exit 64
 ├── ConfigError             the settings cannot work                            exit 78
 │   └── PluginError         one plugin is at fault, named with distribution and version
+│       └── PluginFault     and it failed while a run went on               exit 1
 ├── JournalError            the run's journal cannot be read or written         exit 1
 │   ├── JournalBusy         another process is at this run
 │   └── JournalMissing      offline, and the journal has no such call
@@ -55,6 +56,12 @@ class ConfigError(LeadlineError):
 
 class PluginError(ConfigError):
     """A plugin is at fault: says which, of which distribution and version."""
+
+
+class PluginFault(PluginError):
+    """A plugin failed while a run went on: no setting is wrong."""
+
+    exit_code = 1
 
 
 class JournalError(LeadlineError):

@@ -37,6 +37,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVarTuple
 
 from leadline.contracts import Observer
+from leadline.faults import wished, words
 from leadline.records import Event
 from leadline.secrets import Secrets
 
@@ -91,7 +92,7 @@ class Subscription:
 class _Watcher:
     """An observer with a queue and a task of its own."""
 
-    def __init__(self, name: str, observer: Observer, report: Callable[[str, int, Exception], None]) -> None:
+    def __init__(self, name: str, observer: Observer, report: Callable[[str, int, BaseException], None]) -> None:
         self.name = name
         self.deltas = bool(getattr(observer, "deltas", True))
         self._observer = observer
@@ -134,7 +135,9 @@ class _Watcher:
     async def _show(self, event: Event) -> None:
         try:
             await self._observer.observe(event)
-        except Exception as error:  # noqa: BLE001 - an observer cannot break a run, whatever it raises
+        except BaseException as error:
+            if wished(error):
+                raise
             self._failures += 1
             self._report(self.name, self._failures, error)
 
@@ -247,10 +250,10 @@ class Bus:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
-    def _failed(self, name: str, failures: int, error: Exception) -> None:
-        log.warning("observer %s failed", name, exc_info=error)
+    def _failed(self, name: str, failures: int, error: BaseException) -> None:
+        log.info("observer %s failed", name, exc_info=error)  # people are told by the event
         if failures == 1:
-            text = f"observer {name}: {type(error).__name__}: {error}"
+            text = f"observer {name}: {words(error)}"
             self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
         if failures == FAILURES:
             self._emit("notice", {"message": f"observer {name} failed {failures} times and is left out"}, "", None)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from leadline.board import Board, View
-from leadline.errors import CallRefused, PluginError
+from leadline.errors import CallRefused, PluginFault
 from leadline.pipeline import Step
 from leadline.tasking import bare_task_group
 
@@ -100,4 +100,4 @@ def _check_outputs(step: Step, outputs: Sequence[Any]) -> None:
     for output in outputs:
         if not isinstance(output, kinds):
             names = ", ".join(kind.__name__ for kind in kinds)
-            raise PluginError(f"stage '{step.name}' returned a {type(output).__name__}, but its offer gives: {names}")
+            raise PluginFault(f"stage '{step.name}' returned a {type(output).__name__}, but its offer gives: {names}")

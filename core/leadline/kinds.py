@@ -43,6 +43,8 @@ class Maker:
     priced: bool = False
     account: str = ""
     """Tells accounts at the same provider apart in the cache across runs."""
+    who: str = ""
+    """The plugin with its distribution and version, for what is told of its faults."""
     restart: Callable[[], Awaitable[None]] | None = None
     """Leaves the plugin and enters it anew: called after `Disconnected`, before the next attempt."""
 

@@ -12,14 +12,26 @@ from contextlib import suppress
 from typing import Any
 
 from leadline.errors import LeadlineError, PluginError
+from leadline.faults import Held, wished, words
+from leadline.secrets import Secrets
 
 
 class Keeper:
     """Keeps one plugin: made at its first use, never twice at once."""
 
-    def __init__(self, name: str, make: Callable[[], Any], ready: Callable[[Any], Any] = lambda made: made) -> None:
-        """`ready` takes the plugin as it was entered, and returns what is used."""
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[], Any],
+        ready: Callable[[Any], Any] = lambda made: made,
+        *,
+        who: str = "",
+        secrets: Secrets | None = None,
+    ) -> None:
+        """`ready` takes the plugin as it was entered, and returns what is used; `who` names it in errors."""
         self.name = name
+        self._who = who or f"plugin '{name}'"
+        self._secrets = secrets or Secrets()
         self._make = make
         self._ready = ready
         self._lock = asyncio.Lock()
@@ -51,8 +63,10 @@ class Keeper:
             return self._make()
         except LeadlineError:
             raise
-        except Exception as error:
-            raise PluginError(f"plugin '{self.name}' could not be made: {type(error).__name__}: {error}") from error
+        except BaseException as error:
+            if wished(error):
+                raise
+            raise PluginError(f"{self._who} could not be made: {self._secrets.scrub(words(error))}") from error
 
     async def _enter(self, made: Any) -> Any:
         if not hasattr(made, "__aenter__"):
@@ -67,10 +81,10 @@ class Keeper:
             async with made as inner:
                 entered.set_result(made if inner is None else inner)
                 await self._leave.wait()
-        except Exception as error:
-            if entered.done():
+        except BaseException as error:
+            if entered.done() or wished(error):
                 raise
-            entered.set_exception(error)
+            entered.set_exception(error if isinstance(error, Exception) else Held(error))
 
     async def _exit(self) -> None:
         self._instance = None

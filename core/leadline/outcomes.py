@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
+from leadline.faults import text_of, words
 from leadline.records import Failure, Record
 from leadline.retry import translate
 from leadline.rows import Outcome
@@ -35,14 +36,16 @@ class Blame:
     kind: str
     provider: str
     secrets: Secrets
+    who: str = ""
+    """The plugin with its distribution and version."""
 
     def failed(self, error: BaseException, attempts: int = 1) -> Ended:
         """Return the failure of a provider."""
         known = translate(error)
         if known is None:
-            text = f"{type(error).__name__}: {error}"
+            text = f"{words(error)}; this is a fault of {self.who}" if self.who else words(error)
             return self._ended("failure", "BUSINESS", type(error).__name__, text, attempts)
-        return self._ended("failure", known.category, type(known).__name__, str(known), attempts)
+        return self._ended("failure", known.category, type(known).__name__, text_of(known), attempts)
 
     def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Ended:
         """Return a refusal by the house."""

@@ -25,6 +25,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
+from leadline.faults import words
 
 if TYPE_CHECKING:
     import httpx
@@ -72,11 +73,11 @@ def translate(error: BaseException) -> ProviderError | None:
         case JSONDecodeError():
             return BadReply(f"the body is not JSON: {error}")
         case FileNotFoundError():
-            return Unsupported(_text(error))
+            return Unsupported(words(error))
         case PermissionError():
-            return Denied(_text(error))
+            return Denied(words(error))
         case OSError():  # TimeoutError is one
-            return Unavailable(_text(error))
+            return Unavailable(words(error))
     return _of_httpx(error)
 
 
@@ -87,10 +88,10 @@ def _of_httpx(error: BaseException) -> ProviderError | None:
     if isinstance(error, httpx.HTTPStatusError):
         return _of_status(error.response)
     if isinstance(error, httpx.DecodingError):
-        return BadReply(_text(error))
+        return BadReply(words(error))
     if isinstance(error, httpx.UnsupportedProtocol | httpx.TooManyRedirects | httpx.InvalidURL):
-        return Unsupported(_text(error))
-    return Unavailable(_text(error)) if isinstance(error, httpx.TransportError) else None
+        return Unsupported(words(error))
+    return Unavailable(words(error)) if isinstance(error, httpx.TransportError) else None
 
 
 def _of_status(response: httpx.Response) -> ProviderError:
@@ -110,7 +111,3 @@ def retry_after(header: str) -> float | None:
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - datetime.now(UTC)).total_seconds())
-
-
-def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -18,8 +18,9 @@ from leadline.budget import Budget
 from leadline.calls import Door, Kind, Maker, stage_now
 from leadline.contracts import Call
 from leadline.embedding import EmbedCosts
-from leadline.errors import CallFailed, ConfigError, NeedsClarification, PluginError
+from leadline.errors import CallFailed, ConfigError, LeadlineError, NeedsClarification, PluginError, PluginFault
 from leadline.events import Bus
+from leadline.faults import wished, words
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
 from leadline.keys import fingerprint
@@ -235,7 +236,7 @@ class ActiveRun:
     async def emit(self, kind: str, data: Json) -> None:
         """Send an event to every observer."""
         if kind == "notice":
-            self.state.notices.append(str(data.get("message", "")))
+            self.state.notice(str(data.get("message", "")))
         await self.bus.emit(kind, data)
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
@@ -272,7 +273,7 @@ class ActiveRun:
 
     @contextmanager
     def inside(self, step: Step) -> Iterator[None]:
-        """Count what happens inside to this stage; a closing one may use the reserve."""
+        """Count what happens inside to this stage, its faults too; a closing one may use the reserve."""
         token = stage_now.set(step.name)
         try:
             if getattr(step.offer, "closing", False):
@@ -280,6 +281,10 @@ class ActiveRun:
                     yield
             else:
                 yield
+        except BaseException as error:
+            if isinstance(error, LeadlineError) or wished(error):
+                raise
+            raise PluginFault(self._blamed(step, error)) from error
         finally:
             stage_now.reset(token)
 
@@ -293,6 +298,10 @@ class ActiveRun:
         await self.save(Blob(name=key.file, media_type="application/json", data=indented(value) + b"\n"))
 
     # --- helpers ---
+
+    def _blamed(self, step: Step, error: BaseException) -> str:
+        who = str(self.house.loaded.plugins[step.name]).removeprefix("plugin ")
+        return f"stage {who} raised {words(error)}; this is a fault of the plugin"
 
     def _only(self, kind: str, setting: str, name: str) -> Member:
         if not name:

@@ -117,4 +117,6 @@ def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
 def _over(strategy: Member, engines: Sequence[Member]) -> Maker:
     """Return what a strategy over several engines is known by."""
     accounts = digest("\n".join(member.maker.account for member in engines).encode())
-    return Maker(name=strategy.name, fingerprint=together([strategy, *engines]), account=accounts)
+    return Maker(
+        name=strategy.name, who=strategy.maker.who, fingerprint=together([strategy, *engines]), account=accounts
+    )

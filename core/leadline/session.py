@@ -74,7 +74,7 @@ class Session:
     ) -> Session:
         """Put a session together; nothing is asked of anybody yet. Raises `ConfigError`."""
         pipeline = pipeline_of(house, order.pipeline)
-        settings, state = house.settings, RunState()
+        settings, state = house.settings, RunState(Secrets(house.loaded.secrets))
         watching = {} if journal.readonly else await observers_of(house)
         bus = Bus(
             order.run_id,
@@ -238,7 +238,7 @@ class Session:
         return f"{'; '.join(why)}; until then {error}" if why else str(error)
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
-        self.state.status, self.state.reason = status, reason
+        self.state.end(status, reason)
         self._exit_code = INTERRUPTED if self._stopped else exit_code
 
     @property

@@ -9,7 +9,9 @@ from typing import Literal
 from pydantic import JsonValue
 
 from leadline.errors import Category, LeadlineError
+from leadline.faults import text_of, words
 from leadline.records import Record
+from leadline.secrets import Secrets
 
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
 EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
@@ -84,7 +86,9 @@ class Metadata(Record):
 class RunState:
     """The state while a run goes on, changed by its progress."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Secrets | None = None) -> None:
+        """`secrets` stand in nothing that is told of the run: what strangers raise may hold them."""
+        self._secrets = secrets or Secrets()
         self.status: Status = "pending"
         self.reason = ""
         self.current = ""
@@ -101,17 +105,25 @@ class RunState:
         """Note how a step goes."""
         before = self._steps.get(name, StepState(name=name))
         times = before.times + (status == "started")
-        self._steps[name] = StepState(name=name, status=status, times=times, reason=reason)
+        self._steps[name] = StepState(name=name, status=status, times=times, reason=self._secrets.scrub(reason))
         if status == "started":
             self.current = name
+
+    def notice(self, message: str) -> None:
+        """Note something that people are told."""
+        self.notices.append(self._secrets.scrub(message))
+
+    def end(self, status: Status, reason: str) -> None:
+        """Note how the run stands, and why."""
+        self.status, self.reason = status, self._secrets.scrub(reason)
 
     def error(self, error: BaseException, step: str = "") -> None:
         """Note an error."""
         record = getattr(error, "record", None)
-        text = str(error) if isinstance(error, LeadlineError) else f"{type(error).__name__}: {error}"
+        text = text_of(error) if isinstance(error, LeadlineError) else words(error)
         self.errors.append(
             StepError(
-                message=record.text if record else text,
+                message=self._secrets.scrub(record.text if record else text),
                 category=record.category if record else "INTERNAL",
                 retries=record.attempts - 1 if record else 0,
                 step=step or self.current,

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from leadline.faults import Held, wished, words
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -16,7 +18,7 @@ def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
     errors = list(_leaves(group))
     first = errors[0]
     for other in errors[1:]:
-        first.add_note(f"and beside it {type(other).__name__}: {other}")
+        first.add_note(f"and beside it {words(other)}")
     return first
 
 
@@ -41,7 +43,12 @@ async def each(items: Sequence[T], do: Callable[[T], Awaitable[R]]) -> list[R]:
     """Do it for all items at once; the replies stand in the order of the items."""
 
     async def one(item: T) -> R:
-        return await do(item)
+        try:
+            return await do(item)
+        except BaseException as error:
+            if isinstance(error, Exception) or wished(error):
+                raise
+            raise Held(error) from error
 
     async with bare_task_group() as group:
         tasks = [group.create_task(one(item)) for item in items]

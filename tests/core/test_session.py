@@ -217,7 +217,7 @@ async def test_a_stage_that_breaks_is_a_failed_run_told_with_its_step(tmp_path: 
     assert (result.status, result.exit_code, result.report) == ("failed", 1, None)
     error = metadata(result)["errors"][0]
     assert error == {
-        "message": "ZeroDivisionError: of the plugin's own",
+        "message": "stage 'breaks' raised ZeroDivisionError: of the plugin's own; this is a fault of the plugin",
         "category": "INTERNAL",
         "retries": 0,
         "step": "breaks",

@@ -28,9 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("leadline: interrupted")
         return INTERRUPTED
-    except SystemExit as done:  # argparse, after --help and --version
-        return int(done.code or 0)
-    except Exception as error:  # noqa: BLE001 - whatever else it is, it is ours to mend, and told in one line
+    except BaseException as error:  # noqa: BLE001 - whatever else it is, it is ours to mend, and told in one line
         return _bug(error)
     finally:
         finish()
@@ -41,20 +39,24 @@ def _run(argv: Sequence[str]) -> int:
 
     from leadline.cli.parser import parse
 
-    args = parse(argv)
+    try:
+        args = parse(argv)
+    except SystemExit as done:  # after --help and --version
+        return done.code if isinstance(done.code, int) else int(done.code is not None)
     code: int = getattr(import_module(f"leadline.cli.{args.module}"), args.function)(args)
     return code
 
 
-def _bug(error: Exception) -> int:
+def _bug(error: BaseException) -> int:
     from leadline.cli.out import say
+    from leadline.faults import words
 
     if _debugging():
         import traceback
 
         say(traceback.format_exc().rstrip())
     else:
-        say(f"leadline: {type(error).__name__}: {error}")
+        say(f"leadline: {words(error)}")
         say("This is a bug; rerun with LEADLINE_DEBUG=1 for the traceback.")
     return 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -98,6 +99,23 @@ def test_a_bug_is_one_line_and_a_traceback_when_wanted(cli: Cli, monkeypatch: py
     monkeypatch.delenv("LEADLINE_DEBUG")
     Path(".env").write_text("LEADLINE_DEBUG=1\n")
     assert "Traceback (most recent call last)" in cli("version").err
+
+
+class Odd(BaseException):
+    """No `Exception`."""
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), SystemExit("bye"), Odd("odd"), asyncio.CancelledError()], ids=repr)
+def test_what_leaves_a_command_from_within_is_a_bug_too(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def broken(*_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("leadline.cli.version.run", broken)
+    done = cli("version")
+    assert done.code == 1
+    assert done.err.startswith(f"leadline: {type(error).__name__}")
 
 
 @pytest.mark.parametrize(

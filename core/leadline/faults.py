@@ -1,0 +1,44 @@
+"""What a plugin raises, whatever it is: told from what was wished from outside, and put in words that cannot fail."""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class Held(Exception):
+    """Stands for what a plugin raised that is no `Exception`.
+
+    A task that raises SystemExit takes the event loop with it, and a CancelledError is lost in a task group.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(words(error))
+
+
+def wished(error: BaseException) -> bool:
+    """Return whether an error comes from outside of the plugin that let it out: Ctrl-C, or a task that was cancelled.
+
+    A `CancelledError` though nobody cancelled is the plugin's own, as `SystemExit` is: taken for a wish, it would end
+    the run without a word, or vanish in a task group.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
+def words(error: BaseException) -> str:
+    """Return an error with its class, on one line for people."""
+    if isinstance(error, Held):
+        return str(error)
+    name, text = type(error).__name__, text_of(error)
+    return f"{name}: {text}" if text else name
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an error; that of a stranger's may itself fail."""
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - whatever it raises, something must be told
+        return "its text cannot be had"
+    return "cancelled from within" if isinstance(error, asyncio.CancelledError) and not text else text

@@ -1,0 +1,259 @@
+"""Runs whose plugins do what no plugin should: each fault is told in its plugin's name, and costs nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+import leadline
+from leadline.contracts import Context
+from leadline.errors import ConfigError
+from leadline.findings import REPORT
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import ModelTraits
+from leadline.testing.plugins import plugin
+from leadline.testing.web import fake_web
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+KEY = "sk-of-the-plugin-0123456789"
+
+
+class Odd(BaseException):
+    """No `Exception`."""
+
+
+class Mute(Exception):
+    """An error without a text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("even its text fails")
+
+
+OWN: Sequence[BaseException] = (
+    ValueError("broken"),
+    SystemExit(0),
+    SystemExit("bye"),
+    Odd("odd"),
+    Mute(),
+    asyncio.CancelledError(),
+)
+"""What a plugin may raise though nobody wished for an end."""
+Does = Callable[..., Any]
+
+
+class Acts:
+    """Does the same whatever it is asked, in every verb a plugin may have."""
+
+    deltas = False
+    live = True
+
+    def __init__(self, does: Does) -> None:
+        self._does = does
+
+    def accepts(self, asked: str, /) -> bool:
+        return True
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def run(self, *asked: Any) -> Any:
+        answer = self._does(*asked)
+        return await answer if isinstance(answer, Awaitable) else answer
+
+    map = chat = search = fetch = parse = format = synthesize = observe = around = embed = run
+
+
+def acting(kind: str, does: Does, **options: Any) -> EntryPoint:
+    """Return a plugin of this kind that does it."""
+    form = StageOffer if kind == "stages" else Offer
+    return plugin("acts", **{kind: form(lambda settings, context: Acts(does), PluginSettings, "Acts", **options)})
+
+
+def raising(error: BaseException) -> Does:
+    def does(*asked: Any) -> Any:
+        raise error
+
+    return does
+
+
+def client(folder: Path, *plugins: EntryPoint, **settings: Any) -> leadline.Client:
+    values = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "ai.providers": ["embedded"]}
+    values |= {"retry.base": 0} | {name.replace("__", "."): value for name, value in settings.items()}
+    return leadline.Client(plugins=[fake_web(), *plugins], folder=folder / "runs", cache=folder / "cache", set=values)
+
+
+def staged(folder: Path, does: Does, *plugins: EntryPoint, **settings: Any) -> leadline.Client:
+    """Return a client whose pipeline has a stage behind `write` that does it."""
+    stage = acting("stages", does, needs=(REPORT,), gives=(REPORT,))
+    mine = {"extends": "research", "after": {"write": ["acts"]}}
+    return client(folder, stage, *plugins, pipeline="mine", pipelines={"mine": mine}, **settings)
+
+
+async def ended(runs: leadline.Client) -> leadline.Result:
+    """Return how a run ends that must end by itself."""
+    async with runs, asyncio.timeout(20):
+        return await runs.research(QUESTION)
+
+
+def events(result: leadline.Result, kind: str) -> list[dict[str, Any]]:
+    lines = (result.folder / "events.jsonl").read_text().splitlines()
+    return [event["data"] for event in map(json.loads, lines) if event["kind"] == kind]
+
+
+# --- what no plugin may end ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", OWN, ids=repr)
+async def test_whatever_a_stage_raises_is_its_fault_and_names_it(error: BaseException, tmp_path: Path) -> None:
+    result = await ended(staged(tmp_path, raising(error)))
+    assert (result.status, result.exit_code) == ("failed", 1)
+    assert f"stage 'acts' raised {type(error).__name__}" in result.reason
+    assert result.reason.endswith("this is a fault of the plugin")
+
+
+@pytest.mark.parametrize("error", OWN, ids=repr)
+async def test_whatever_something_done_side_by_side_raises_is_a_fault(error: BaseException, tmp_path: Path) -> None:
+    async def does(findings: Any, run: Any) -> None:
+        async def one(item: int) -> None:
+            await asyncio.sleep(0)
+            raise error
+
+        await run.each([1, 2], one)
+
+    result = await ended(staged(tmp_path, does))
+    assert (result.status, result.exit_code) == ("failed", 1)
+    assert type(error).__name__ in result.reason
+
+
+@pytest.mark.parametrize("error", OWN, ids=repr)
+async def test_whatever_a_model_raises_the_next_is_asked(error: BaseException, tmp_path: Path) -> None:
+    result = await ended(client(tmp_path, acting("ai_providers", raising(error)), ai__providers=["acts", "embedded"]))
+    assert result.status == "complete"
+    assert any(f"acts: {type(error).__name__}" in notice for notice in result.metadata.notices)
+    assert any("a fault of plugin 'acts'" in notice for notice in result.metadata.notices)
+
+
+@pytest.mark.parametrize("error", OWN, ids=repr)
+@pytest.mark.parametrize("kind", ["search_providers", "search_strategies", "synthesizers"])
+async def test_whatever_others_raise_is_told_in_their_name(kind: str, error: BaseException, tmp_path: Path) -> None:
+    chosen: dict[str, Any] = {
+        "search_providers": {"search__engines": ["acts"]},
+        "search_strategies": {"search__strategy": "acts"},
+        "synthesizers": {"research__synthesizer": "acts"},
+    }
+    result = await ended(client(tmp_path, acting(kind, raising(error)), **chosen[kind]))
+    assert result.status in ("failed", "no_evidence")
+    assert any(f"acts: {type(error).__name__}" in told["message"] for told in events(result, "error"))
+
+
+@pytest.mark.parametrize("error", OWN, ids=repr)
+async def test_an_observer_that_raises_is_told_once(
+    error: BaseException, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = await ended(client(tmp_path, acting("observers", raising(error)), observers=["jsonl", "acts"]))
+    assert result.status == "complete"
+    told = [one["message"] for one in events(result, "error")]
+    assert len(told) == 1
+    assert told[0].startswith(f"observer acts: {type(error).__name__}")
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", OWN, ids=repr)
+async def test_a_plugin_that_cannot_be_made_is_named(error: BaseException, tmp_path: Path) -> None:
+    def make(settings: PluginSettings, context: Context) -> Any:
+        raise error
+
+    unmade = plugin("acts", observers=Offer(make, PluginSettings, "Cannot be made"))
+    with pytest.raises(ConfigError, match=f"plugin 'acts' could not be made: {type(error).__name__}"):
+        await ended(client(tmp_path, unmade, observers=["jsonl", "acts"]))
+
+
+async def test_a_run_that_is_cancelled_while_a_plugin_works_is_cancelled(tmp_path: Path) -> None:
+    began = asyncio.Event()
+
+    async def does(*asked: Any) -> Any:
+        began.set()
+        await asyncio.sleep(60)
+
+    async with client(tmp_path, acting("search_strategies", does), search__strategy="acts") as runs:
+        handle = await runs.start(QUESTION)
+        await asyncio.wait_for(began.wait(), 20)
+        await handle.cancel()
+        result = await handle.result()
+    assert (result.status, result.exit_code) == ("cancelled", 130)
+
+
+# --- secrets -------------------------------------------------------------------------------------------------------
+
+
+class Keyed(PluginSettings):
+    key: SecretStr = SecretStr(KEY)
+
+
+def files_with(folder: Path, text: str) -> list[str]:
+    """Return the files below a folder in which a text stands, those of a journal unpacked."""
+    return [str(path) for path in folder.rglob("*") if path.is_file() and text.encode() in contents(path)]
+
+
+def contents(path: Path) -> bytes:
+    """Return all there is in a file; of a database all that its rows hold."""
+    if path.suffix != ".sqlite":
+        return path.read_bytes()
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        cells = [cell for table in tables for row in database.execute(f"SELECT * FROM {table}") for cell in row]
+    return b"\n".join(map(unpacked, cells))
+
+
+def unpacked(cell: Any) -> bytes:
+    """Return a cell of a database as bytes, decompressed where it is compressed."""
+    if not isinstance(cell, bytes):
+        return str(cell).encode()
+    with contextlib.suppress(zlib.error):
+        return zlib.decompress(cell)
+    return cell
+
+
+def keyed(kind: str, make: Callable[[str], Any]) -> EntryPoint:
+    """Return a plugin that has a key, made by it."""
+    form = StageOffer if kind == "stages" else Offer
+    options: dict[str, Any] = {"needs": (REPORT,), "gives": (REPORT,)} if kind == "stages" else {}
+    offer = form(lambda settings, context: make(settings.key.get_secret_value()), Keyed, "Has a key", **options)
+    return plugin("acts", **{kind: offer})
+
+
+def _raises(key: str) -> Any:
+    raise ValueError(f"cannot make with {key}")
+
+
+async def test_a_key_in_what_a_constructor_raises_is_masked(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot make with \[secret\]"):
+        await ended(client(tmp_path, keyed("observers", _raises), observers=["jsonl", "acts"]))
+    result = await ended(client(tmp_path, keyed("ai_providers", _raises), ai__providers=["acts"]))
+    assert "cannot make with [secret]" in json.dumps(result.metadata.model_dump(mode="json"))
+    assert files_with(tmp_path, KEY) == []
+
+
+async def test_a_key_in_what_a_stage_raises_or_tells_is_masked(tmp_path: Path) -> None:
+    def make(key: str) -> Acts:
+        async def does(findings: Any, run: Any) -> None:
+            await run.emit("notice", {"message": f"beware of {key}"})
+            raise ValueError(f"broke with {key}")
+
+        return Acts(does)
+
+    mine = {"extends": "research", "after": {"write": ["acts"]}}
+    result = await ended(client(tmp_path, keyed("stages", make), pipeline="mine", pipelines={"mine": mine}))
+    assert "broke with [secret]" in result.reason
+    assert "beware of [secret]" in result.metadata.notices
+    assert files_with(tmp_path, KEY) == []
