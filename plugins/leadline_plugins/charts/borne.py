@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from leadline.records import Evidence, Source
 from leadline_plugins.charts.points import Point
 from leadline_plugins.charts.tasks import PlannedChart
-from leadline_plugins.checks.figures import Figure, figures, missing
+from leadline_plugins.checks.figure import Figure, missing
+from leadline_plugins.checks.figures import figures
 
 _NAMED = 5
 _DATA = 3

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from leadline_plugins.checks.figures import Figure, figures, missing
+from leadline_plugins.checks.figure import Figure, missing
+from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import missing_names, proper_names
 from leadline_plugins.checks.passages import Passage
 from leadline_plugins.checks.places import near, other_figure, other_name

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from leadline_plugins.ai.embedded.names import key, names
-from leadline_plugins.checks.figures import figures, missing
+from leadline_plugins.checks.figure import missing
+from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.passages import Passage
 from leadline_plugins.text import content_words
 

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from leadline_plugins.checks.figures import Figure, figures, missing, same
+from leadline_plugins.checks.figure import Figure, missing, same
+from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import coded, proper_names
 from leadline_plugins.text import content_words
 from leadline_plugins.text.tokens import fold

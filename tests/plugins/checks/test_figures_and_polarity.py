@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from leadline_plugins.checks.conflicts import conflicts
-from leadline_plugins.checks.figures import figures, han_value, missing
+from leadline_plugins.checks.figure import missing
+from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.checks.polarity import contrary, opposed
+from leadline_plugins.checks.spelled import han_value
 
 
 @pytest.mark.parametrize(

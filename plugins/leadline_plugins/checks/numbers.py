@@ -1,0 +1,115 @@
+"""Numbers of a text in digits and in words, with their scales and units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from leadline_plugins.checks.figure import Figure, is_year
+from leadline_plugins.checks.spelled import DIGITS, han_value, readings
+from leadline_plugins.checks.vocabulary import (
+    FOREIGN_WORDS,
+    HAN_DIGITS,
+    JOINED_BEHIND,
+    ONES,
+    SCALES,
+    UNITS,
+    VAGUE_WORDS,
+    WORDS,
+    either,
+)
+
+UNIT_OF = {name: unit for unit, names in UNITS.items() for name in names}
+_LETTER = "a-z\u00df-\u024f\u0400-\u052f\u0620-\u065f\u0900-\u0963"
+"""Letters of the scripts with spaces: before one, what looks like a unit or scale begins another word."""
+
+
+_HAN = "".join(HAN_DIGITS)
+CJK_SCALE = "(?:[十拾십百佰백万萬만亿億억]|[千仟천](?![瓦克米赫卡字帕伏焦])|兆(?![瓦赫字比位帕欧歐伏])|조(?![각항례]))"
+"""A scale, and not the beginning of a unit: 千瓦, 兆瓦."""
+_CHAIN = (
+    rf"(?:\s(?=[万萬亿億만억]))?{CJK_SCALE}(?:{CJK_SCALE}|[{_HAN}]+(?={CJK_SCALE})|\s?\d[\d,.]*(?={CJK_SCALE}))*"
+    r"(?:\d{1,4}(?![\d년年월月일日]|[.,]\d)|(?<=[만억])\s\d{3,4}(?![\d년年]|[.,]\d))?"
+)
+"""What may follow the digits of a number in Chinese, Japanese or Korean: 亿, 万1300亿, 億5000万, 만 5000."""
+_SIGN = r"us\$|[$€£¥₽₩]"
+_NUMBER = re.compile(
+    rf"(?=(?:{_SIGN})?\s?\d)"
+    rf"(?<![a-z0-9_.])(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–/])"
+    rf"(?P<sign>{_SIGN})?\s?(?P<digits>{DIGITS})"
+    rf"(?P<decade>s\b|年代)?(?:st|nd|rd|th)?(?:[\s-]?(?P<scale>{either(SCALES)})(?![{_LETTER}ธ])|(?P<chain>(?<!제\d)(?<!제\d\d)(?<!제\d\d\d){_CHAIN}))?"
+    rf"(?:[\s-]?(?:d['’]|de\s|di\s)?(?P<unit>{either(UNIT_OF)})(?![{_LETTER}]))?(?!\d|\s*[月월])"
+)
+_WORD = re.compile(rf"\b(?P<word>{either({*WORDS, *FOREIGN_WORDS})})\b")
+_MORE = re.compile(
+    rf"(?:[\s-](?P<then>{either(ONES[1:10])})\b)?(?:[\s-](?P<scale>hundred|thousand|million|billion)\b)?"
+)
+_MILLIONS = re.compile(rf"\s(?P<scale>{either(word for word in SCALES if SCALES[word] >= 10**6)})(?![{_LETTER}])")
+_GOES_ON = re.compile(
+    r"-|\s(?:[cs]en(?:t|ts|to|tos)\b|hundert|honderd|mill?[ae]?\b|tausend|duizend|тысяч|сот|[су]\s|y\s|e\s|drittel"
+    r"|viertel|fünftel|tiers|quarts|terzi|quint|tercios)"
+)
+"""What makes a word of number the beginning of another: `cinq mille`, `zwei Drittel`."""
+_ANY_DIGIT = re.compile(r"\d")
+_BEHIND = re.compile(r"(\w+)\s$")
+_THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+
+
+def with_thin_spaces(text: str) -> str:
+    """Return the text with the spaces that hold a number together made one mark: folding would make them plain."""
+    return text if text.isascii() else _THIN.sub("\u066c", text)
+
+
+def numbers(text: str) -> Iterator[Figure]:
+    """Yield the numbers of a folded text that are written in digits, and those in words."""
+    if _ANY_DIGIT.search(text):
+        yield from _digits(text)
+    yield from _words(text)
+
+
+def _digits(text: str) -> Iterator[Figure]:
+    for match in _NUMBER.finditer(text):
+        digits, chain = match["digits"], match["chain"]
+        scale = SCALES.get(match["scale"] or "", 1)
+        unit = UNIT_OF.get(match["unit"] or match["sign"] or "", "")
+        if match["sign"] and unit == "m":  # $4.2m
+            scale, unit = scale * 10**6, UNIT_OF[match["sign"]]
+        values = [han_value(f"{value}{chain.replace(',', '')}") if chain else value for value in readings(digits)]
+        first, *others = (value * scale for value in values)
+        yield Figure(
+            first.normalize() + 0,
+            unit,
+            match.group().strip(),
+            bool(match["decade"]),
+            others=tuple(others),
+            dated=digits.isdigit() and scale == 1 and not chain and is_year(first),
+            certain=" " not in digits,
+            at=match.start(),
+        )
+
+
+def _words(text: str) -> Iterator[Figure]:
+    read = 0
+    for match in _WORD.finditer(text):
+        word = match["word"]
+        if match.start() < read:  # the end of one: twenty-five
+            continue
+        if word in FOREIGN_WORDS:
+            yield from _foreign(text, match)
+        elif (more := _MORE.match(text, match.end())) and (word not in VAGUE_WORDS or more["scale"]):
+            value = Decimal(WORDS[word]) + WORDS.get(more["then"] or "zero", 0)
+            read = more.end()
+            said = text[match.start() : read]
+            yield Figure(value * SCALES.get(more["scale"] or "", 1), "", said, at=match.start())
+
+
+def _foreign(text: str, match: re.Match[str]) -> Iterator[Figure]:
+    """Yield a number word of another language; what it joins to is not always seen, so none of them is certain."""
+    before = _BEHIND.search(text, max(0, match.start() - 16), match.start())
+    scaled = _MILLIONS.match(text, match.end())
+    end = scaled.end() if scaled else match.end()
+    joined = (before and before[1] in JOINED_BEHIND) or text[match.start() - 1 : match.start()] == "-"
+    if not joined and not _GOES_ON.match(text, end):
+        value = Decimal(FOREIGN_WORDS[match["word"]] * (SCALES[scaled["scale"]] if scaled else 1))
+        yield Figure(value, "", text[match.start() : end], certain=False, at=match.start())
