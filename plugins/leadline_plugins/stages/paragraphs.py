@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -10,11 +11,16 @@ from pydantic import JsonValue
 from leadline.citations import CITATION, cited, uncited
 from leadline.records import Report
 
+CAPTION = re.compile(
+    r"(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+(?:[.-]\d+)*\s*(?:\*\*|__)?\s*(?:[:：。]|\.(?!\d)|[–—-]\s|$)"
+)
+"""How a caption begins: a sentence that begins with the name of a figure has no stop behind its number."""
+_HEADING = re.compile(r" {0,3}(?P<signs>#{1,6})(?:\s|$)")
 _NO_PROSE = re.compile(
-    r"#{1,6}\s|!\[[^\]]*\]\([^)]*\)\s*$|[-*_]{3,}\s*$|```|~~~|\$\$"
-    r"|(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+\s*(?:[:.：。–—-]|\*\*|__|$)"
+    r"#{1,6}\s|!\[[^\]]*\]\([^)]*\)\s*$|[-*_]{3,}\s*$|```|~~~|\$\$[^$]*(?:\$\$[\W\d]*)?$|" + CAPTION.pattern
 )
 """How a block begins that states nothing of its own: headings, images, rules, code, formulas, captions."""
+_FENCE = re.compile(r"\s*(?:(?P<ticks>`{3,})[^`]*|(?P<waves>~{3,}).*)$")
 _PLACE = (
     r"(?:\b(?:sections?|chapters?|parts?|figures?|tables?|above|below|abschnitt|kapitel|abbildung|tabelle)\b"
     r"|[章节節图圖表図]|上文|下文)"
@@ -26,15 +32,20 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 """A sentence that only sends the reader to another place of the report."""
+_NUMBERED_PLACE = re.compile(rf"{_PLACE}\s*\d+|第\s*\d+\s*{_PLACE}", re.IGNORECASE)
+_LONGEST_POINTER = 300
+"""Characters; what is longer tells something on its way."""
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """One block of a section's text. `states` is whether it is prose that must end with a citation."""
+    """One block of a section's text, from `start` there. `states` is whether it is prose that must end cited."""
 
     id: str
     section_id: str
     text: str
+    start: int
     cite_ids: tuple[str, ...]
     states: bool
     ends_with_citation: bool
@@ -53,26 +64,81 @@ class Paragraph:
 
 def paragraphs(report: Report) -> list[Paragraph]:
     """Return all paragraphs of a report, in order."""
-    found = []
-    for section in report.sections:
-        blocks = [block.strip() for block in re.split(r"\n\s*\n", section.text or "") if block.strip()]
-        for place, block in enumerate(blocks, start=1):
-            found.append(_paragraph(f"{section.id}.{place}", section.id, block))
-    return found
+    return [
+        _paragraph(f"{section.id}.{place}", section.id, section.text or "", span)
+        for section in report.sections
+        for place, span in enumerate(blocks(section.text or ""), start=1)
+    ]
 
 
-def _paragraph(name: str, section: str, block: str) -> Paragraph:
+def blocks(text: str) -> Iterator[Span]:
+    """Yield the spans of a text's blocks, which blank lines divide; a heading is one, and code to the end of its fence.
+
+    What a line right below them says would go unseen if it were one with them: they state nothing.
+    """
+    begin, at, fence, closed = -1, 0, "", False
+    for line in text.split("\n"):
+        end, blank = at + len(line), not line.strip()
+        alone = not fence and bool(_HEADING.match(line))
+        behind_code = closed and bool(_WORD.search(uncited(line)))
+        if begin >= 0 and not fence and (blank or alone or behind_code):
+            yield _trimmed(text, begin, at)
+            begin = -1
+        if alone:
+            yield _trimmed(text, at, end)
+        elif begin < 0 and not blank:
+            begin = at
+        was, fence = fence, _fenced(line, fence)
+        closed = bool(was) and not fence
+        at = end + 1
+    if begin >= 0:
+        yield _trimmed(text, begin, len(text))
+
+
+def heading_level(block: str) -> int:
+    """Return the level of a block that is a heading; 0 of any other."""
+    found = _HEADING.match(block)
+    return len(found["signs"]) if found else 0
+
+
+def leads(block: str) -> bool:
+    """Return whether a block only leads to what stands below it."""
+    return block.endswith((":", "：")) and not CITATION.search(block)
+
+
+def _fenced(line: str, fence: str) -> str:
+    """Return the mark of the block of code that is open behind a line; empty where none is."""
+    said = line.strip()
+    if fence:
+        return "" if set(said) == {fence[0]} and len(said) >= len(fence) else fence
+    found = _FENCE.match(line)
+    return (found["ticks"] or found["waves"]) if found else ""
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+def _paragraph(name: str, section: str, text: str, span: Span) -> Paragraph:
+    block = text[slice(*span)]
     ids = tuple(dict.fromkeys(cited(block)))
-    leads = not ids and (block.endswith((":", "：")) or bool(_POINTS.fullmatch(block)))
-    prose = not _NO_PROSE.match(block) and not leads
     return Paragraph(
         id=name,
         section_id=section,
         text=block,
+        start=span[0],
         cite_ids=ids,
-        states=prose,
+        states=not _NO_PROSE.match(block) and not leads(block) and (bool(ids) or not _points(block)),
         ends_with_citation=_ends_cited(block),
     )
+
+
+def _points(block: str) -> bool:
+    """Return whether a block only sends the reader elsewhere: with a figure in it, it states something as well."""
+    if len(block) > _LONGEST_POINTER or not _POINTS.fullmatch(block):
+        return False
+    return not re.search(r"\d", _NUMBERED_PLACE.sub("", block))
 
 
 def _ends_cited(block: str) -> bool:
