@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from leadline_plugins.checks.figure import Figure, missing
+from leadline_plugins.checks.figure import Figure, differ, missing
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import missing_names, proper_names
 from leadline_plugins.checks.passages import Passage
 from leadline_plugins.checks.places import near, other_figure, other_name
 from leadline_plugins.checks.polarity import contrary, opposed
+from leadline_plugins.text.language import language
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,9 @@ class Conflict:
     kind: Literal["figure", "name", "negation", "opposite"]
     said: str
     found: str = ""
+    certain: bool = False
+    """Whether nothing is left to ask: the passage has another figure or name in its very place, and the source nowhere
+    has the claim's own."""
 
     @property
     def contradicts(self) -> bool:
@@ -48,10 +52,22 @@ def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     for figure in said:
         if figure in absent:
             instead = [other for other in others if other.kind == figure.kind]
-            if instead or not _borne_around(figure, claim, around):
-                yield Conflict("figure", figure.said, instead[0].said if instead else "")
+            if instead:
+                yield _instead(figure, instead, other_figure(figure, claim, passage.parts), around)
+            elif not _borne_around(figure, claim, around):
+                yield Conflict("figure", figure.said)
         elif other := other_figure(figure, claim, (*passage.parts, around)):
             yield Conflict("figure", figure.said, other.said)
+
+
+def _instead(figure: Figure, others: Sequence[Figure], placed: Figure | None, around: str) -> Conflict:
+    """Return the conflict with the figure that stands in the claim's place, or else with the first of its kind.
+
+    Figures of one kind are many in a passage, and most are of something else: only the one in its place is certain, and
+    only while the claim's own stands nowhere in the source.
+    """
+    certain = placed is not None and differ(figure, placed) and bool(missing([figure], figures(around)))
+    return Conflict("figure", figure.said, (placed or others[0]).said, certain=certain)
 
 
 def _borne_around(figure: Figure, claim: str, around: str) -> bool:
@@ -65,4 +81,10 @@ def _names(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     for name in proper_names(claim):
         other = other_name(name, claim, passage.parts)
         if other or name in absent:
-            yield Conflict("name", name, other)
+            certain = bool(other) and name in absent and _surely_a_name(name, claim)
+            yield Conflict("name", name, other, certain=certain)
+
+
+def _surely_a_name(name: str, claim: str) -> bool:
+    """Return whether a capital makes a name: not in German, whose nouns all have one, nor in scripts without."""
+    return name.upper() != name.lower() and language(claim) != "de"

@@ -69,7 +69,7 @@ def same(claimed: Figure, found: Figure) -> bool:
 
 def differ(claimed: Figure, found: Figure) -> bool:
     """Return whether two figures differ beyond doubt: read with certainty, and the same in no reading of either."""
-    if not (claimed.certain and found.certain):
+    if not (claimed.certain and found.certain) or found.decade:
         return False
     return not same(claimed, found) and not any(_rounds(a, b) for a in claimed.readings for b in found.readings)
 

@@ -1,7 +1,8 @@
 """The verdict on a claim and a text cited for it, without a model: exact where exactness is possible, else by words.
 
-What contradicts a claim is exact (figures, dates, names, negation). What supports it is exact only where the claim is
-the passage; for other wordings there is a measure, and the verdict says that it is one.
+What contradicts a claim is exact where the passage has another figure or name in the very place of the claim's, and no
+other way to read either. What supports it is exact only where the claim is the passage; for other wordings there is a
+measure, and the verdict says that it is one.
 """
 
 from __future__ import annotations
@@ -69,11 +70,10 @@ def _decided(found: list[Conflict], measured: Overlap, held: Passage) -> Judgeme
 
 def _against(found: list[Conflict], score: float, held: Passage) -> Judgement:
     """Return the verdict of the rules on a passage that speaks of the same thing."""
-    worst = next((one for one in found if one.contradicts), found[0])
-    exact = worst.kind in ("figure", "name") and bool(worst.found)
-    said = reason(worst) if exact else f"{reason(worst)} ({BY_WORDS})"
+    worst = max(found, key=lambda one: (one.certain, one.contradicts))
+    said = reason(worst) if worst.certain else f"{reason(worst)} ({BY_WORDS})"
     if worst.contradicts:
-        return Judgement("contradicted", said, 0.7, score, held, exact=exact)
+        return Judgement("contradicted", said, 0.7, score, held, exact=worst.certain)
     return Judgement("partial", said, 0.6, score, held)
 
 

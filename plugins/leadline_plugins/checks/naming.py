@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from leadline_plugins.ai.embedded.names import key, names
+from leadline_plugins.checks.vocabulary import SCALES, UNITS
 from leadline_plugins.text import content_words
 from leadline_plugins.text.tokens import stem
 
@@ -19,6 +20,7 @@ england english|ireland irish|scotland scottish|wales welsh|greece greek|switzer
 philippines filipino|thailand thai|norway norwegian|peru peruvian|israel israeli"""
 """Countries whose people are called otherwise than by an ending."""
 _PEOPLE = {stem(name): group.split()[0] for group in _PEOPLES.replace("\n", "").split("|") for name in group.split()}
+_OF_FIGURES = frozenset(SCALES).union(*UNITS.values())
 _SHORT = 4
 """Characters; so short a word has no ending to lose."""
 
@@ -31,8 +33,8 @@ def proper_names(text: str) -> list[str]:
 
 
 def _counted(name: str) -> bool:
-    """Return whether what was taken for a name is a figure with its noun: `9th-grade`."""
-    return name[0].isdigit() and name.lower() == name
+    """Return whether what was taken for a name is of a figure: its noun (`9th-grade`), a unit or scale (`Prozent`)."""
+    return name.lower() in _OF_FIGURES or (name[0].isdigit() and name.lower() == name)
 
 
 def missing_names(claim: str, text: str) -> list[str]:

@@ -84,3 +84,55 @@ def test_what_is_only_missing_makes_a_claim_partial_what_is_swapped_makes_it_con
 def test_a_text_about_something_else_contradicts_nothing() -> None:
     judged = judge("In 1831 Fitz sounded the bay at 40 fathoms.", "Whales sang in the bay for 12 weeks.")
     assert judged.verdict == "unsupported"
+
+
+SOURCE = (
+    "The harbour of Porto was dredged in 1908 at a cost of 350 million crowns. A pier of 120 metres was built in 1912. "
+    "Of the dredgers three were sold."
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The harbour of Porto was dredged in 1907 at a cost of 350 million crowns.",
+        "The harbour of Porto was dredged in 1908 at a cost of 390 million crowns.",
+    ],
+)
+def test_another_figure_in_the_very_place_is_a_contradiction_beyond_doubt(claim: str) -> None:
+    judged = judge(claim, SOURCE)
+    assert (judged.verdict, judged.exact) == ("contradicted", True)
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The harbour of Porto was dredged in 1912 at a cost of 350 million crowns.", SOURCE),
+        ("Das Projekt läuft neun Jahre und kostet viel.", "Das Projekt läuft fünf Jahre und kostet viel."),
+        ("Um den Hafen zu bauen, wurde der Kran gekauft.", "Um den Hafen zu bauen, wurde der Bagger gekauft."),
+    ],
+    ids=["it stands elsewhere", "a word of number", "a noun"],
+)
+def test_what_may_be_read_otherwise_is_never_a_contradiction_beyond_doubt(claim: str, text: str) -> None:
+    assert not judge(claim, text).exact
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("Im Jahr 2023 wurden 356000 Pumpen abgesetzt.", "Im Jahr 2023 wurden 356.000 Pumpen abgesetzt."),
+        ("総事業費は3.5億円である。", "総事業費は3億5000万円である。"),
+        ("인구는 120,000명이다.", "인구는 12만 명이다."),
+        ("京沪高速铁路于2011年6月30日通车。", "京津铁路于2008年8月1日通车。京沪高速铁路于二〇一一年六月三十日通车。"),
+        ("Die Miete stieg um 12,5 Prozent im Monat.", "Die Miete stieg um 12,5 % im Monat."),
+    ],
+)
+def test_another_spelling_contradicts_nothing(claim: str, text: str) -> None:
+    assert judge(claim, text).verdict in ("supported", "partial")
+
+
+def test_a_number_of_years_is_no_year() -> None:
+    text = "The bridge was widened within 4 years by the city."
+    assert [
+        one.found for one in conflicts("The bridge was widened in 2015 by the city.", passage(text, text), text)
+    ] == [""]
