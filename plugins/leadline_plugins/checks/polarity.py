@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from functools import cache
 
+from leadline_plugins.checks.negators import scopes
 from leadline_plugins.text import content_words, tokens
-from leadline_plugins.text.stopwords import word_set
 from leadline_plugins.text.tokens import stem
 
-_NOT = word_set(
-    """no not never none nobody nothing neither nor without cannot hardly unable fail failed fails false untrue lack
-    lacks lacked deny denied denies refuse refused unlikely"""
-)
-_LATIN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_HAN = re.compile(
-    r"(?:不|没有?|沒有?|無|无|未|非|(?<![特个個分区區性级級告差辨识識鉴离離类類])别)(?!仅|僅|只|止|但|断|斷|同|过|過|得不|少|久|时|時|论|論|常)"
-)
-_KANA = re.compile(r"(?:[\u4e00-\u9fff]?[\u3040-\u309f]{0,3})(?:ない|なかった|ません|ずに)(?!と)")
-_PAUSE = re.compile("[,.;:!?，。；：！？、]")
-_REACH = 4
-"""Content words behind a negator to which it may apply."""
 _PAIRS = """increase decrease|increased decreased|increases decreases|rise fall|rising falling|rose fell|grow shrink|
 more fewer|more less|higher lower|high low|larger smaller|above below|before after|first last|win lose|won lost|
 true false|possible impossible|likely unlikely|safe unsafe|safe dangerous|effective ineffective|positive negative|
@@ -33,31 +19,6 @@ buy sell|bought sold|public private|domestic foreign|maximum minimum|major minor
 上升 下降|增加 减少|增加 減少|增长 下降|提高 降低|扩大 缩小|支持 反对|赞成 反对|成功 失败|男 女|男性 女性|白天 夜晚|
 室内 室外|左 右|增 减|上 下|多 少|冷 热|大 小|高 低|新 旧|
 開 閉|立って 座って|座って 立って|昼 夜|屋内 屋外|晴れ 雨|赤 青|白 黒"""
-
-
-def _has_kana(text: str) -> bool:
-    return bool(re.search("[\u3040-\u309f]", text))
-
-
-def _latin_at(text: str) -> list[int]:
-    return [match.end() for match in _LATIN.finditer(text) if _negates(match.group())]
-
-
-def _negates(word: str) -> bool:
-    word = word.lower().replace("’", "'")
-    return word in _NOT or word.endswith("n't")
-
-
-def scopes(text: str) -> Iterator[frozenset[str]]:
-    """Yield for each negation the content words right behind it, in scripts without spaces those around it."""
-    for end in _latin_at(text):
-        yield frozenset(content_words(text[end : end + 80])[:_REACH])
-    if _has_kana(text):
-        for match in _KANA.finditer(text):
-            yield frozenset(content_words(text[max(0, match.start() - 6) : match.start() + 1]))
-    else:
-        for match in _HAN.finditer(text):
-            yield frozenset(content_words(_PAUSE.split(text[match.end() : match.end() + 5], maxsplit=1)[0]))
 
 
 def contrary(claim: str, passage: str) -> str:

@@ -1,0 +1,134 @@
+"""Where a text negates, and what: by language, as each puts its words.
+
+Only what is a negation whenever it stands there. What looks like one and is none is left out: `not only`, `still`
+(لا يزال, "does not cease"), and two negations that make an obligation (なければならない).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from leadline_plugins.text import content_words
+from leadline_plugins.text.stopwords import word_set
+
+_ENGLISH = word_set(
+    """no not never none nobody nothing neither nor without cannot hardly unable fail failed fails false untrue lack
+    lacks lacked deny denied denies refuse refused unlikely"""
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_LIMITS = re.compile(r"\s+(?:only|just|merely|solely|solo|sólo|sola?mente|únicamente|obstante)\b", re.IGNORECASE)
+"""What makes no negation of `not` or the Spanish `no`: not only, no obstante."""
+_PAUSE = re.compile("[,.;:!?，。；：！？、،؛।]")
+_REACH = 4
+"""Content words to a side of a negator to which it may apply."""
+
+
+@dataclass(frozen=True)
+class _Negator:
+    """The words that negate in a language written with spaces, and where they stand."""
+
+    pattern: re.Pattern[str]
+    before: bool = False
+    """Whether what they negate may stand before them, too: `das Gesetz nicht beschlossen`, `मंजूरी नहीं दी`."""
+
+
+def _negator(words: str, but: str, *, before: bool = False) -> _Negator:
+    """Return a negator; `but` is what must not follow: `nicht nur`."""
+    return _Negator(re.compile(rf"(?<!\w)(?:{words})(?!\w)(?!\s+(?:{but})(?!\w))", re.IGNORECASE), before)
+
+
+_LATIN = (
+    _negator("nicht|kein(?:e[nmrs]?)?", "nur|zuletzt|weniger|mehr als|allein|selten|unerheblich", before=True),
+    _negator("niet|geen", "alleen|slechts|enkel|minder|meer dan|zelden", before=True),
+    _negator("não", "só|apenas|somente|obstante|menos|mais d[eo]"),
+    _negator("non(?!-)", "solo|soltanto|solamente|seulement|meno|più di|appena"),
+    _Negator(
+        re.compile(
+            r"(?<!\w)(?:ne\s+|n['’])(?=(?:[\w'’-]+\s+){1,3}?(?:pas|jamais|aucune?|nullement)(?!\w)"
+            r"(?!\s+(?:seulement|uniquement|que|moins)(?!\w)))",
+            re.IGNORECASE,
+        )
+    ),
+)
+"""German, Dutch, Portuguese, Italian, French: of its two words, for `pas` alone is a step and `ne … que` is only."""
+_RUSSIAN = _negator("не|нет|нельзя", "только|менее|меньше|более|больше|ранее|позднее|раз|лишь|без")
+_ARABIC = (
+    _negator(
+        "[وف]?(?:لم|لن|ليست?|لا)",
+        "يزال|تزال|يزالون|سيما|بد|شك|بأس|فقط|سوى|يقل|تقل|يعدو|[^،.؛]{0,60}?(?:إلا|سوى)",
+    ),
+    _negator("غير", "أن|ان|أنه|أنها|مسبوق|مسبوقة"),
+)
+_BY_SIGN: tuple[tuple[re.Pattern[str], tuple[_Negator, ...]], ...] = (
+    (re.compile(r"(?<!\w)(?:nicht|kein|niet|geen|não|non|n['’]|ne\s)", re.IGNORECASE), _LATIN),
+    (re.compile(r"[нН](?:е|ельзя)\b"), (_RUSSIAN,)),
+    (re.compile("[\u0620-\u064a]"), _ARABIC),
+    (re.compile("नहीं"), (_negator("(?<!ही )नहीं", "बल्कि", before=True),)),
+)
+"""Negators by a sign without which there is none of them: most sentences have none, and that is quickly seen."""
+_HANGUL = re.compile("[\uac00-\ud7a3]")
+_KOREAN = re.compile(
+    r"(?P<verb>[가-힣]{1,8}?)(?:(?:하|되|시키)?지\s?[는도를가]?\s?(?:않(?!을 수 없|으면|는 한)|못(?!지)|아니(?!하면))"
+    r"|(?<!수)(?:[이가은는도])?\s?없(?!이|애|앴|앤|앨|어[지졌진]|지 않))"
+)
+_HAN = re.compile(
+    r"(?:不|没有?|沒有?|無|无|未|非|(?<![特个個分区區性级級告差辨识識鉴离離類类])别)(?!仅|僅|只|止|但|断|斷|同|过|過|得不|少|久|时|時|论|論|常)"
+    r"(?:(?:能够?|能夠|曾|被|经|經|获得?|獲得?|得到|取得|予以?|可以?|会|會|完全|有){0,2})"
+)
+"""With what stands between it and its verb: 尚未获得批准 denies the 批准."""
+_KANA = re.compile(r"(?:[\u4e00-\u9fff]?[\u3040-\u309f]{0,3})(?:ない|なかった|ません|ずに)(?!と)")
+_AFFIRMS = re.compile(
+    r"(?:(?:な(?:けれ|きゃ)ば|なくては|ないと|ねば)(?:なら|いけ)(?:ない|なかった|ません)|ざるを得(?:ない|なかった|ません)"
+    r"|ないわけには(?:いかない|いきません)|か[もし]*(?:知|し)れ(?:ない|ません)|に違い(?:ない|ありません)"
+    r"|に(?:過|す)ぎ(?:ない|なかった|ません)|しかない|(?:ほか|他)なら(?:ない|なかった))"
+)
+"""What has the form of a negation in Japanese and denies nothing: must, may, surely, merely."""
+_KANA_SIGN = re.compile("[\u3040-\u309f]")
+
+
+def scopes(text: str) -> Iterator[frozenset[str]]:
+    """Yield for each negation the content words to which it may apply."""
+    for match in _WORD.finditer(text):
+        if _is_english(match.group()) and not _LIMITS.match(text, match.end()):
+            yield frozenset(content_words(text[match.end() : match.end() + 80])[:_REACH])
+    yield from _spaced(text)
+    if text.isascii():
+        return
+    if _KANA_SIGN.search(text):
+        yield from _japanese(text)
+    else:
+        yield from (_after(text, match.end()) for match in _HAN.finditer(text))
+    for match in _KOREAN.finditer(text) if _HANGUL.search(text) else ():
+        yield frozenset(content_words(match["verb"]))
+
+
+def _is_english(word: str) -> bool:
+    word = word.lower().replace("’", "'")
+    return word in _ENGLISH or word.endswith("n't")
+
+
+def _spaced(text: str) -> Iterator[frozenset[str]]:
+    for sign, negators in _BY_SIGN[:1] if text.isascii() else _BY_SIGN:
+        for negator in negators if sign.search(text) else ():
+            for match in negator.pattern.finditer(text):
+                yield _behind(text, match.end()) | (_before(text, match.start()) if negator.before else frozenset())
+
+
+def _behind(text: str, end: int) -> frozenset[str]:
+    return frozenset(content_words(_PAUSE.split(text[end : end + 80], maxsplit=1)[0])[:_REACH])
+
+
+def _before(text: str, start: int) -> frozenset[str]:
+    """Return the word before a negator, of the same clause."""
+    return frozenset(content_words(_PAUSE.split(text[max(0, start - 40) : start])[-1])[-1:])
+
+
+def _after(text: str, end: int) -> frozenset[str]:
+    return frozenset(content_words(_PAUSE.split(text[end : end + 5], maxsplit=1)[0]))
+
+
+def _japanese(text: str) -> Iterator[frozenset[str]]:
+    for match in _KANA.finditer(_AFFIRMS.sub(lambda found: "、" * len(found.group()), text)):
+        yield frozenset(content_words(text[max(0, match.start() - 6) : match.start() + 1]))

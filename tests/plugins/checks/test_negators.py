@@ -1,0 +1,64 @@
+"""Yes and no in the languages whose negation is known, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline_plugins.checks.polarity import contrary
+
+PAIRS = [
+    ("de", "Der Bundestag hat das Gesetz beschlossen.", "Der Bundestag hat das Gesetz nicht beschlossen."),
+    ("de, behind", "Der Bundestag beschloss das Gesetz.", "Der Bundestag beschloss das Gesetz nicht."),
+    ("de, none", "Die Anlage verursacht Emissionen.", "Die Anlage verursacht keine Emissionen."),
+    ("fr", "Le gouvernement a approuvé le projet.", "Le gouvernement n'a pas approuvé le projet."),
+    ("es", "El gobierno aprobó el proyecto.", "El gobierno no aprobó el proyecto."),
+    ("it", "Il governo ha approvato il progetto.", "Il governo non ha approvato il progetto."),
+    ("pt", "O governo aprovou o projeto.", "O governo não aprovou o projeto."),
+    ("nl", "De raad heeft het plan goedgekeurd.", "De raad heeft het plan niet goedgekeurd."),
+    ("ru", "Правительство одобрило проект.", "Правительство не одобрило проект."),
+    ("ko", "정부는 이 계획을 승인했다.", "정부는 이 계획을 승인하지 않았다."),
+    ("ko, none", "이 약은 어린이에게 효과가 있다.", "이 약은 어린이에게 효과가 없다."),
+    ("ar", "وافقت الحكومة على المشروع الجديد.", "لم توافق الحكومة على المشروع الجديد."),
+    ("hi", "सरकार ने योजना को मंजूरी दी।", "सरकार ने योजना को मंजूरी नहीं दी।"),
+    ("zh", "政府已经批准了该项目。", "该项目尚未获得政府批准。"),
+    ("ja", "政府は計画を承認した。", "政府は計画を承認しなかった。"),
+]
+
+
+@pytest.mark.parametrize(("said", "denied"), [pair[1:] for pair in PAIRS], ids=[pair[0] for pair in PAIRS])
+def test_what_one_denies_and_the_other_says_is_seen_either_way(said: str, denied: str) -> None:
+    assert contrary(denied, said)
+    assert contrary(said, denied)
+
+
+@pytest.mark.parametrize(("said", "denied"), [pair[1:] for pair in PAIRS], ids=[pair[0] for pair in PAIRS])
+def test_what_both_say_or_both_deny_is_no_contradiction(said: str, denied: str) -> None:
+    assert not contrary(said, said)
+    assert not contrary(denied, denied)
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("Das Gesetz gilt nicht nur für Neubauten.", "Das Gesetz gilt für Neubauten und Altbauten."),
+        ("Die Anlage verursacht Emissionen.", "Die Anlage verursacht keinen Lärm, aber Emissionen."),
+        ("La loi ne vise que les logements neufs.", "La loi vise les logements neufs."),
+        ("Le pas suivant est la loi.", "La loi est le pas suivant."),
+        ("El plan no solo cubre el agua.", "El plan cubre el agua y el gas."),
+        ("No obstante, el plan cubre el agua.", "El plan cubre el agua."),
+        ("Il piano non solo copre l'acqua.", "Il piano copre l'acqua e il gas."),
+        ("O plano não só cobre a água.", "O plano cobre a água e o gás."),
+        ("Het plan geldt niet alleen voor water.", "Het plan geldt voor water en gas."),
+        ("Закон касается не только воды.", "Закон касается воды и газа."),
+        ("لا يزال المشروع قيد التنفيذ.", "المشروع قيد التنفيذ."),
+        ("비는 끊임없이 내렸다.", "비는 계속 내렸다."),
+        ("该项目的报告尚未获得政府批准。", "政府尚未批准该项目的报告。"),
+        ("事業者は排出量を報告する義務がある。", "事業者は排出量を報告しなければならない。"),
+        ("事業者は排出量を報告する義務がある。", "事業者は排出量を報告せざるを得ない。"),
+        ("計画は変更される可能性がある。", "計画は変更されるかもしれない。"),
+        ("The plan covers water.", "The plan covers not only water but gas."),
+        ("The non-profit runs the plant.", "The nonprofit runs the plant."),
+    ],
+)
+def test_what_only_looks_like_a_negation_denies_nothing(claim: str, held: str) -> None:
+    assert not contrary(claim, held)
