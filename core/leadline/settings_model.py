@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from leadline.durations import Duration
+from leadline.languages import Language
 from leadline.secrecy import public
 from leadline.settings_pipelines import BUILT_IN, PipelineSettings, allowed_tools
 from leadline.settings_presets import Preset
@@ -230,7 +231,7 @@ class Settings(Section):
 
     pipeline: str = Field("research", description="The default of `leadline research`.")
     preset: Preset = Field("lean", description="lean; full: with critical analysis and charts, whatever the question.")
-    language: str = Field("auto", description="Of the report, as BCP 47 (en, zh-TW); auto is the question's.")
+    language: Language = Field("auto", description="Of the report: de, zh-Hant, Japanese; auto is the question's.")
     middleware: Names = Field((), description="Between journal and provider, the outermost first.")
     observers: Names = Field(("jsonl",), description="Watchers of every run.")
     prompts: dict[str, str] = Field({}, description='Templates by task, a path or the text: { plan = "plan.md" }.')
