@@ -98,6 +98,8 @@ class ExtractRequest(Record):
     snippet: Text = ""
     """The passage for which the engine found it, where it says."""
     limit: int = 8
+    material: bool = False
+    """Whether a model writes from the learnings, and can make use of a page in any language."""
 
 
 class Learning(Record):

@@ -16,7 +16,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import shorter_source
-from leadline_plugins.stages.material import learnings
+from leadline_plugins.stages.material import learnings, written
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 
 ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)
@@ -38,6 +38,7 @@ class Extraction:
             source=item,
             snippet=item.hit.snippet,
             limit=await learnings(item, run),
+            material=await written(run),
         )
         try:
             reply = await run.perform(ASK.of(request))

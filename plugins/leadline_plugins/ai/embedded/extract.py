@@ -10,6 +10,7 @@ from typing import NamedTuple
 from leadline.records import Confidence
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import title_of
+from leadline_plugins.ai.embedded.elsewhere import other_language
 from leadline_plugins.ai.embedded.quotable import quotable
 from leadline_plugins.ai.embedded.regions import regions
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
@@ -32,15 +33,19 @@ class Scored(NamedTuple):
 
 
 def extract(request: ExtractRequest) -> Learnings:
-    """Return the best sentences of a source, best first."""
+    """Return the best sentences of a source, best first.
+
+    For a writer a page in another language is read on where no word is shared: it was found, and by more than words.
+    """
     text = request.source.document.text
     question = asked(request.question.text)
     weight = _weights(question, request.query)
     title = question.tokens(title_of(request.source))
     titled = dict.fromkeys(title & weight.keys(), 1.0 if title <= weight.keys() else _TITLE)
+    whole = request.material and other_language(question.language, text)
     scored: list[Scored] = []
     for start, end in regions(text, weight, request.snippet):
-        scored += _scored(question, text, start, end, weight, titled)
+        scored += _scored(question, text, start, end, weight, titled, whole)
     scored.sort(key=lambda item: (-item.score, item.start))
     best = (item for item in scored if quotable(text[item.start : item.end]))  # looked at until there are enough
     return Learnings(learnings=tuple(_learning(text, item) for item in islice(best, request.limit)))
@@ -52,10 +57,19 @@ def _weights(question: Asked, query: str) -> dict[str, float]:
 
 
 def _scored(
-    question: Asked, text: str, start: int, end: int, weight: Mapping[str, float], title: Mapping[str, float]
+    question: Asked,
+    text: str,
+    start: int,
+    end: int,
+    weight: Mapping[str, float],
+    title: Mapping[str, float],
+    whole: bool,
 ) -> Iterator[Scored]:
-    """Score the sentences of a stretch of text by the terms in them, in the title, and in the sentence before."""
-    known, total = frozenset(weight), sum(weight.values())
+    """Score the sentences of a stretch of text by the terms in them, in the title, and in the sentence before.
+
+    Those without any are left out, unless the `whole` of the text is wanted.
+    """
+    known, total = frozenset(weight), sum(weight.values()) or 1.0
 
     @cache  # most sentences hold one of a few handfuls of terms
     def score(held: frozenset[str], before: frozenset[str]) -> float:
@@ -66,7 +80,7 @@ def _scored(
     before: frozenset[str] = frozenset()
     for a, b in sentences(text[start:end]):
         held = known & question.tokens(text[start + a : start + b])
-        if held or before or title:
+        if held or before or title or whole:
             yield Scored(score(held, before), start + a, start + b)
         before = held
 

@@ -7,6 +7,7 @@ from leadline_plugins.ai.embedded.arrange import arrange, shares, unsure
 from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.ai.embedded.chains import chains, links, ratings, weights
 from leadline_plugins.ai.embedded.choose import Rated, choose, room
+from leadline_plugins.ai.embedded.elsewhere import rated_elsewhere
 from leadline_plugins.ai.embedded.kinds import shows
 from leadline_plugins.tasks import Sorted, SortRequest
 
@@ -27,7 +28,11 @@ def sort(request: SortRequest) -> Sorted:
         Rated(piece.evidence, rating * (1.0 if shows(question.kind, piece.evidence.quote) else _OTHER_KIND))
         for piece, rating in zip(pieces, ratings(len(pieces), ranked), strict=True)
     ]
-    chosen = choose(rated, request.material or room(question, request.length), question.language)
+    if request.material:
+        rated = rated_elsewhere(rated, question.language, request.sources, request.tasks)
+        chosen = choose(rated, request.material, request.question.language or question.language, material=True)
+    else:
+        chosen = choose(rated, room(question, request.length), question.language)
     evidence = [item.evidence for item in chosen]
     parted = shares(request.plan.sections, evidence, request.tasks)
     return Sorted(
