@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from leadline_plugins.formats.tree import Node, attributes, clean, link, words
 
 LONGEST = 2000
 """Characters; longer ones are refused by programs that show PDF and Word files, and by those that write them."""
 _SAFE = re.compile(r"(?:https?|ftp)://[^\s/?#]|mailto:", re.IGNORECASE)
+_LETTERS = re.compile(r"(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
 _ODD = re.compile(r"[\s\"<>\\^`{|}]")
 
 
@@ -27,4 +28,20 @@ def followable(url: str) -> str:
 def shown(url: str) -> list[Node]:
     """Return an address as a link to itself; as words where it is none to follow."""
     target = followable(url)
-    return [link(words(url), target, attributes("", "url"))] if target else words(url)
+    return [link(words(url), target, attributes("", "url"))] if target else words(readable(url))
+
+
+def readable(url: str) -> str:
+    """Return the address of a file with the letters that it has, where they were written by their number.
+
+    Only letters beyond ASCII: what stands for a space or a percent sign stays, and the address is the same one.
+    """
+    return _LETTERS.sub(_letters, url) if url.startswith("file:") else url
+
+
+def _letters(coded: re.Match[str]) -> str:
+    try:
+        said = unquote(coded[0], errors="strict")
+    except UnicodeDecodeError:
+        return coded[0]
+    return said if said.isprintable() else coded[0]

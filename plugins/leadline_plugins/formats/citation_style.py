@@ -13,10 +13,10 @@ from leadline.citations import number
 from leadline.contracts import Call
 from leadline.errors import ConfigError
 from leadline.records import Report
-from leadline_plugins.formats.address import followable
+from leadline_plugins.formats.address import followable, readable
 from leadline_plugins.formats.bibliography import DATES, items
 from leadline_plugins.formats.pandoc import meta, write
-from leadline_plugins.formats.tree import Node
+from leadline_plugins.formats.tree import Node, text, words
 
 NUMERIC = "numeric"
 """The style of our own: `[n] Title - URL`."""
@@ -131,6 +131,6 @@ def _plainly(inlines: list[Node]) -> Iterator[Node]:
         elif kind in {"Emph", "Strong", "Superscript", "Subscript"}:
             yield {"t": kind, "c": list(_plainly(content))}
         elif kind == "Link" and not followable(content[2][0]):
-            yield from _plainly(content[1])
+            yield from words(readable(text(content[1])))
         elif kind in {"Str", "Space", "Link"}:
             yield node

@@ -11,7 +11,7 @@ from leadline.citations import Numbered, number
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Section, Source
-from leadline_plugins.formats.address import followable
+from leadline_plugins.formats.address import followable, readable
 from leadline_plugins.formats.checks import Checks
 from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
@@ -124,7 +124,7 @@ def _list(sources: Iterable[tuple[int, Source]]) -> str:
 
 def _address(url: str) -> str:
     target = followable(url)
-    return f"<{target}>" if target else _plain(url)
+    return f"<{target}>" if target else _plain(readable(url))
 
 
 def _line(text: str) -> str:

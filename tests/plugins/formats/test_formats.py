@@ -10,8 +10,10 @@ from leadline.citations import number
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline.settings_model import Settings
 from leadline.testing.context import FakeCall
+from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.json import Json
 from leadline_plugins.formats.markdown import Markdown
+from leadline_plugins.formats.tree import text as content
 from leadline_plugins.wording import say, tags
 
 
@@ -128,6 +130,24 @@ async def test_nothing_around_a_report_is_in_another_language(language: str) -> 
     assert headings == ["Depth", *(say(name, language) for name in ("cited", "additional", "statistics"))]
     assert ("Cited Sources (Used in Report)" in headings) is (language == "en")
     assert ("sources" in text.split("## ")[-1]) is (language in ("en", "fr"))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("file:///d/01-%E5%81%A5%E4%BF%9D.md", "file:///d/01-健保.md"),
+        ("file:///d/a%20b%25-%C3%BC.md", "file:///d/a%20b%25-ü.md"),
+        ("file:///d/%FF%E5.md", "file:///d/%FF%E5.md"),
+        ("file:///d/%E2%80%AEgnp.md", "file:///d/%E2%80%AEgnp.md"),
+        ("https://example.org/%E5%81%A5", "https://example.org/%E5%81%A5"),
+    ],
+)
+async def test_addresses_of_files_are_shown_in_letters(url: str, said: str) -> None:
+    known = source("bay").model_copy(update={"hit": Hit(url=url, title="T")})
+    given = report("Deep [@e2].", sources=(known,))
+    text = (await rendered(given))["report.md"]
+    assert f"T - <{said}>" in text or f"T - {said}" in text
+    assert said in content(document(given, Medium()).blocks)
 
 
 async def test_json_is_the_whole_report() -> None:
