@@ -20,6 +20,10 @@ CITATIONS = re.compile(rf"(?=[\s\[])(?:(?<!\s)\s++)?{_ONE}(?:\s*+{_ONE})*")
 
 _OPENED = re.compile(r"(?:(?:^|[\s(\[{>])(?:\*{1,3}|_{1,3}|~~)|[(\[{（「])\Z")
 """Emphasis or a bracket that has just been opened: a space behind it would be inside, and undo the emphasis."""
+_ENCLOSED = re.compile(rf"(?:(?<![\]\\])\(|（)\s*+((?:{_ONE}[\s,;，、；]*+)+)[)）]")
+_UNSPACED = re.compile(
+    "[\u3001-\u303f\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd][”’…—*_~]*\\Z"
+)
 
 
 def cite(evidence_id: str) -> str:
@@ -40,6 +44,18 @@ def uncitable(text: str) -> str:
 def uncited(text: str) -> str:
     """Return the text without its citations."""
     return CITATIONS.sub("", text)
+
+
+def unenclosed(text: str) -> str:
+    """Return the text without brackets around nothing but citations, whose numbers have brackets of their own."""
+    if "([@" not in text and "（" not in text and "( " not in text:
+        return text
+    return _ENCLOSED.sub(lambda match: "".join(map(cite, cited(match[1]))), text)
+
+
+def unspaced(before: str) -> bool:
+    """Return whether text ends in Chinese or Japanese, which has no space before a number in brackets."""
+    return bool(_UNSPACED.search(before[-8:]))
 
 
 def sentences_cited(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -67,8 +83,9 @@ class Numbered:
     def _run(self, run: re.Match[str], marker: Callable[[int], str]) -> str:
         numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
         marks = "".join(map(marker, numbers))
-        opened = run[0].startswith("[") and _OPENED.search(run.string[max(0, run.start() - 8) : run.start()])
-        return marks if opened or not marks else f" {marks}"
+        before = run.string[max(0, run.start() - 8) : run.start()]
+        opened = run[0].startswith("[") and _OPENED.search(before)
+        return marks if opened or not marks or unspaced(before) else f" {marks}"
 
 
 def number(report: Report) -> Numbered:

@@ -28,10 +28,13 @@ class Result:
     @property
     def text(self) -> str:
         """The report as Markdown, citations as numbers; empty where there is none."""
-        from leadline.citations import number
+        from leadline.citations import number, unenclosed
 
         if self.report is None:
             return ""
         numbered = number(self.report)
-        parts = [f"## {section.title}\n\n{numbered.render(section.text or '')}" for section in self.report.sections]
+        parts = [
+            f"## {section.title}\n\n{numbered.render(unenclosed(section.text or ''))}"
+            for section in self.report.sections
+        ]
         return "\n\n".join([f"# {self.report.title}", *parts])

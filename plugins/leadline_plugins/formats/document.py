@@ -11,14 +11,27 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import count
 
-from leadline.citations import number
+from leadline.citations import number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section, Source
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.checks import MARKS, Checks
 from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.references import Lists, failures, quote
-from leadline_plugins.formats.tree import Node, attributes, clean, figure, header, image, link, para, plain, text, words
+from leadline_plugins.formats.tree import (
+    Node,
+    attributes,
+    behind,
+    clean,
+    figure,
+    header,
+    image,
+    link,
+    para,
+    plain,
+    text,
+    words,
+)
 from leadline_plugins.wording import say
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
@@ -110,7 +123,7 @@ class Builder:
         """Yield a section; figures its text shows stand behind the block that shows them."""
         self._section = section.id
         yield header(1, self._name(), words(" ".join(section.title.split())))
-        for block in self._blocks.of(section.text or ""):
+        for block in self._blocks.of(unenclosed(section.text or "")):
             if block["c" if block["t"] == "Para" else "t"]:
                 yield block
             yield from map(self._figure, self._asked)
@@ -157,7 +170,8 @@ class Builder:
         return []
 
     def _figure(self, item: Numbered) -> Node:
-        caption = words(f"{self._label(item)}. {item.figure.caption}") + self._cite(item.figure.evidence_ids)
+        caption = words(f"{self._label(item)}. {item.figure.caption}")
+        caption += behind(caption, self._cite(item.figure.evidence_ids))
         caption = credited(caption, item.figure, self._report.language)
         if item.file is None:
             return figure(f"figure-{item.number}", [plain(words(f"[{item.figure.alt}]"))], caption)

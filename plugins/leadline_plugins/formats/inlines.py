@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leadline_plugins.formats.address import followable
-from leadline_plugins.formats.tree import Node, attributes, clean, link, text, words
+from leadline_plugins.formats.tree import Node, attributes, behind, clean, link, text, words
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -42,6 +42,8 @@ def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
             stack.append(_Open(name, str(token.attrs.get("href", ""))))
         elif side == "close":
             _close(stack, name)
+        elif token.type == "citation":
+            stack[-1].inside += behind(stack[-1].inside, marks.cite(token.meta["ids"]))
         else:
             stack[-1].inside += _leaf(token, marks)
     while len(stack) > 1:
@@ -80,8 +82,6 @@ def _leaf(token: Token, marks: Marks) -> list[Node]:
         case "math_inline" | "math_block":
             kind = "InlineMath" if token.type == "math_inline" else "DisplayMath"
             return [{"t": "Math", "c": [{"t": kind}, clean(token.content)]}]
-        case "citation":
-            return marks.cite(token.meta["ids"])
         case "image":
             return _image(token, marks)
         case "footnote_ref":

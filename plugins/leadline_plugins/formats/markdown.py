@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from leadline.citations import Numbered, number
+from leadline.citations import Numbered, number, unenclosed
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Section, Source
@@ -68,7 +68,7 @@ def _set(
 
 def _blocks(section: Section) -> Iterator[str]:
     """Yield the blocks of a section as they are written, where the parser sees them begin."""
-    text = defused(section.text or "")
+    text = defused(unenclosed(section.text or ""))
     lines = text.split("\n")
     starts = sorted({token.map[0] for token in parser().parse(text) if token.level == 0 and token.map} | {0})
     for start, end in pairwise([*starts, len(lines)]):

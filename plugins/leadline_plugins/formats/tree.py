@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from leadline.citations import unspaced
+
 Node = dict[str, Any]
 API = [1, 23, 1]
 """The version of the model."""
@@ -102,6 +104,11 @@ def text(node: Any) -> str:
             case {"c": content}:
                 waiting.append(content)
     return "".join(found)
+
+
+def behind(said: list[Node], marks: list[Node]) -> list[Node]:
+    """Return marks as they stand behind inlines: without the space they begin with where Chinese or Japanese ends."""
+    return marks[1:] if marks and unspaced(text(said[-1:])) else marks
 
 
 def spaced(runs: Iterable[list[Node]]) -> list[Node]:

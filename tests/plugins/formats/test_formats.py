@@ -133,6 +133,33 @@ async def test_nothing_around_a_report_is_in_another_language(language: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("很深。 [@e1]很宽", "很深。[1]很宽"),
+        ("很深 [@e1]。", "很深[1]。"),
+        ("「深い」[@e1]と", "「深い」[1]と"),
+        ("他说“很深。” [@e1]", "他说“很深。”[1]"),
+        ("**很深。** [@e1]", "**很深。**[1]"),
+        ("깊다. [@e1]", "깊다. [1]"),
+        ("Deep. [@e1]", "Deep. [1]"),
+        ("90% [@e1]。", "90% [1]。"),
+        ("伤亡（[@e1]）。", "伤亡[1]。"),
+        ("伤亡（[@e1]、[@e2]）。", "伤亡[1][2]。"),
+        ("Deep ([@e1]). Wide ([@e1], [@e2]).", "Deep [1]. Wide [1][2]."),
+        ("Deep (see [@e1]).", "Deep (see [1])."),
+        ("Deep ([@gone]).", "Deep."),
+        ("A [link]([@e1])", r"A [link]\([1])"),
+    ],
+)
+async def test_marks_stand_as_the_script_has_them_and_alone_in_no_brackets(written: str, said: str) -> None:
+    text = (await rendered(report(written)))["report.md"]
+    assert text.split("## Depth\n\n")[1].startswith(f"{said}\n\n")
+    if "link" not in written:
+        shown = content(document(report(written), Medium()).blocks[1])
+        assert shown.replace("\u00a0", " ") == said.replace("*", "")
+
+
+@pytest.mark.parametrize(
     ("url", "said"),
     [
         ("file:///d/01-%E5%81%A5%E4%BF%9D.md", "file:///d/01-健保.md"),
