@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leadline.findings import Analysis, Perspective
+from leadline.records import Section
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.stages.hedges import hedge, hedged
+from leadline_plugins.stages.write import body
+from leadline_plugins.tasks import Composition
 from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
 from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
 
@@ -83,6 +87,8 @@ def test_numbers_agree_with_their_noun() -> None:
 
 def test_what_a_record_says_in_english_is_translated_where_it_is_ours() -> None:
     assert translated(say("as_it_stands", "en"), "fr") == say("as_it_stands", "fr")
+    assert translated("Critical", "de") == "Kritische Sicht"
+    assert translated("Critical", "en") == "Critical"
     assert translated("the year is 2020", "fr") == "the year is 2020"
 
 
@@ -99,3 +105,16 @@ def test_a_hedge_stands_before_the_full_stop_and_is_recognised(tag: str) -> None
     assert hedged(said)
     assert said.endswith(".")
     assert re.sub(r"\s", "", said) != "Deep."
+
+
+@pytest.mark.parametrize("language", ["en", "de", "zh-TW"])
+def test_what_stands_around_the_sections_has_titles_in_the_language(language: str) -> None:
+    composed = Composition(title="T", summary="S. [@e]", conclusion="C. [@e]")
+    stand = (Section(id="1", title="Own", text="Text. [@e]"), Section(id="2", title="Other", text="Text. [@e]"))
+    analysis = Analysis(perspectives=(Perspective(name="critical", text="Weak. [@e]"),))
+    whole = body(composed, stand, "Why?", language, analysis)
+    around = (say(name, language) for name in ("summary", "analysis", "conclusion"))
+    assert [section.title for section in whole if section.title not in ("Own", "Other")] == [*around]
+    assert f"### {say('critical', language)}" in (whole[-2].text or "")
+    (alone, *_) = body(Composition(title="Why?"), (stand[0].model_copy(update={"title": "Why?"}),), "Why?", language)
+    assert alone.title == say("answer", language)

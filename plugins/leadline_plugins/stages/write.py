@@ -26,7 +26,7 @@ from leadline_plugins.stages.compose import COMPOSITION
 from leadline_plugins.stages.method import method
 from leadline_plugins.stages.placing import placed, without_strange
 from leadline_plugins.tasks import Composition
-from leadline_plugins.wording import say
+from leadline_plugins.wording import say, translated
 
 
 class Writing:
@@ -74,7 +74,7 @@ def body(
         # The question is the title already: said twice, it reads as a mistake.
         sections = [sections[0].model_copy(update={"title": say("answer", language)})]
     if analysis is not None and analysis.perspectives:
-        text = "\n\n".join(f"### {one.name}\n\n{one.text}" for one in analysis.perspectives)
+        text = "\n\n".join(f"### {translated(one.name, language)}\n\n{one.text}" for one in analysis.perspectives)
         sections.append(Section(id="analysis", title=say("analysis", language), text=text))
     if composed.summary.strip():
         sections.insert(0, Section(id="summary", title=say("summary", language), text=composed.summary))

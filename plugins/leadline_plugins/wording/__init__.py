@@ -39,9 +39,9 @@ def say(name: str, language: str, **values: str | int) -> str:
 
 
 def translated(text: str, language: str) -> str:
-    """Return what stands in English in a record in another language, where we have it; as it is where not."""
-    name = _names().get(text)
-    return say(name, language) if name else text
+    """Return what a record has in English in another language, where it is a word of ours; as it is where not."""
+    name = _names().get(text.casefold())
+    return say(name, language) if name and _tag(language) != _OTHERWISE else text
 
 
 @cache
@@ -105,4 +105,4 @@ def _words(tag: str) -> Mapping[str, str]:
 
 @cache
 def _names() -> Mapping[str, str]:
-    return {said: name for name, said in _words(_OTHERWISE).items()}
+    return {said.casefold(): name for name, said in _words(_OTHERWISE).items()}
