@@ -10,6 +10,7 @@ from leadline.citations import number
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline.settings_model import Settings
 from leadline.testing.context import FakeCall
+from leadline_plugins.citing import read
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.json import Json
 from leadline_plugins.formats.markdown import Markdown
@@ -93,6 +94,16 @@ async def test_the_method_tells_what_failed_in_the_language_of_the_report() -> N
     chinese = (await rendered(report("Deep [@e1].", metadata={"method": method}, language="zh")))["report.md"]
     assert "## 研究方法" in chinese
     assert "1 次检索失败：b（HTTP 503）" in chinese.replace(" (", "（").replace(")", "）")
+
+
+@pytest.mark.parametrize("language", tags())
+async def test_verify_reads_the_lists_of_a_report_in_each_language(language: str) -> None:
+    known = [source(name).model_copy(update={"hit": Hit(url=f"file:///{name}", title=name)}) for name in ("sea", "bay")]
+    given = report("Deep. [@e1] Wide. [@e2]", language=language, sources=(*known, source("lake")))
+    found = read((await rendered(given))["report.md"])
+    assert [entry.text.split(" - ")[0] for entry in found.entries.values()] == ["sea", "bay", "lake"]
+    assert [claim.keys for claim in found.claims] == [("1",), ("2",)]
+    assert not list(found.dangling())
 
 
 ASSUMED = "the question is meant as it stands, in its most usual sense"
