@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from leadline.citations import sentences_cited
+from leadline.citations import CITATIONS, cited
 from leadline.records import Evidence, Report, Source
 from leadline_plugins.checks.judge import Judgement, judge
 from leadline_plugins.checks.quotes import find, plain
-from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
-from leadline_plugins.text import sentences
+from leadline_plugins.checks.verbatim import stands as word_for_word
+from leadline_plugins.stages.paragraphs import Paragraph, Span, heading_level, paragraphs
+from leadline_plugins.stages.said import SAYS, Said, begins_line, cells
 
 AROUND = 500
 """Characters before and behind a quote that may say whom it speaks of."""
-_HEADING = re.compile(r"^#{1,6}\s.*$", re.MULTILINE)
+_LEFT = re.compile(r"(?:[\s.!?。！？…,;:，；：、)）\]】」』”’]|[*_]+(?=\s))+")
+"""What stands behind a citation and belongs to the sentence before it."""
+_COUNTED = re.compile(
+    r"(?:[-*+•]\s+)?(?:\*\*|__)?(?:[(（]\d{1,3}[)）]|\d{1,3}(?:[、．）]|[.)](?:\*\*|__)?(?:\s|$)))(?:\*\*|__)?\s*"
+)
+"""The number of a list's item, which a sentence taken over word for word would be contradicted by."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that cites: its id, where it stands, its text as it stands there, and the ids it cites."""
+    """A sentence that cites, or what a table's row says: its id, its text, and the ids it cites.
+
+    `span` is where it stands in its section's text and `run` where its citations do; claims with one run share them.
+    `cells` are those of a row, which its text joins.
+    """
 
     id: str
     section_id: str
     text: str
     cite_ids: tuple[str, ...]
+    span: Span = field(compare=False)
+    run: Span = field(compare=False)
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,13 +88,52 @@ def stands(item: Evidence, source: Source | None) -> Cited:
 
 
 def claims(part: Paragraph) -> Iterator[Claim]:
-    """Yield the sentences of a paragraph that a citation serves: those since the last one."""
-    count = 0
-    for stretch, names in sentences_cited(part.text):
-        said = _HEADING.sub("", stretch)
-        for text in [said[start:end] for start, end in sentences(said)] if names else ():
+    """Yield what a paragraph says that a citation serves: all since the last one."""
+    if heading_level(part.text):
+        return
+    said, count, start = Said(part.text), 0, 0
+    for run in CITATIONS.finditer(part.text):
+        names = tuple(dict.fromkeys(cited(run.group())))
+        for piece in said.between(start, run.start()):
+            begin, end = piece.span
+            if begin == start and start and (left := _LEFT.match(part.text, begin, end)):
+                begin = left.end()
+            row = _cells(part.text, begin, end, piece.row) if piece.row else ()
+            text = "; ".join(row) if piece.row else _uncounted(part.text, begin, end)
+            if not SAYS.search(text):
+                continue
             count += 1
-            yield Claim(f"{part.id}.{count}", part.section_id, text, tuple(dict.fromkeys(names)))
+            yield Claim(
+                id=f"{part.id}.{count}",
+                section_id=part.section_id,
+                text=text,
+                cite_ids=names,
+                span=_moved(_unbarred(part.text, begin, end) if piece.row else (begin, end), part.start),
+                run=_moved(run.span(), part.start),
+                cells=row,
+            )
+        start = run.end()
+
+
+def _moved(span: Span, by: int) -> Span:
+    return span[0] + by, span[1] + by
+
+
+def _uncounted(text: str, begin: int, end: int) -> str:
+    """Return a sentence without the number of the list's item that it begins."""
+    counted = _COUNTED.match(text, begin, end) if begins_line(text, begin) else None
+    return text[counted.end() if counted else begin : end]
+
+
+def _cells(text: str, begin: int, end: int, number: int) -> tuple[str, ...]:
+    """Return the cells of a row, or of the part of it behind a citation, whose first cell counts nothing."""
+    return cells(text[begin:end], number if begins_line(text, begin) else 0)
+
+
+def _unbarred(text: str, begin: int, end: int) -> Span:
+    """Return the span of a row without the bars around it."""
+    row = text[begin:end]
+    return begin + len(row) - len(row.lstrip(" \t|")), begin + len(row.rstrip(" \t|"))
 
 
 def claims_of(report: Report) -> list[Claim]:
@@ -100,4 +152,17 @@ def held(claim: Claim, cited: list[Cited]) -> dict[str, Judgement]:
         )
         if together.verdict == "supported":
             found = {name: together if one.verdict == "partial" else one for name, one in found.items()}
-    return found
+    return found | {name: _whole(found[name]) for name in _taken_over(claim, sound)}
+
+
+def _taken_over(claim: Claim, sound: list[Cited]) -> set[str]:
+    """Return the evidence that a row takes over cell by cell; none where one of its cells stands nowhere."""
+    if len(claim.cells) < 2:
+        return set()
+    found = [{one.evidence.id for one in sound if word_for_word(cell, one.evidence.quote)} for cell in claim.cells]
+    return set().union(*found) if all(found) else set()
+
+
+def _whole(found: Judgement) -> Judgement:
+    reason = "each cell of the row stands in the passages, word for word"
+    return replace(found, verdict="supported", reason=reason, confidence=1.0, score=1.0, exact=True)

@@ -1,0 +1,111 @@
+"""What a block of a report's text says, piece by piece: its sentences, and the rows of its tables.
+
+A table's head row names what stands below it, and its rule line is markup: neither states anything.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+
+from leadline_plugins.drafts.blocks import tokens
+from leadline_plugins.text import sentences
+
+Span = tuple[int, int]
+SAYS = re.compile(r"[^\W_]")
+_BAR = re.compile(r"(?<!\\)\|")
+_NOT_NEW = re.compile(r"[^\n]")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: where it stands, and its rows below the head."""
+
+    span: Span
+    rows: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A sentence, or where `row` is its number in the table, counted from 1, what stands in a row or a part of it."""
+
+    span: Span
+    row: int = 0
+
+
+class Said:
+    """What a text says between any two places of it; spans are places in the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.tables = tables(text)
+        self._rows = [Piece(row, number) for one in self.tables for number, row in enumerate(one.rows, start=1)]
+        self._prose = text
+        for table in self.tables:
+            first, last = table.span
+            self._prose = self._prose[:first] + blank(text[first:last]) + self._prose[last:]
+
+    def in_table(self, at: int) -> bool:
+        """Return whether a place is in a table."""
+        table = bisect_right(self.tables, at, key=lambda one: one.span[0]) - 1
+        return table >= 0 and at < self.tables[table].span[1]
+
+    def between(self, start: int, end: int) -> list[Piece]:
+        """Return the pieces, in order."""
+        made = [Piece((start + begin, start + stop)) for begin, stop in sentences(self._prose[start:end])]
+        at = bisect_right(self._rows, start, key=lambda row: row.span[1])
+        while at < len(self._rows) and self._rows[at].span[0] < end:
+            row = self._rows[at]
+            span = max(row.span[0], start), min(row.span[1], end)
+            if SAYS.search(self._text, *span):
+                made.append(Piece(span, row.row))
+            at += 1
+        return sorted(made, key=lambda piece: piece.span)
+
+
+def tables(text: str) -> list[Table]:
+    """Return the tables of a text; what would be one without its rule line is none."""
+    if "|" not in text or "-" not in text:
+        return []
+    ends = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    found: list[tuple[int, int]] = []
+    rows: list[list[Span]] = []
+    for token in tokens(text):
+        if not token.map:
+            continue
+        start, end = token.map
+        if token.type == "table_open":
+            found.append((start, end))
+            rows.append([])
+        elif token.type == "tr_open" and found and start > found[-1][0]:
+            rows[-1].append((ends[start], ends[end] - 1))
+    return [Table((ends[start], ends[end] - 1), tuple(lines)) for (start, end), lines in zip(found, rows, strict=True)]
+
+
+def blank(text: str) -> str:
+    """Return as many spaces as a text has signs, its lines kept: places around it stay what they are."""
+    return _NOT_NEW.sub(" ", text)
+
+
+def line_begin(text: str, at: int) -> int:
+    """Return where the line of a place begins if there is nothing but space before it; else the place."""
+    begin = at
+    while begin and text[begin - 1] in " \t":
+        begin -= 1
+    return begin if not begin or text[begin - 1] == "\n" else at
+
+
+def begins_line(text: str, at: int) -> bool:
+    """Return whether there is nothing but space before a place in its line."""
+    begin = line_begin(text, at)
+    return not begin or text[begin - 1] == "\n"
+
+
+def cells(row: str, number: int) -> tuple[str, ...]:
+    """Return the cells of a row that say something: not a first one that only counts the rows."""
+    said = [cell.strip().replace("\\|", "|") for cell in _BAR.split(row)]
+    said = [cell for cell in said if SAYS.search(cell)]
+    counts = len(said) > 1 and said[0].rstrip(".") == str(number)
+    return tuple(said[1:] if counts else said)
