@@ -62,10 +62,10 @@ class Library:
         """Return the evidence that a claim cites; ids that point nowhere are left out."""
         return [self._checked(self._evidence[name]) for name in claim.cite_ids if name in self._evidence]
 
-    def others(self, claim: Claim) -> Iterator[Cited]:
-        """Yield the sound evidence that a claim does not cite."""
-        found = (self._checked(item) for name, item in self._evidence.items() if name not in claim.cite_ids)
-        return (item for item in found if not item.problem)
+    def sound(self) -> list[Cited]:
+        """Return all evidence whose quotes stand in their sources."""
+        found = (self._checked(item) for item in self._evidence.values())
+        return [item for item in found if not item.problem]
 
     def _checked(self, item: Evidence) -> Cited:
         if item.id not in self._seen:

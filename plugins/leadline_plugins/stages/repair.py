@@ -1,22 +1,26 @@
-"""What is done about claims that their sources do not bear: cite what does, say less, or leave them out."""
+"""What is done about claims that their sources do not bear: cite what does, say less, or leave them out.
+
+Every claim knows its place: none is looked for by its words, which may stand elsewhere too.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import Literal
 
-from leadline.citations import CITATIONS, cite
+from leadline.citations import cite
 from leadline.findings import Repair, Verdict, VerdictKind
 from leadline.records import Report
-from leadline_plugins.checks.judge import judge
 from leadline_plugins.checks.quotes import plain
-from leadline_plugins.stages.claims import Claim, Library
+from leadline_plugins.stages.claims import Claim
+from leadline_plugins.stages.dropping import without
 from leadline_plugins.stages.hedges import hedge
 
 Done = Literal["recited", "weakened", "dropped"]
 _DONE: Mapping[str, Done] = {"recite": "recited", "weaken": "weakened", "drop": "dropped"}
 _BAD: Sequence[VerdictKind] = ("contradicted", "unsupported")
+Edit = tuple[int, int, str]
 
 
 def failed(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[Claim, VerdictKind]]:
@@ -29,71 +33,67 @@ def failed(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[C
 
 
 def repaired(
-    report: Report, bad: Sequence[tuple[Claim, VerdictKind]], library: Library, how: str
+    report: Report,
+    claims: Sequence[Claim],
+    bad: Sequence[tuple[Claim, VerdictKind]],
+    how: str,
+    better: Mapping[str, str],
 ) -> tuple[Report, tuple[Repair, ...]]:
-    """Return the report with its failed claims handled, and what was done; sections left empty go."""
-    texts = {section.id: section.text or "" for section in report.sections}
-    done = []
-    for claim, verdict in bad:
-        before = texts[claim.section_id]
-        texts[claim.section_id] = after = _changed(before, claim, library, how, report.language)
-        if after != before:
-            said = plain(claim.text)
-            done.append(Repair(section_id=claim.section_id, claim=said, verdict=verdict, done=_DONE[how]))
-    sections = (section.model_copy(update={"text": texts[section.id]}) for section in report.sections)
-    kept = tuple(section for section in sections if (section.text or "").strip())
-    return report.model_copy(update={"sections": kept}), tuple(done)
+    """Return the report with its failed claims handled, and what was done; sections left empty go.
+
+    `better` is the evidence that bears a claim, by the ids of those that can be recited.
+    """
+    handled = [(claim, verdict) for claim, verdict in bad if how != "recite" or claim.id in better]
+    if how not in _DONE or not handled:
+        return report, ()
+    wrong = {claim.id for claim, _ in handled}
+    touched = {claim.section_id for claim, _ in handled}
+    stated = {name: list(group) for name, group in groupby(claims, key=lambda claim: claim.section_id)}
+    sections = []
+    for section in report.sections:
+        if section.id in touched:
+            text, own = section.text or "", stated[section.id]
+            match how:
+                case "recite":
+                    text = _edited(text, _recitings(text, own, better))
+                case "weaken":
+                    text = _edited(text, _hedgings(text, own, wrong, report.language))
+                case _:
+                    text = without(text, [claim.span[0] for claim in own if claim.id in wrong])
+            section = section.model_copy(update={"text": text})
+        if section.id not in touched or (section.text or "").strip():
+            sections.append(section)
+    repairs = (
+        Repair(section_id=claim.section_id, claim=plain(claim.text), verdict=verdict, done=_DONE[how])
+        for claim, verdict in handled
+    )
+    return report.model_copy(update={"sections": tuple(sections)}), tuple(repairs)
 
 
-def _changed(text: str, claim: Claim, library: Library, how: str, language: str) -> str:
-    start = text.find(claim.text)
-    if start < 0:
-        return text
-    end = start + len(claim.text)
-    match how:
-        case "recite":
-            better = bearer(claim, library)
-            return _recited(text, start, end, better) if better else text
-        case "weaken":
-            return text[:start] + hedge(claim.text, language) + text[end:]
-        case "drop":
-            return _dropped(text, start, end)
-    return text
+def _edited(text: str, edits: Iterable[Edit]) -> str:
+    parts, at = [], 0
+    for start, end, new in sorted(edits):
+        parts += [text[at:start], new]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
-def bearer(claim: Claim, library: Library) -> str:
-    """Return the id of the evidence that bears a claim best; empty where none does."""
-    said = plain(claim.text)
-    judged = ((judge(said, other.evidence.quote, around=other.around), other) for other in library.others(claim))
-    fits = [(found.score, other.evidence.id) for found, other in judged if found.verdict == "supported"]
-    return max(fits, default=(0.0, ""))[1]
+def _hedgings(text: str, claims: Iterable[Claim], wrong: set[str], language: str) -> Iterator[Edit]:
+    for claim in claims:
+        if claim.id in wrong:
+            yield *claim.span, hedge(text[slice(*claim.span)], language)
 
 
-def _recited(text: str, start: int, end: int, name: str) -> str:
-    """Put another citation behind a claim; a sentence before it that shares its citations gets them for itself."""
-    run = _run_behind(text, end)
-    before = f"{text[:start].rstrip()}{run} " if _shared(text, start) else text[:start]
-    rest = text[end + len(run) :] if text.startswith(run, end) else text[end:]
-    return f"{before}{text[start:end]} {cite(name)}{rest}"
-
-
-def _dropped(text: str, start: int, end: int) -> str:
-    """Take a claim out, and its citations with it unless a sentence before it shares them."""
-    run = _run_behind(text, end)
-    own = run if text.startswith(run, end) else ""
-    before = text[:start].rstrip(" ") + (own if _shared(text, start) else "")
-    return re.sub(r"\n{3,}", "\n\n", before + text[end + len(own) :]).strip()
-
-
-def _run_behind(text: str, end: int) -> str:
-    """Return the next citations of the paragraph behind a place."""
-    block = text.find("\n\n", end)
-    run = CITATIONS.search(text, end, block if block >= 0 else len(text))
-    return run.group() if run else ""
-
-
-def _shared(text: str, start: int) -> bool:
-    """Return whether a sentence of the paragraph stands between the last citations and this place."""
-    block = text.rfind("\n\n", 0, start) + 1
-    last = max((run.end() for run in CITATIONS.finditer(text, block, start)), default=block)
-    return bool(re.search(r"\w", text[last:start]))
+def _recitings(text: str, claims: Iterable[Claim], better: Mapping[str, str]) -> Iterator[Edit]:
+    """Yield what is cited anew: sentences that shared citations and no longer do get theirs each."""
+    for run, group in groupby(claims, key=lambda claim: claim.run):
+        shared = list(group)
+        names = [better.get(claim.id, "") for claim in shared]
+        old = text[slice(*run)]
+        own = old.lstrip()
+        space = old[: len(old) - len(own)]
+        for claim, (name, following) in zip(shared, pairwise(names), strict=False):
+            if name != following:
+                yield claim.span[1], claim.span[1], (" " if space else "") + (cite(name) if name else own)
+        if names[-1]:
+            yield *run, space + cite(names[-1])

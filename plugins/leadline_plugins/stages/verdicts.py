@@ -52,13 +52,16 @@ ASK = TaskKind(
 
 
 async def judged(
-    run: Run, claims: Sequence[Claim], library: Library, before: tuple[Verdict, ...] = ()
+    run: Run, claims: Sequence[Claim], library: Library, before: Sequence[Verdict] = (), *, settled: bool = False
 ) -> list[Verdict]:
     """Return a verdict for each citation of each claim, in order: by rule, and what rules leave open by a model.
 
-    What was judged before, or is said twice, is judged once; what a model was asked in vain is asked again.
+    What was judged before, or is said twice, is judged once; what a model was asked in vain is asked again, unless
+    that is `settled`.
     """
-    known = {name: group for name, group in _by_claim(before).items() if all(one.by != "words" for one in group)}
+    known = _by_claim(before)
+    if not settled:
+        known = {name: group for name, group in known.items() if all(one.by != "words" for one in group)}
     named = [(_name(claim, library), claim) for claim in claims]
     fresh: dict[tuple[str, ...], Claim] = {}
     for name, claim in named:

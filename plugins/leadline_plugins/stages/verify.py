@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
+from leadline.errors import NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Verdict, VerdictKind, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline_plugins.citing import checking
 from leadline_plugins.stages import asking, rechecking
 from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
+from leadline_plugins.stages.recite import recitable
 from leadline_plugins.stages.repair import failed, repaired
-from leadline_plugins.stages.verdicts import ASK, by_rule, judged
+from leadline_plugins.stages.verdicts import ASK, judged
 
 wanted, check, recheck = checking.wanted, checking.check, rechecking.recheck
 is_open, asked = asking.is_open, asking.asked
@@ -29,28 +31,41 @@ class Verifying:
     """Checks paragraphs, ids, quotes and claims, handles what did not hold; saves `paragraphs.jsonl`."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Give the verification, and the report where a repair changed it."""
+        """Give the verification, and the report where a repair changed it; `NoEvidence` where that left no claim."""
         report, settings = findings[REPORT], run.settings.verify
         library = Library(report)
-        said = claims_of(report)
-        verdicts = await judged(run, said, library, findings[JUDGED])
-        changed, repairs = repaired(report, failed(said, verdicts), library, settings.unsupported)
+        ahead = findings[JUDGED]
+        verdicts = await judged(run, claims_of(report), library, ahead)
+        report, verdicts, repairs = await _repaired(run, report, library, verdicts)
         if repairs:
-            findings[REPORT] = report = changed
-            verdicts = again(verdicts, await compute(by_rule, claims_of(report), library))
+            findings[REPORT] = report
         parts = paragraphs(report)
         lines = "".join(json.dumps(part.row(), ensure_ascii=False) + "\n" for part in parts)
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines.encode()))
         findings[VERIFICATION] = verification(report, parts, verdicts, settings.require_support, repairs)
 
 
-def again(before: Sequence[Verdict], after: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdicts after repairs; what did not change keeps the verdict that it had."""
-    given = {(verdict.claim, verdict.evidence_id): verdict for verdict in before}
-    return [
-        old.model_copy(update={"id": new.id}) if (old := given.get((new.claim, new.evidence_id))) else new
-        for new in after
-    ]
+async def _repaired(
+    run: Run, report: Report, library: Library, verdicts: list[Verdict]
+) -> tuple[Report, list[Verdict], tuple[Repair, ...]]:
+    """Return the report with what is not borne handled as the settings say, its verdicts, and what was done."""
+    said, how = claims_of(report), run.settings.verify.unsupported
+    bad = failed(said, verdicts)
+    better: Mapping[str, str] = {}
+    tried: list[Verdict] = []
+    if how == "recite":
+        better, tried = await recitable(run, [claim for claim, _ in bad], library)
+    changed, repairs = repaired(report, said, bad, how, better)
+    if not repairs:
+        return report, verdicts, ()
+    left = claims_of(changed)
+    if said and not left:
+        raise NoEvidence(f"the sources bear none of the report's {len(said)} claims, and all were taken out")
+    stand = {section.id for section in changed.sections}
+    for section in (section for section in report.sections if section.id not in stand):
+        await tell(run, f"section '{section.title}' was taken out, for the sources bear none of it")
+    # What did not change keeps its verdict, and what was found to bear a claim has one.
+    return changed, await judged(run, left, library, (*verdicts, *tried), settled=True), repairs
 
 
 def verification(

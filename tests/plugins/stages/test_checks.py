@@ -9,7 +9,6 @@ from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline_plugins.stages.audit import markdown, reasons
 from leadline_plugins.stages.claims import Library, claims_of
 from leadline_plugins.stages.paragraphs import paragraphs
-from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.verdicts import by_rule
 from leadline_plugins.stages.verify import verification
 
@@ -124,61 +123,6 @@ def test_two_passages_bear_together_what_neither_bears_alone() -> None:
     other = Evidence(id="e2", source_id="s1", quote=quote, span=(28, 28 + len(quote)), claim=quote)
     given = given.model_copy(update={"evidence": (*given.evidence, other)})
     assert "supported" in {verdict.verdict for verdict in by_rule(claims_of(given), Library(given))}
-
-
-def mended(text: str, how: str) -> tuple[str, list[str]]:
-    given = report(text)
-    quote = "It was sounded in 1831."
-    other = Evidence(id="e2", source_id="s1", quote=quote, span=(28, 28 + len(quote)), claim=quote)
-    given = given.model_copy(update={"evidence": (*given.evidence, other)})
-    claims, library = claims_of(given), Library(given)
-    changed, repairs = repaired(given, failed(claims, by_rule(claims, library)), library, how)
-    verdicts = by_rule(claims_of(changed), Library(changed))
-    assert not failed(claims_of(changed), verdicts)
-    return "\n\n".join(section.text or "" for section in changed.sections), [item.done for item in repairs]
-
-
-@pytest.mark.parametrize(
-    ("text", "how", "expected", "done"),
-    [
-        ("The bay was sounded in 1831. [@e1]", "recite", "The bay was sounded in 1831. [@e2]", ["recited"]),
-        (
-            "The bay is 40 fathoms deep. The bay was sounded in 1831. [@e1]",
-            "recite",
-            "The bay is 40 fathoms deep. [@e1] The bay was sounded in 1831. [@e2]",
-            ["recited"],
-        ),
-        (
-            "Whales sing there. [@e1]",
-            "weaken",
-            "Whales sing there (not confirmed by the source cited). [@e1]",
-            ["weakened"],
-        ),
-        ("Whales sing there. [@e1]", "drop", "", ["dropped"]),
-        (
-            "The bay is 40 fathoms deep. Whales sing there. [@e1]",
-            "drop",
-            "The bay is 40 fathoms deep. [@e1]",
-            ["dropped"],
-        ),
-        (
-            "Whales sing there. The bay is 40 fathoms deep. [@e1]\n\nThe bay is 40 fathoms deep. [@e1]",
-            "drop",
-            "The bay is 40 fathoms deep. [@e1]\n\nThe bay is 40 fathoms deep. [@e1]",
-            ["dropped"],
-        ),
-        ("The bay is 40 fathoms deep. [@e1]", "drop", "The bay is 40 fathoms deep. [@e1]", []),
-    ],
-)
-def test_what_is_not_borne_is_repaired_as_the_setting_says(text: str, how: str, expected: str, done: list[str]) -> None:
-    assert mended(text, how) == (expected, done)
-
-
-def test_what_no_evidence_bears_is_left_for_the_flag() -> None:
-    given = report("Whales sing there. [@e1]")
-    claims, library = claims_of(given), Library(given)
-    for how in ("recite", "flag"):
-        assert repaired(given, failed(claims, by_rule(claims, library)), library, how) == (given, ())
 
 
 def test_the_paragraphs_that_cite_nothing_and_who_judged_are_named() -> None:

@@ -1,0 +1,151 @@
+"""Sentences taken out of a section, with whatever then has nothing left to say.
+
+A sentence goes whole: with its citations and what stands behind them, its list item or its table's row, and where it
+was the last of them its paragraph, table, heading. Citations that a sentence before it shares stay with that one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+
+from leadline.citations import CITATIONS, uncited
+from leadline_plugins.stages.paragraphs import CAPTION, blocks, heading_level, leads
+from leadline_plugins.stages.said import Said, begins_line, blank, line_begin
+
+_MARKER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)]|>)[ \t]+)+")
+"""How an item of a list or a line of a quotation begins."""
+_STOPPED = re.compile(r"(?<=\])[.!?。！？]+[\"'”’»)）」』\]*_]*\s*(?=\S)")
+"""A full stop behind a citation, which ends its sentence whatever comes."""
+_RULE = re.compile(r"[-*_]{3,}\Z")
+_ITEM = re.compile(r"[-*+•]\s|\d{1,9}[.)]\s|\|")
+_WORD = re.compile(r"\w")
+
+
+def without(text: str, places: Sequence[int]) -> str:
+    """Return a section's text without the sentences that stand at these places."""
+    spans, wanted = list(blocks(text)), sorted(places)
+    made: list[str] = []
+    for start, end in spans:
+        own = [at - start for at in wanted[bisect_right(wanted, start - 1) : bisect_right(wanted, end)]]
+        made.append(_block(text[start:end], own) if own else text[start:end])
+    kept = _kept([text[slice(*span)] for span in spans], made)
+    parts: list[str] = []
+    last = -1
+    for place, (start, _) in enumerate(spans):
+        if kept[place]:
+            between = text[spans[last][1] : start] if last == place - 1 and last >= 0 else "\n\n"
+            parts += [between if parts else "", made[place]]
+            last = place
+    return "".join(parts)
+
+
+def _kept(before: Sequence[str], after: Sequence[str]) -> list[bool]:
+    """Return which blocks stay: not those that only named or led to what was taken out."""
+    kept = [bool(block) for block in after]
+    says, lost = [False] * 7, [False] * 7
+    """By level, whether something stands, or stood, between here and the next heading of that level or above."""
+    behind = ""
+    for place in range(len(before) - 1, -1, -1):
+        block, level = before[place], heading_level(before[place])
+        if level:
+            kept[place] = says[level] or not lost[level]
+            says[level:] = lost[level:] = [False] * (7 - level)
+        elif leads(block):
+            kept[place] = kept[place + 1 : place + 2] != [False] or bool(_ITEM.match(behind))
+        elif CAPTION.match(block):
+            kept[place] = not _of_lost_table(before, after, place)
+        if kept[place]:
+            behind = after[place]
+        if not kept[place]:
+            lost = [True] * 7 if not level else [*([True] * level), *lost[level:]]
+        elif not _RULE.match(block):
+            says = [True] * 7 if not level else [*([True] * level), *says[level:]]
+    return kept
+
+
+def _of_lost_table(before: Sequence[str], after: Sequence[str], place: int) -> bool:
+    beside = [other for other in (place - 1, place + 1) if 0 <= other < len(before)]
+    return any(before[other].startswith("|") and not after[other] for other in beside)
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What is kept or taken out whole, with the space behind it: a sentence, a row, the head of a table of `rows`."""
+
+    text: str
+    begins_line: bool
+    rows: int = 0
+
+
+def _block(text: str, places: Sequence[int]) -> str:
+    """Return a block without the sentences at these places; empty where it then says nothing."""
+    starts, units = _units(text)
+    gone = {bisect_right(starts, at) - 1 for at in places}
+    for place, unit in enumerate(units):
+        if unit.rows and gone.issuperset(range(place + 1, place + 1 + unit.rows)):
+            gone.add(place)
+    made = _outdented(_joined(units, gone).strip("\n")).rstrip()
+    return made if _WORD.search(uncited(made)) and not leads(made) else ""
+
+
+def _units(text: str) -> tuple[list[int], list[_Unit]]:
+    """Return where the units of a block begin, and the units; each goes to where the next begins."""
+    masked = CITATIONS.sub(lambda run: blank(run.group()), text)
+    said = Said(masked)
+    heads = {table.span[0]: len(table.rows) for table in said.tables}
+    begun = {0, *heads, *(piece.span[0] for piece in said.between(0, len(text)))}
+    begun |= {stop.end() for stop in _STOPPED.finditer(text) if not said.in_table(stop.end())}
+    starts = sorted({line_begin(text, start) for start in begun})
+    return starts, [
+        _Unit(text[start:end], begins_line(text, start), heads.get(start, 0))
+        for start, end in pairwise([*starts, len(text)])
+    ]
+
+
+def _joined(units: Sequence[_Unit], gone: set[int]) -> str:
+    made: list[str] = []
+    waiting, marker = False, ""
+    for place, unit in enumerate(units):
+        runs = list(CITATIONS.finditer(unit.text))
+        marker = "" if unit.begins_line else marker
+        if place not in gone:
+            made.append(marker + unit.text)
+            says = bool(_WORD.search(unit.text, runs[-1].end() if runs else 0))
+            waiting = (says and not unit.rows and not leads(unit.text.strip())) or (waiting and not runs)
+            marker = ""
+            continue
+        if runs and waiting:
+            made[-1] = _cited(made[-1], runs[0].group())
+        waiting = waiting and not runs
+        if made and "\n" in _space(unit.text) and "\n" not in _space(made[-1]):
+            made[-1] = made[-1].rstrip() + _space(unit.text)
+        if unit.begins_line and (item := _MARKER.match(unit.text)):
+            marker = item.group()
+    return "".join(made)
+
+
+def _space(text: str) -> str:
+    """Return the space at the end of a text."""
+    return text[len(text.rstrip()) :]
+
+
+def _cited(text: str, run: str) -> str:
+    """Return a sentence or a row with citations behind it, which it shared with one that is taken out."""
+    said, marks = text.rstrip(), run.lstrip()
+    space = " " if marks != run else ""
+    space = "\n" if said.endswith(("```", "~~~")) else space
+    row = said.startswith("|") and said.endswith("|")
+    said = f"{said[:-1].rstrip()}{space}{marks} |" if row else f"{said}{space}{marks}"
+    return said + _space(text)
+
+
+def _outdented(text: str) -> str:
+    """Return a block whose first line begins without space, and those that stood below it with as much less."""
+    lines = text.split("\n")
+    much = len(lines[0]) - len(lines[0].lstrip(" "))
+    below = list(takewhile(lambda line: line.startswith(" " * much), lines))
+    return "\n".join([*(line[much:] for line in below), *lines[len(below) :]])

@@ -1,0 +1,149 @@
+"""The stage `verify`: what it does about claims that are not borne, with a model that judges and without."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from leadline.errors import NoEvidence
+from leadline.findings import REPORT, VERIFICATION, Verification
+from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline.tasks import Task
+from leadline_plugins.stages.judge import JUDGED
+from leadline_plugins.stages.rechecking import recheck
+from leadline_plugins.stages.verify import Verifying
+from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
+
+DEEP, OLD = "The bay of Oslo is 40 fathoms deep.", "The bay of Oslo was sounded by Beaufort in 1831."
+
+
+class Run:
+    """A run whose model bears out what a rule of the test says; `asked` are the claims with their passages."""
+
+    def __init__(self, how: str, bears: Callable[[str, str], bool] | None) -> None:
+        self.settings = SimpleNamespace(verify=SimpleNamespace(unsupported=how, require_support=True))
+        self.bears = bears
+        self.asked: list[tuple[str, str]] = []
+        self.calls = 0
+        self.notices: list[str] = []
+
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        return self.bears is not None
+
+    async def perform(self, task: Task[Any]) -> Any:
+        self.calls += 1
+        assert self.bears
+        assert isinstance(task.inputs, VerifyRequest)
+        said = []
+        for one in task.inputs.claims:
+            passage = " ".join(one.passages)
+            self.asked.append((one.claim, passage))
+            verdict = "supported" if self.bears(one.claim, passage) else "unsupported"
+            said.append(ClaimVerdict(id=one.id, verdict=cast("Any", verdict), reason="it says so"))
+        return ClaimVerdicts(others=tuple(said))
+
+    async def each(self, items: Sequence[Any], do: Callable[[Any], Awaitable[Any]]) -> list[Any]:
+        return [await do(item) for item in items]
+
+    async def emit(self, kind: str, data: Any) -> None:
+        self.notices.append(str(data["message"]))
+
+    async def save(self, blob: Any) -> None:
+        assert blob.name == "paragraphs.jsonl"
+
+
+def report(*texts: str, quotes: Sequence[str] = (DEEP, OLD)) -> Report:
+    stored = " ".join(quotes)
+    evidence = (
+        Evidence(id=f"e{place}", source_id="s1", quote=quote, span=(at, at + len(quote)), claim=quote)
+        for place, quote in enumerate(quotes, start=1)
+        for at in [stored.index(quote)]
+    )
+    sections = (Section(id=str(n), title=f"Part {n}", text=text) for n, text in enumerate(texts, start=1))
+    source = Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=stored))
+    return Report(title="Depth", language="en", sections=tuple(sections), sources=(source,), evidence=tuple(evidence))
+
+
+async def verified(run: Run, made: Report) -> tuple[str, Verification]:
+    findings: Any = {REPORT: made, JUDGED: ()}
+    await Verifying().run(findings, cast("Any", run))
+    changed, checks = findings[REPORT], findings[VERIFICATION]
+    metadata = {"verification": checks.model_dump(mode="json")}
+    again = recheck(changed.model_copy(update={"metadata": metadata}))
+    assert again.counts == checks.claims
+    return "\n\n".join(section.text or "" for section in changed.sections), checks
+
+
+MOVED = "Beaufort had the bay of Oslo sounded in 1831 [@e1]."
+FINE = "Deep is the bay of Oslo, 40 fathoms [@e1]."
+
+
+async def test_what_is_cited_anew_is_judged_by_the_model_and_kept_where_it_holds() -> None:
+    run = Run("recite", lambda claim, passage: ("Beaufort" in claim) == ("Beaufort" in passage))
+    text, checks = await verified(run, report(f"{FINE} {MOVED}"))
+    assert text == f"{FINE} {MOVED.replace('e1', 'e2')}"
+    assert checks.claims == {"supported": 2}
+    assert checks.judged_by == {"model": 2}
+    assert [repair.done for repair in checks.repairs] == ["recited"]
+    assert (len(run.asked), run.calls) == (3, 2)
+
+
+async def test_what_the_model_does_not_bear_out_is_not_cited_anew_and_stays_flagged() -> None:
+    run = Run("recite", lambda claim, passage: "Beaufort" not in claim)
+    text, checks = await verified(run, report(f"{FINE} {MOVED}"))
+    assert text == f"{FINE} {MOVED}"
+    assert checks.claims == {"supported": 1, "unsupported": 1}
+    assert (checks.repairs, checks.passed, run.calls) == ((), False, 2)
+
+
+async def test_without_a_model_words_say_what_bears_a_claim() -> None:
+    text, checks = await verified(Run("recite", None), report("Beaufort sounded the bay in 1831 [@e1]."))
+    assert text == "Beaufort sounded the bay in 1831 [@e2]."
+    assert checks.claims == {"supported": 1}
+    assert checks.judged_by == {"words": 1}
+
+
+async def test_a_hedge_and_what_is_taken_out_ask_nobody() -> None:
+    for how, counts in (("weaken", {"supported": 1, "partial": 1}), ("drop", {"supported": 1})):
+        run = Run(how, lambda claim, passage: "Beaufort" not in claim)
+        _, checks = await verified(run, report(f"{FINE} {MOVED}"))
+        assert (checks.claims, checks.passed, run.calls) == (counts, True, 1)
+
+
+async def test_a_section_that_is_taken_out_is_told_of() -> None:
+    run = Run("drop", lambda claim, passage: "Beaufort" not in claim)
+    text, _ = await verified(run, report(FINE, MOVED))
+    assert text == FINE
+    assert run.notices == ["section 'Part 2' was taken out, for the sources bear none of it"]
+
+
+async def test_a_report_of_which_nothing_is_borne_rests_on_nothing() -> None:
+    run = Run("drop", lambda claim, passage: False)
+    with pytest.raises(NoEvidence, match="bear none of the report's 2 claims"):
+        await verified(run, report(FINE, MOVED))
+
+
+async def test_looking_for_what_bears_many_claims_holds_nothing_up() -> None:
+    quotes = [f"The port of town {n} paid {n} million euros for shore power in its year {n + 1}." for n in range(400)]
+    told = " ".join(f"For shore power {n} million euros were paid by the port of town {n} [@e400]." for n in range(100))
+    made, run = report(told, quotes=quotes), Run("recite", lambda claim, passage: False)
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.perf_counter() - began)
+
+    watching, began = asyncio.create_task(watch()), time.perf_counter()
+    await Verifying().run(cast("Any", {REPORT: made, JUDGED: ()}), cast("Any", run))
+    watching.cancel()
+    assert run.asked
+    assert longest < 0.5
+    assert time.perf_counter() - began < 10
