@@ -12,7 +12,7 @@ from leadline_plugins.checks.judge import Judgement, judge
 from leadline_plugins.checks.quotes import find, plain
 from leadline_plugins.checks.verbatim import stands as word_for_word
 from leadline_plugins.stages.paragraphs import Paragraph, Span, heading_level, paragraphs
-from leadline_plugins.stages.said import SAYS, Said, begins_line, cells
+from leadline_plugins.stages.said import SAYS, Said, begins_line, cells, labels
 
 AROUND = 500
 """Characters before and behind a quote that may say whom it speaks of."""
@@ -22,6 +22,8 @@ _COUNTED = re.compile(
     r"(?:[-*+•]\s+)?(?:\*\*|__)?(?:[(（]\d{1,3}[)）]|\d{1,3}(?:[、．）]|[.)](?:\*\*|__)?(?:\s|$)))(?:\*\*|__)?\s*"
 )
 """The number of a list's item, which a sentence taken over word for word would be contradicted by."""
+
+_MORE = re.compile(r"[ \t]*\S")
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def claims(part: Paragraph) -> Iterator[Claim]:
                 begin = left.end()
             row = _cells(part.text, begin, end, piece.row) if piece.row else ()
             text = "; ".join(row) if piece.row else _uncounted(part.text, begin, end)
-            if not SAYS.search(text):
+            named = labels(text) and _MORE.match(part.text, end, run.start())
+            if named or not SAYS.search(text):
                 continue
             count += 1
             yield Claim(

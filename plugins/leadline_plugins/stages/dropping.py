@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
 from leadline.citations import CITATIONS, uncited
 from leadline_plugins.stages.paragraphs import CAPTION, blocks, heading_level, leads
-from leadline_plugins.stages.said import Said, begins_line, blank, line_begin
+from leadline_plugins.stages.said import Said, begins_line, blank, labels, line_begin
 
 _MARKER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)]|>)[ \t]+)+")
 """How an item of a list or a line of a quotation begins."""
@@ -88,8 +88,19 @@ def _block(text: str, places: Sequence[int]) -> str:
     for place, unit in enumerate(units):
         if unit.rows and gone.issuperset(range(place + 1, place + 1 + unit.rows)):
             gone.add(place)
+    gone |= set(_nameless(units, gone))
     made = _outdented(_joined(units, gone).strip("\n")).rstrip()
     return made if _WORD.search(uncited(made)) and not leads(made) else ""
+
+
+def _nameless(units: Sequence[_Unit], gone: set[int]) -> Iterator[int]:
+    """Yield the labels of which nothing is left in their line that they could name."""
+    left = False
+    for place in range(len(units) - 1, -1, -1):
+        unit = units[place]
+        if place + 1 in gone and not units[place + 1].begins_line and not left and labels(unit.text):
+            yield place
+        left = not unit.begins_line and (left or place not in gone)
 
 
 def _units(text: str) -> tuple[list[int], list[_Unit]]:
@@ -114,8 +125,9 @@ def _joined(units: Sequence[_Unit], gone: set[int]) -> str:
         marker = "" if unit.begins_line else marker
         if place not in gone:
             made.append(marker + unit.text)
-            says = bool(_WORD.search(unit.text, runs[-1].end() if runs else 0))
-            waiting = (says and not unit.rows and not leads(unit.text.strip())) or (waiting and not runs)
+            states = not (unit.rows or leads(unit.text.strip()) or labels(unit.text))
+            more = bool(_WORD.search(unit.text, runs[-1].end() if runs else 0))
+            waiting = (states and more) or (waiting and not runs)
             marker = ""
             continue
         if runs and waiting:

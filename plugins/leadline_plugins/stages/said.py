@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from leadline_plugins.drafts.blocks import tokens
-from leadline_plugins.text import sentences
+from leadline_plugins.text import length, sentences
 
+_LABEL = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])\s+)?(?:\*\*|__)([^*_\d]+)(?:\*\*|__)[.。]?\s*")
+_SHORTEST = 4
+"""Words, or characters of Chinese, of what may be a sentence though it is bold and others follow it."""
 Span = tuple[int, int]
 SAYS = re.compile(r"[^\W_]")
 _BAR = re.compile(r"(?<!\\)\|")
@@ -101,6 +104,12 @@ def begins_line(text: str, at: int) -> bool:
     """Return whether there is nothing but space before a place in its line."""
     begin = line_begin(text, at)
     return not begin or text[begin - 1] == "\n"
+
+
+def labels(text: str) -> bool:
+    """Return whether a sentence only names what the next in its line says, as `**Costs.**` does before `They rose`."""
+    found = _LABEL.fullmatch(text)
+    return found is not None and length(found[1]) <= _SHORTEST
 
 
 def cells(row: str, number: int) -> tuple[str, ...]:

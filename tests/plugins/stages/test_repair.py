@@ -131,6 +131,8 @@ def without(text: str, word: str, how: str = "drop") -> str:
         ("- A rose [@e0].\n- Moon [@e1].\n- C fell [@e2].", "- A rose [@e0].\n- C fell [@e2]."),
         ("- Moon [@e1]. A rose [@e0].\n- C [@e0]. Moon [@e1].\n- D [@e0].", "- A rose [@e0].\n- C [@e0].\n- D [@e0]."),
         ("- Moon [@e1]\n  - A [@e0]\n  - B [@e0]\n- C [@e0]", "- A [@e0]\n- B [@e0]\n- C [@e0]"),
+        ("**M.** Moon [@e1].\n\n**N.** A rose [@e0]. Moon [@e1].", "**N.** A rose [@e0]."),
+        ("- **M.** Moon [@e1]. Moon [@e1].\n- **N.** Moon [@e1]. A rose [@e0].", "- **N.** A rose [@e0]."),
         ("> Moon [@e1].\n> A rose [@e0].", "> A rose [@e0]."),
         ("| a | b |\n|---|---|\n| A | rose [@e0] |\n| Moon | b [@e1] |", "| a | b |\n|---|---|\n| A | rose [@e0] |"),
         ("| a | b |\n|---|---|\n| A | rose |\n| Moon | b | [@e1]", "| a | b |\n|---|---|\n| A | rose [@e1] |"),
