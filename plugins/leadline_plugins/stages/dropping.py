@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 
 from leadline.citations import CITATIONS, uncited
@@ -22,6 +22,7 @@ _STOPPED = re.compile(r"(?<=\])[.!?。！？]+[\"'”’»)）」』\]*_]*\s*(?=
 """A full stop behind a citation, which ends its sentence whatever comes."""
 _RULE = re.compile(r"[-*_]{3,}\Z")
 _ITEM = re.compile(r"[-*+•]\s|\d{1,9}[.)]\s|\|")
+_FIRST_CELL = re.compile(r"([ \t]*\|?[ \t]*)(\d{1,4})(?=\.?[ \t]*\|)")
 _WORD = re.compile(r"\w")
 
 
@@ -74,11 +75,15 @@ def _of_lost_table(before: Sequence[str], after: Sequence[str], place: int) -> b
 
 @dataclass(frozen=True)
 class _Unit:
-    """What is kept or taken out whole, with the space behind it: a sentence, a row, the head of a table of `rows`."""
+    """What is kept or taken out whole, with the space behind it: a sentence, a row, the head of a table of `rows`.
+
+    `row` is the number of a row, counted from 1.
+    """
 
     text: str
     begins_line: bool
     rows: int = 0
+    row: int = 0
 
 
 def _block(text: str, places: Sequence[int]) -> str:
@@ -89,7 +94,7 @@ def _block(text: str, places: Sequence[int]) -> str:
         if unit.rows and gone.issuperset(range(place + 1, place + 1 + unit.rows)):
             gone.add(place)
     gone |= set(_nameless(units, gone))
-    made = _outdented(_joined(units, gone).strip("\n")).rstrip()
+    made = _outdented(_joined(_recounted(units, gone), gone).strip("\n")).rstrip()
     return made if _WORD.search(uncited(made)) and not leads(made) else ""
 
 
@@ -103,16 +108,30 @@ def _nameless(units: Sequence[_Unit], gone: set[int]) -> Iterator[int]:
         left = not unit.begins_line and (left or place not in gone)
 
 
+def _recounted(units: Sequence[_Unit], gone: set[int]) -> list[_Unit]:
+    """Return the units, those that count their rows by what is left: a number out of turn would say something."""
+    made, left = [], 0
+    for place, unit in enumerate(units):
+        left = 0 if unit.rows else left + (place not in gone)
+        counted = _FIRST_CELL.match(unit.text) if unit.row else None
+        if counted and int(counted[2]) == unit.row:
+            unit = replace(unit, text=f"{counted[1]}{left}{unit.text[counted.end() :]}")
+        made.append(unit)
+    return made
+
+
 def _units(text: str) -> tuple[list[int], list[_Unit]]:
     """Return where the units of a block begin, and the units; each goes to where the next begins."""
     masked = CITATIONS.sub(lambda run: blank(run.group()), text)
     said = Said(masked)
     heads = {table.span[0]: len(table.rows) for table in said.tables}
-    begun = {0, *heads, *(piece.span[0] for piece in said.between(0, len(text)))}
+    stated = said.between(0, len(text))
+    rows = {line_begin(text, piece.span[0]): piece.row for piece in stated}
+    begun = {0, *heads, *(piece.span[0] for piece in stated)}
     begun |= {stop.end() for stop in _STOPPED.finditer(text) if not said.in_table(stop.end())}
     starts = sorted({line_begin(text, start) for start in begun})
     return starts, [
-        _Unit(text[start:end], begins_line(text, start), heads.get(start, 0))
+        _Unit(text[start:end], begins_line(text, start), heads.get(start, 0), rows.get(start, 0))
         for start, end in pairwise([*starts, len(text)])
     ]
 

@@ -136,6 +136,10 @@ def without(text: str, word: str, how: str = "drop") -> str:
         ("> Moon [@e1].\n> A rose [@e0].", "> A rose [@e0]."),
         ("| a | b |\n|---|---|\n| A | rose [@e0] |\n| Moon | b [@e1] |", "| a | b |\n|---|---|\n| A | rose [@e0] |"),
         ("| a | b |\n|---|---|\n| A | rose |\n| Moon | b | [@e1]", "| a | b |\n|---|---|\n| A | rose [@e1] |"),
+        (
+            "| # | b |\n|---|---|\n| 1 | Moon [@e1] |\n| 2 | A [@e0] |\n| 9 | B [@e0] |\n| 4 | C [@e0] |",
+            "| # | b |\n|---|---|\n| 1 | A [@e0] |\n| 9 | B [@e0] |\n| 3 | C [@e0] |",
+        ),
         ("A [@e0].\n\nTable 1: M\n\n| a | b |\n|---|---|\n| Moon | b [@e1] |", "A [@e0]."),
         ("Moons are:\n\n- Moon [@e1]\n- Moon [@e2]\n\nA rose [@e0].", "A rose [@e0]."),
         ("Moons are:\n\n- Moon [@e1]\n\n- A rose [@e0].", "Moons are:\n\n- A rose [@e0]."),
