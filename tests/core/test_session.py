@@ -221,6 +221,7 @@ async def test_a_stage_that_breaks_is_a_failed_run_told_with_its_step(tmp_path: 
         "category": "INTERNAL",
         "retries": 0,
         "step": "breaks",
+        "times": 1,
     }
 
 

@@ -46,7 +46,7 @@ class Synthesis:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the sections; raises `NoEvidence` where nothing answers the question."""
         sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
-        evidence, unread = await of_originals(found, sources), findings[UNREAD]
+        evidence, unread = await of_originals(found, sources), findings.get(UNREAD) or ()
         if lost := unused(unread, sources, found):
             await tell(run, lost)
         if not evidence:
