@@ -18,6 +18,8 @@ _QUOTE, _AROUND = 200, 210
 _CITED = 1.2
 """A written text with its citations, over the same without."""
 _PLAN = 3_000
+_PAST = 130
+"""Characters of a search that was made, as it is told."""
 _CLAIM_WORDS, _CLAIM = 25, 600
 """Words of a claim; characters of one with its passages."""
 _TOOLS = 2_300
@@ -81,7 +83,8 @@ def extract(scope: Scope) -> Expected:
 
 def digest(scope: Scope) -> Expected:
     """Expect a call a round, over the best evidence of it."""
-    return _expected(scope, _PLAN + BEST * (_QUOTE + _AROUND), 1_400, calls=(1, scope.rounds, scope.most_rounds))
+    inputs = _PLAN + BEST * (_QUOTE + _AROUND) + scope.queries(scope.rounds) * _PAST
+    return _expected(scope, inputs, 1_400, calls=(1, scope.rounds, scope.most_rounds))
 
 
 def review(scope: Scope) -> Expected:

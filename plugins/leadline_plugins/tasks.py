@@ -127,10 +127,12 @@ class DigestRequest(Record):
     evidence: tuple[Evidence, ...]
     """All so far; a chat is shown the best of this round, the last digest holds the rest."""
     fresh: tuple[str, ...] = ()
-    """Ids of this round's."""
+    """Ids of this round's, as far as they are shown."""
     last: Digest | None = None
     more: bool = True
     """Whether another round of searches can follow."""
+    past: tuple[PastSearch, ...] = ()
+    """All searches so far, their goals left out: what follows repeats none, and learns from those that failed."""
 
 
 class ReviewRequest(Record):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings, Plan
+from leadline.findings import DIGEST, EVIDENCE, FOUND, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings, Found, Plan
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
@@ -16,9 +16,9 @@ from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import shown
-from leadline_plugins.stages.query import allowed
+from leadline_plugins.stages.query import allowed, past
 from leadline_plugins.stages.rounds import fresh, rated
-from leadline_plugins.tasks import DigestRequest
+from leadline_plugins.tasks import DigestRequest, PastSearch
 
 ASK = TaskKind(
     "digest",
@@ -38,14 +38,16 @@ class Digesting:
         """Give the digest."""
         question, evidence, tasks = findings[QUESTION], findings[EVIDENCE], findings[TASKS]
         more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
+        new, seen = {item.id for item in fresh(evidence, tasks)}, await shown(evidence, tasks, "digest", run)
         request = DigestRequest(
             question=question,
             plan=findings[PLAN],
             round=tasks[-1].round if tasks else 1,
-            evidence=await shown(evidence, tasks, "digest", run),
-            fresh=tuple(item.id for item in fresh(evidence, tasks)),
+            evidence=seen,
+            fresh=tuple(item.id for item in seen if item.id in new),
             last=findings.get(DIGEST),
             more=more,
+            past=tuple(_shortly(found) for found in findings[FOUND]) if more else (),
         )
         sources, last = findings[SOURCES], request.last or Digest()
         task = ASK.of(request)
@@ -54,6 +56,12 @@ class Digesting:
         stale = last.model_copy(update={"review": None, "queries": ()})
         digest = await perform_or(run, task, stale, "this round was not digested")
         findings[DIGEST] = completed(digest, last, findings[PLAN])
+
+
+def _shortly(found: Found) -> PastSearch:
+    """Return a past search without its goal, which is that of its section as a rule."""
+    short = past(found)
+    return short.model_copy(update={"task": short.task.model_copy(update={"goal": ""})})
 
 
 def _goes_on(digest: Digest) -> bool:
@@ -85,7 +93,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Merges the round's evidence into the synthesis so far: coverage, gaps",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, TASKS, SOURCES, DIGEST),
+        wants=(EVIDENCE, TASKS, FOUND, SOURCES, DIGEST),
         gives=(DIGEST,),
         tasks=(ASK,),
     )

@@ -12,6 +12,7 @@ from leadline.errors import CallFailed
 from leadline.findings import (
     DIGEST,
     EVIDENCE,
+    FOUND,
     PLAN,
     QUESTION,
     REVIEW,
@@ -84,6 +85,7 @@ async def after(stage: Any, reply: Record | CallFailed, **known: Any) -> Finding
             EVIDENCE: (PIECE,),
             TASKS: (SearchTask(id="q1.1", query="depth"),),
             SOURCES: (),
+            FOUND: (),
             SECTIONS: (Section(id="a", title="A", text="It is deep. [@e1]"),),
         }
     )

@@ -1,0 +1,86 @@
+"""What the digest is told of the searches so far: it proposes the next ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import leadline
+from leadline.contracts import Call
+from leadline.errors import Unavailable
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import ChatRequest, Message, SearchPage, SearchRequest
+from leadline.testing.chat import ScriptedChat
+from leadline.testing.plugins import plugin
+from leadline.testing.web import FakeEngine, WebSettings, fake_web
+from leadline_plugins.stages.material import BEST
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+PLAN = {
+    "title": "Depth",
+    "queries": [{"query": "harbour fathoms", "section": "1"}, {"query": "broken sounding", "section": "1"}],
+    "sections": [{"id": "1", "title": "Depth", "goal": "How deep it is", "questions": ["How deep?"]}],
+}
+DIGEST = {
+    "synthesis": "It is deep.",
+    "review": {"sections": [], "is_sufficient": False, "priority_gaps": ["How deep in winter?"]},
+    "queries": [{"query": "harbour depth winter", "section": "1"}],
+}
+
+
+class Moody:
+    """Finds made-up pages, but for one query."""
+
+    def __init__(self) -> None:
+        self.engine = FakeEngine(WebSettings(hits=5))
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        if "broken" in request.query:
+            raise Unavailable("HTTP 503")
+        return await self.engine.search(request, call)
+
+
+async def digested(folder: Path) -> list[dict[str, Any]]:
+    """Return the inputs of each digest of a run."""
+    asked: list[dict[str, Any]] = []
+
+    def say(request: ChatRequest) -> Message:
+        text = request.messages[-1].text
+        data = json.loads(text[text.index("{") : text.rindex("</data>")])
+        if "plan" not in data:
+            return Message(role="assistant", text=json.dumps(PLAN))
+        asked.append(data)
+        return Message(role="assistant", text=json.dumps(DIGEST))
+
+    chat = Offer(lambda s, c: ScriptedChat([say] * 20), PluginSettings, "A chat")
+    moody = Offer(lambda s, c: Moody(), PluginSettings, "An engine")
+    values = {
+        "ai.providers": ["embedded", "scripted"],
+        "ai.tasks": {"plan": "scripted", "digest": "scripted"},
+        "search.engines": ["moody"],
+        "read.fetchers": ["fakeweb"],
+        "retry.base": 0,
+    }
+    plugins = [fake_web(), plugin("scripted", ai_providers=chat), plugin("moody", search_providers=moody)]
+    async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=values) as runs:
+        await runs.research(QUESTION)
+    return asked
+
+
+async def test_it_is_told_what_was_searched_and_what_failed(tmp_path: Path) -> None:
+    first, second, *last = await digested(tmp_path)
+    searched = {one["task"]["query"]: one for one in first["past"]}
+    assert searched.keys() == {QUESTION, "harbour fathoms", "broken sounding"}
+    assert "HTTP 503" in searched["broken sounding"]["failure"]
+    assert searched["harbour fathoms"]["hits"] == 5
+    assert all("goal" not in one["task"] for one in first["past"]), "it stands in the plan"
+    assert [one["task"]["query"] for one in second["past"]][len(searched) :] == ["harbour depth winter"]
+    assert [one.get("past") for one in last] == [None], "no search follows"
+
+
+async def test_it_is_named_no_piece_that_it_is_not_shown(tmp_path: Path) -> None:
+    for data in await digested(tmp_path):
+        shown = {item["id"] for item in data.get("evidence", ())}
+        assert len(shown) <= BEST
+        assert set(data.get("fresh", ())) == shown, "a chat is shown this round's alone"
