@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from leadline.expecting import CHARACTERS_PER_TOKEN, PAGE, Expected, Scope
 from leadline_plugins.stages.material import BEST, CHARACTERS_A_LEARNING, CJK_LENGTH, LENGTH, LETTERS, MOST_WORDS, SHARE
-from leadline_plugins.synthesizers.parts import CJK_LONGEST, LONGEST
+from leadline_plugins.synthesizers.parts import count_of
 from leadline_plugins.text import is_cjk, language
 
 SECTIONS, MOST_SECTIONS = 5, 8
@@ -106,12 +106,13 @@ def place(scope: Scope) -> Expected:
 
 def synthesize(scope: Scope) -> Expected:
     """Expect a call a part of a section, from its share of the passages."""
-    length, part = _length(scope), CJK_LONGEST if _cjk(scope) else LONGEST
-    calls = [count * -(-length // (count * part)) for count in (1, SECTIONS, MOST_SECTIONS)]
-    inputs = _material(scope) * (1 + _AROUND / _QUOTE) / calls[1] + 1_000
+    length, cjk = _length(scope), _cjk(scope)
+    calls = {count: count * count_of(length // count, count, cjk=cjk) for count in range(1, MOST_SECTIONS + 1)}
+    likely = calls[SECTIONS]
+    inputs = _material(scope) * (1 + _AROUND / _QUOTE) / likely + 1_000
     unit = "characters" if _cjk(scope) else "words"
     basis = f"a report of {length:,} {unit} in {SECTIONS} sections"
-    return _expected(scope, inputs, _text(scope) / calls[1], calls=(1, calls[1], max(calls)), basis=basis)
+    return _expected(scope, inputs, _text(scope) / likely, calls=(1, likely, max(calls.values())), basis=basis)
 
 
 def analyze(scope: Scope, wanted: bool) -> Expected:
@@ -143,9 +144,8 @@ def write(scope: Scope) -> Expected:
 def verify_claim(scope: Scope, batch: int) -> Expected:
     """Expect the claims that rules leave open, so many a call."""
     claims = _length(scope) / _CLAIM_WORDS / (2 if _cjk(scope) else 1)
-    calls = [-(-round(claims * share) // batch) for share in (_OPEN, 1)]
-    inputs = _CLAIM * claims * _OPEN / max(1, calls[0])
-    return _expected(scope, inputs, 300, calls=(0, calls[0], calls[1]))
+    likely, most = max(1, round(claims * _OPEN / batch)), -(-round(claims) // batch)
+    return _expected(scope, _CLAIM * claims * _OPEN / likely, 300, calls=(0, likely, most))
 
 
 def explore(scope: Scope, steps: int, page: int) -> Expected:

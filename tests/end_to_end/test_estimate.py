@@ -38,3 +38,15 @@ async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path) 
     usage = result.metadata.usage
     assert 0.6 < usage["tokens"] / (told.input_tokens + told.output_tokens) < 1.4
     assert 0.6 < float(usage["cost"]) / float(told.cost) < 1.4
+
+
+@pytest.mark.parametrize(("preset", "least", "most"), [("lean", 9, 16), ("full", 12, 22)])
+async def test_as_many_calls_are_likely_as_a_run_should_make(
+    tools: Any, tmp_path: Path, preset: str, least: int, most: int
+) -> None:
+    with tools.emulator() as world:
+        async with tools.client(world, tmp_path, {"preset": preset}) as runs:
+            told = await runs.estimate(tools.question())
+    assert least <= told.calls <= most
+    (written,) = (one for one in told.tasks if one.task == "synthesize")
+    assert written.most == 10, "however many sections a plan has"
