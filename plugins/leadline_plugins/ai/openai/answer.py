@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from leadline.errors import BadReply
@@ -25,6 +27,10 @@ takes 0.2 s longer, and no less CPU. Pieces that lie there already are read at o
 _GULP = 8192
 """Bytes; where a piece is all that has come, the stream stays slow until one has so many, and none is waited for."""
 _END = "[DONE]"
+_AFTERWARDS = 1.5
+"""Seconds in which usage may follow the end of a reply: some servers then leave the connection open."""
+_EVENT = re.compile(rb"\s*(data|event|id|retry)?:")
+"""How a stream begins, and no JSON does."""
 Reading = ChatReading | ResponsesReading
 
 
@@ -45,16 +51,23 @@ async def read(answer: httpx.Response, reading: Reading) -> None:
         raise RefusedError(refusal(answer.status_code, await whole(answer), answer.headers))
     kind = answer.headers.get("content-type", "")
     if "event-stream" in kind:
-        async for gulp in events(answer):
-            try:
-                for data in gulp:
-                    take(data, reading)
-            finally:  # what came before an error did come
-                reading.pass_on()
+        async for gulp in events(answer, lambda: reading.finished):
+            take_all(gulp, reading)
+    elif _EVENT.match(body := await whole(answer)):  # some servers and gateways say another type
+        reader = EventReader()
+        take_all(_parsed([*reader.feed(body), *reader.close()]), reading)
     else:
-        take(decoded(await whole(answer), kind), reading)
+        take(decoded(body, kind), reading)
     if not reading.finished:
         raise BadReply("the reply was cut off before its end")
+
+
+def take_all(gulp: Iterator[Any], reading: Reading) -> None:
+    try:
+        for data in gulp:
+            take(data, reading)
+    finally:  # what came before an error did come
+        reading.pass_on()
 
 
 def take(data: Any, reading: Reading) -> None:
@@ -69,15 +82,15 @@ def take(data: Any, reading: Reading) -> None:
     reading.take(data)
 
 
-async def events(answer: httpx.Response) -> AsyncIterator[Iterator[Any]]:
-    """Yield the events of a stream, those together that came together."""
+async def events(answer: httpx.Response, finished: Callable[[], bool]) -> AsyncIterator[Iterator[Any]]:
+    """Yield the events of a stream, those together that came together; `finished` tells that the reply is all there."""
     from leadline.transport import HELD
 
     reader, size, slow = EventReader(), 0, False
     held = answer.extensions.get(HELD, False)
     clock = asyncio.get_running_loop().time
     read = clock()
-    async for piece in answer.aiter_bytes():
+    async for piece in _pieces(answer, finished):
         slow = clock() - read > _WAITED or (held and slow and len(piece) < _GULP)
         size += len(piece)
         if size > _LARGEST:
@@ -90,6 +103,23 @@ async def events(answer: httpx.Response) -> AsyncIterator[Iterator[Any]]:
             await asyncio.sleep(_GATHER)
         read = clock()
     yield _parsed(reader.close())
+
+
+async def _pieces(answer: httpx.Response, finished: Callable[[], bool]) -> AsyncIterator[bytes]:
+    """Yield the pieces of a body: once the reply is all there, only those that come soon, and no fault is one."""
+    import httpx
+
+    pieces = aiter(answer.aiter_bytes())
+    async for piece in pieces:
+        yield piece
+        if finished():
+            break
+    end = asyncio.get_running_loop().time() + _AFTERWARDS
+    with suppress(StopAsyncIteration, TimeoutError, httpx.TransportError):
+        while True:
+            async with asyncio.timeout_at(end):
+                piece = await anext(pieces)
+            yield piece
 
 
 def _parsed(found: Iterable[Event]) -> Iterator[Any]:

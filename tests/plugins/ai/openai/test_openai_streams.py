@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, AnyStr
@@ -286,6 +287,66 @@ async def test_what_is_cut_or_malformed_is_no_reply(
     server.answers = [answer]
     with pytest.raises(error, match=words):
         await provider().chat(request_of(), call)
+
+
+@asynccontextmanager
+async def holding(body: bytes, more: bytes = b"") -> AsyncIterator[str]:
+    """Serve a stream, and leave the connection open behind it; `more` comes after a moment."""
+    gone = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + body)
+        await asyncio.sleep(0.3)
+        writer.write(more)
+        await gone.wait()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    finally:
+        gone.set()
+        server.close()
+        await server.wait_closed()
+
+
+SAID = {"type": "message", "content": [{"type": "output_text", "text": "Hello"}]}
+RESPONSE = {"object": "response", "status": "completed", "output": [SAID], "usage": {"input_tokens": 7}}
+USAGE = frames({"id": "1", "choices": [], "usage": {"prompt_tokens": 7}}, done=False)
+
+
+@pytest.mark.parametrize(
+    ("api", "body", "more"),
+    [
+        ("chat", frames(chunk(content="Hello"), chunk("stop"), done=False), USAGE),
+        ("responses", frames({"type": "response.completed", "response": RESPONSE}, done=False), b""),
+    ],
+)
+async def test_a_reply_that_is_all_there_needs_no_end_of_the_connection(
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    api: str,
+    body: bytes,
+    more: bytes,
+) -> None:
+    async with holding(body, more) as url:
+        reply = await provider(base_url=url, api=api, read_timeout=5).chat(request_of(), call)
+    assert reply.message.text == "Hello"
+    assert [used.input_tokens for used in call.spent] == [7]
+
+
+@pytest.mark.parametrize("media_type", ["text/plain", "application/json", ""])
+async def test_a_stream_is_known_by_what_it_says(
+    server: ScriptedServer,
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    media_type: str,
+) -> None:
+    server.answers = [Said(frames(chunk(content="Hello"), chunk("stop")), headers={"content-type": media_type})]
+    assert (await provider().chat(request_of(), call)).message.text == "Hello"
 
 
 async def test_usage_of_a_cut_reply_still_counts(
