@@ -40,7 +40,8 @@ class OpenAIEmbedder:
 
     def model(self, model: str, /) -> str:
         """Return the model that is asked where a request names this one; empty where none is known."""
-        return model or self._settings.embedding_model or (DEFAULT_EMBEDDING if self._settings.at_openai else "")
+        usual = DEFAULT_EMBEDDING if self._settings.at_openai else self._settings.deployment
+        return model or self._settings.embedding_model or usual
 
     def _none(self) -> str:
         raise Unsupported(

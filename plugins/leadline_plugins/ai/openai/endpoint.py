@@ -12,7 +12,8 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
-from leadline_plugins.ai.openai.settings import AZURE, OpenAISettings
+from leadline_plugins.ai.openai.proxies import proxies_named, proxy_fault
+from leadline_plugins.ai.openai.settings import AZURE, OpenAISettings, unsendable
 
 if TYPE_CHECKING:
     import httpx
@@ -37,7 +38,7 @@ class Endpoint:
 
     def url(self, what: str, model: str) -> str:
         """Return the address of `chat/completions`, `responses`, `embeddings` or `models`."""
-        root, version = self.settings.root, self.settings.api_version
+        root, version = self.settings.root, self.settings.version
         parts = urlsplit(root)
         if not self.settings.at_azure:
             return parts._replace(path=f"{parts.path}/{what}").geturl()
@@ -94,7 +95,9 @@ class Endpoint:
             settings = self.settings
             options: dict[str, Any] = {"proxy": settings.proxy} if settings.proxy else {}
             if settings.ca_file:
-                options["verify"] = _trusting(settings.ca_file)
+                options["verify"] = trusted = _trusting(settings.ca_file)
+                if settings.proxy.startswith("https://"):  # which httpx would judge by the usual authorities
+                    options["proxy"] = httpx.Proxy(settings.proxy, ssl_context=trusted)
             elif settings.root.startswith("http://") and not settings.proxy:
                 # Reading the usual authorities takes 90 ms that plain HTTP does not need; this trusts nobody.
                 options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -105,11 +108,14 @@ class Endpoint:
                 options["held"] = True
             else:
                 options["limits"] = httpx.Limits(max_connections=None, max_keepalive_connections=16)
-            self._made = self._context.http(
-                headers=self._headers(),
-                timeout=httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None),
-                **options,
-            )
+            options["timeout"] = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None)
+            if fault := unsendable(settings):
+                raise Unsupported(f"{self.host}: {fault}")
+            try:
+                self._made = self._context.http(headers=self._headers(), **options)
+            except (ImportError, ValueError, httpx.InvalidURL) as error:
+                fault = proxy_fault(settings.proxy) or f"{error}; check {proxies_named(settings.proxy)}"
+                raise Unsupported(self.mask(f"{self.host}: {fault}")) from error
         return self._made
 
     def _headers(self) -> dict[str, str]:

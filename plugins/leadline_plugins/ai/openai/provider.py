@@ -37,7 +37,7 @@ class OpenAI:
 
     def traits(self, model: str, /) -> ModelTraits:
         """Return what a model can do: all of it, but for what the settings deny."""
-        name = model or self._settings.model or (DEFAULT_MODEL if self._settings.at_openai else "")
+        name = model or self._named or (DEFAULT_MODEL if self._settings.at_openai else "")
         return ModelTraits(model=name, **self._settings.models.get(name, ModelSettings()).model_dump())
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
@@ -73,10 +73,14 @@ class OpenAI:
             choice=newest,
         )
 
+    @property
+    def _named(self) -> str:
+        return self._settings.model or self._settings.deployment
+
     async def _default(self) -> str:
         """Return the model of the settings, or the only one that a server of one's own has."""
-        if self._settings.model or self._settings.at_openai:
-            return self._settings.model or DEFAULT_MODEL
+        if self._named or self._settings.at_openai:
+            return self._named or DEFAULT_MODEL
         if not self._only_model:
             served = await self._endpoint.models()
             if len(served) != 1:

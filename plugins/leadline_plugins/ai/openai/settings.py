@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
 from leadline.hookspecs import PluginSettings
 from leadline_plugins.ai.openai.manner import Streaming
+from leadline_plugins.ai.openai.proxies import proxy_fault
 
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-5-mini"
 DEFAULT_EMBEDDING = "text-embedding-3-small"
 AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 """Ends of Azure's own hosts."""
+
+_PASTED = re.compile(r"/+(chat/completions|completions|responses|embeddings|models)$")
+_DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)")
 
 
 class ModelSettings(BaseModel):
@@ -58,12 +63,27 @@ class OpenAISettings(PluginSettings):
     @property
     def root(self) -> str:
         """The base URL without what is often pasted along with it."""
-        return self.base_url.strip().rstrip("/").removesuffix("/chat/completions").removesuffix("/responses")
+        parts = _split(self.base_url)
+        return parts._replace(path=_PASTED.sub("", parts.path.rstrip("/")).rstrip("/"), fragment="").geturl()
+
+    @property
+    def version(self) -> str:
+        """Azure's version, which may stand in a pasted address; its newer paths need none."""
+        parts = _split(self.base_url)
+        older = _DEPLOYMENT.search(parts.path) or (_azure(parts) and "/v1" not in parts.path)
+        pasted = parse_qs(parts.query).get("api-version", ()) if older else ()
+        return self.api_version or "".join(pasted)
+
+    @property
+    def deployment(self) -> str:
+        """The deployment that a pasted address of Azure names: there the name of a model."""
+        found = _DEPLOYMENT.search(_split(self.base_url).path)
+        return unquote(found[1]) if found and self.at_azure else ""
 
     @property
     def host(self) -> str:
         """The host of the endpoint, with its port where it is no usual one."""
-        return urlsplit(self.root).netloc.rpartition("@")[2]
+        return _split(self.root).netloc.rpartition("@")[2]
 
     @property
     def at_openai(self) -> bool:
@@ -73,20 +93,43 @@ class OpenAISettings(PluginSettings):
     @property
     def at_azure(self) -> bool:
         """Whether the endpoint is Azure's: it takes the key in a header of its own."""
-        return bool(self.api_version) or (urlsplit(self.root).hostname or "").endswith(AZURE)
+        return bool(self.version) or _azure(_split(self.root))
 
 
 def ready(settings: OpenAISettings) -> str | None:
     """Say what is missing: an address, or the key that all but one's own servers ask for."""
-    parts = urlsplit(settings.root)
+    parts = _split(settings.root)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return f"base_url {settings.base_url!r} is no address such as {OPENAI} or http://127.0.0.1:11434/v1"
     if settings.ca_file and not settings.ca_file.expanduser().is_file():
         return f"ca_file {settings.ca_file} is no file"
+    if fault := unsendable(settings) or proxy_fault(settings.proxy):
+        return fault
     given = {name.lower() for name in settings.headers}
     if settings.api_key.get_secret_value() or given & {"authorization", "api-key"} or is_own(parts.hostname):
         return None
     return f"no key for {settings.host}: set OPENAI_API_KEY, or api_key in the plugin's section"
+
+
+def unsendable(settings: OpenAISettings) -> str | None:
+    """Name the setting whose value no header can carry: a line end, or a character that was pasted for another."""
+    values = {f"headers.{name}": value.get_secret_value() for name, value in settings.headers.items()}
+    for name, text in {"api_key": settings.api_key.get_secret_value().strip(), **values}.items():
+        if not (text.isascii() and text.isprintable()):
+            return f"{name} holds a character that no HTTP header can carry: a line end, or one that is not ASCII"
+    return None
+
+
+def _split(address: str) -> SplitResult:
+    """Split an address; one that is none has neither scheme nor host."""
+    try:
+        return urlsplit(address.strip())
+    except ValueError:
+        return SplitResult("", "", address.strip(), "", "")
+
+
+def _azure(address: SplitResult) -> bool:
+    return (address.hostname or "").endswith(AZURE)
 
 
 def is_own(host: str) -> bool:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from decimal import Decimal
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from leadline.context import HouseContext
 from leadline.errors import BadReply, Unavailable, Unsupported
@@ -359,6 +363,84 @@ def test_what_is_missing_is_said() -> None:
     assert ready(OpenAISettings(api_key="sk-x")) is None
     for local in ("http://127.0.0.1:1/v1", "http://[::1]/v1", "http://localhost/v1", "http://192.168.1.5/v1"):
         assert ready(OpenAISettings(base_url=local)) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"base_url": "http://[::1"}, "is no address"),
+        ({"api_key": "sk-…"}, "api_key holds a character that no HTTP header can carry"),
+        ({"api_key": "sk-a\nb"}, "api_key holds a character"),
+        ({"api_key": "k", "headers": {"X-Gate": "a\n"}}, "headers.X-Gate holds a character"),
+        ({"api_key": "k", "proxy": "127.0.0.1:3128"}, "proxy is no address"),
+        ({"api_key": "k", "proxy": "ftp://x"}, "proxy is no address"),
+        ({"api_key": "k", "proxy": "http://[::1"}, "proxy is no address"),
+        ({"api_key": "k", "proxy": "socks5://127.0.0.1:1080"}, "pip install leadline[socks]"),
+    ],
+)
+def test_what_no_request_could_be_made_of_is_said_before(
+    settings: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadline_plugins.ai.openai.proxies.find_spec", lambda name: None)
+    assert words in str(ready(OpenAISettings(**settings)))
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_any_address_is_judged(address: str, proxy: str) -> None:
+    settings = OpenAISettings(base_url=address, proxy=proxy, api_key=SecretStr("k"))
+    assert ready(settings) is None or isinstance(ready(settings), str)
+    assert isinstance(settings.version + settings.deployment + settings.host, str)
+
+
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"ALL_PROXY": "socks5://127.0.0.1:1080"}, "ALL_PROXY is a SOCKS proxy: pip install leadline"),
+        ({"NO_PROXY": "[::1]", "HTTP_PROXY": "http://127.0.0.1:9"}, "check HTTP_PROXY, NO_PROXY of the environment"),
+    ],
+)
+async def test_a_proxy_that_cannot_be_used_is_named(
+    server: ScriptedServer,
+    provider: Make,
+    request_of: Ask,
+    call: FakeCall,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    words: str,
+) -> None:
+    monkeypatch.setattr("leadline_plugins.ai.openai.proxies.find_spec", lambda name: None)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    if "ALL_PROXY" in environment and find_spec("socksio"):
+        pytest.skip("SOCKS proxies can be used here")
+    with pytest.raises(Unsupported, match=words):
+        await provider().chat(request_of(), call)
+
+
+PASTED = "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "asked"),
+    [
+        ("https://h/v1?key=1", "https://h/v1/chat/completions?key=1"),
+        ("https://h/v1/?key=1", "https://h/v1/chat/completions?key=1"),
+        ("https://h/v1/chat/completions?api-version=1", "https://h/v1/chat/completions?api-version=1"),
+        ("https://h/v1/embeddings", "https://h/v1/chat/completions"),
+        (" https://h/v1/responses/ ", "https://h/v1/chat/completions"),
+        (PASTED, PASTED),
+        ("https://x.openai.azure.com/openai/v1/responses?api-version=preview", "/openai/v1/chat/completions"),
+    ],
+)
+def test_what_is_pasted_with_an_address_is_not_doubled(base_url: str, asked: str, context: HouseContext) -> None:
+    settings = OpenAISettings(base_url=base_url)
+    assert Endpoint(settings, context).url("chat/completions", settings.deployment).endswith(asked)
+
+
+async def test_the_deployment_of_a_pasted_address_is_the_model(context: HouseContext) -> None:
+    model = OpenAI(OpenAISettings(base_url=PASTED), context)
+    assert model.traits("").model == "my gpt"
+    assert OpenAIEmbedder(OpenAISettings(base_url=PASTED), context).model("") == "my gpt"
 
 
 def test_traits_are_corrected_by_the_settings(provider: Make) -> None:
