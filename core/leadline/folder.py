@@ -14,6 +14,7 @@ JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
 EVENTS = "events.jsonl"
 METADATA = "metadata.json"
+_OWN = (JOURNAL, EVENTS, METADATA)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -49,8 +50,13 @@ def write_whole(path: Path, data: bytes) -> Path:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Return the path of a file in the folder; raises `LeadlineError` for a name that would leave it."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()) or path == folder.resolve():
-        raise LeadlineError(f"the file name {name!r} leads out of the run's folder {folder}")
+    """Return the path of a plugin's file in the folder.
+
+    Raises `ValueError` for a name that would leave it, and for those of the files by which a run is known.
+    """
+    path, top = (folder / name).resolve(), folder.resolve()
+    if not path.is_relative_to(top) or path == top:
+        raise ValueError(f"the file name {name!r} leads out of the run's folder {folder}")
+    if path.relative_to(top).as_posix().casefold().startswith(_OWN):  # the journal has files beside it
+        raise ValueError(f"the file name {name!r} is that of the run's own {path.name}")
     return path

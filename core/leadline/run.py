@@ -167,7 +167,21 @@ class ActiveRun:
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too."""
         member = self.house.member("report_formatters", name)
-        return await self._leaf("format", Files, member, report, (await member.get()).format, keep=False)
+        formatter = await member.get()
+
+        async def do(report: Report, call: Call) -> Files:
+            files: Files = await formatter.format(report, call)
+            if isinstance(files, Files):  # what it is otherwise is told by the door
+                self._check_files(files)
+            return files
+
+        return await self._leaf("format", Files, member, report, do, keep=False)
+
+    def _check_files(self, files: Files) -> None:
+        if not files.files:
+            raise ValueError("it gave no file")
+        for file in files.files:
+            inside(self.folder, file.name)
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None) -> Answer:
         """Ask a person; where nobody can be asked, `default` is the answer."""

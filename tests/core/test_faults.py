@@ -20,7 +20,7 @@ from leadline.contracts import Context
 from leadline.errors import ConfigError
 from leadline.findings import REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import ModelTraits
+from leadline.records import Blob, Files, ModelTraits
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -257,3 +257,60 @@ async def test_a_key_in_what_a_stage_raises_or_tells_is_masked(tmp_path: Path) -
     assert "broke with [secret]" in result.reason
     assert "beware of [secret]" in result.metadata.notices
     assert files_with(tmp_path, KEY) == []
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def giving(*files: tuple[str, bytes]) -> Does:
+    blobs = tuple(Blob(name=name, media_type="text/plain", data=data) for name, data in files)
+    return lambda *asked: Files(files=blobs)
+
+
+@pytest.mark.parametrize(
+    ("does", "told"),
+    [
+        (giving(("journal.sqlite", b"evil")), "'journal.sqlite' is that of the run's own journal.sqlite"),
+        (giving(("metadata.json", b"evil")), "'metadata.json' is that of the run's own metadata.json"),
+        (giving(("../evil.txt", b"evil")), "'../evil.txt' leads out of the run's folder"),
+        (giving(), "it gave no file"),
+        (lambda *asked: None, "NoneType"),
+        (lambda *asked: "text", "str"),
+    ],
+)
+async def test_a_format_that_goes_wrong_is_told_and_the_others_are_written(
+    does: Does, told: str, tmp_path: Path
+) -> None:
+    formats = acting("report_formatters", does)
+    result = await ended(client(tmp_path, formats, report__formats=["acts", "markdown"]))
+    assert result.status == "complete"
+    assert "fathoms" in (result.folder / "report.md").read_text()
+    assert [told in one["message"] and "plugin 'acts'" in one["message"] for one in events(result, "error")] == [True]
+    async with client(tmp_path, formats) as runs:
+        assert (await runs.replay(result.folder)).status == "complete"
+    alone = await ended(client(tmp_path, formats, report__formats=["acts"]))
+    assert alone.status == "failed"
+    assert told in alone.reason
+
+
+@pytest.mark.parametrize("formats", [["markdown", "acts"], ["acts", "markdown"]])
+async def test_of_two_formats_of_one_file_name_the_first_named_has_it(formats: list[str], tmp_path: Path) -> None:
+    clashing = acting("report_formatters", giving(("report.md", b"another"), ("notes.txt", b"notes")))
+    result = await ended(client(tmp_path, clashing, report__formats=formats))
+    assert result.status == "complete"
+    first, later = formats
+    assert ((result.folder / "report.md").read_bytes() == b"another") == (first == "acts")
+    assert (result.folder / "notes.txt").read_bytes() == b"notes"
+    assert [one["message"] for one in events(result, "error")] == [
+        f"format {later}: its report.md is that of {first} already, and is not written"
+    ]
+
+
+async def test_a_stage_writes_over_no_file_of_the_run(tmp_path: Path) -> None:
+    async def does(findings: Any, run: Any) -> None:
+        await run.save(Blob(name="journal.sqlite", media_type="text/plain", data=b"evil"))
+
+    result = await ended(staged(tmp_path, does))
+    assert (result.status, result.exit_code) == ("failed", 1)
+    assert "stage 'acts'" in result.reason
+    assert "'journal.sqlite' is that of the run's own" in result.reason

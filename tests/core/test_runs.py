@@ -52,8 +52,12 @@ def test_a_file_is_whole_or_not_there_and_stays_in_its_folder(tmp_path: Path) ->
     assert [path.name for path in (tmp_path / "figures").iterdir()] == ["1.png"]
     assert (tmp_path / "figures" / "1.png").read_bytes() == b"two"
     for name in ("../out", "/etc/x", ".", ""):
-        with pytest.raises(LeadlineError, match="leads out of the run's folder"):
+        with pytest.raises(ValueError, match="leads out of the run's folder"):
             inside(tmp_path, name)
+    for name in ("journal.sqlite", "journal.sqlite-wal", "Journal.SQLite.lock", "events.jsonl", "x/../metadata.json"):
+        with pytest.raises(ValueError, match="is that of the run's own"):
+            inside(tmp_path, name)
+    assert inside(tmp_path, "figures/journal.sqlite") == tmp_path / "figures" / "journal.sqlite"
     with pytest.raises(LeadlineError, match="cannot write .*: Not a directory"):
         write_whole(tmp_path / "figures" / "1.png" / "2", b"")
     (tmp_path / "taken" / "folder").mkdir(parents=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused, NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Report
+from leadline.records import Blob, Report
 
 
 class Exporting:
@@ -24,23 +26,53 @@ class Exporting:
         if checks is not None:
             summary = checks.model_dump(mode="json")
             report = report.model_copy(update={"metadata": {**report.metadata, "verification": summary}})
-        failures = await run.each(run.settings.report.formats, lambda name: export(report, name, run))
-        lost = [failure for failure in failures if failure is not None]
-        if lost and len(lost) == len(failures):
-            raise lost[0]
+        written = Written(run, tuple(run.settings.report.formats))
+        await run.each(written.formats, lambda name: export(report, name, written))
+        for name, clash in written.clashes.items():
+            await run.emit("error", {"message": clash, "category": "BUSINESS", "step": "export", "provider": name})
+        if len(written.lost) == len(written.formats):
+            raise next(iter(written.lost.values()))
 
 
-async def export(report: Report, name: str, run: Run) -> CallFailed | None:
-    """Write one format; return its failure, or None."""
+@dataclass
+class Written:
+    """The files of a run's report. Of two formats that write one file differently, the one named first has it."""
+
+    run: Run
+    formats: tuple[str, ...]
+    lost: dict[str, CallFailed] = field(default_factory=dict)
+    """The formats that failed."""
+    clashes: dict[str, str] = field(default_factory=dict)
+    """The formats of which another has a file, each with what is told of it."""
+    _owners: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def add(self, name: str, file: Blob) -> None:
+        """Write a file of a format."""
+        async with self._lock:  # files are written by threads: of two the last would stay
+            if file.name in self._owners:
+                owner, there = self._owners[file.name]
+                if there == file.data:  # a picture, as a rule
+                    return
+                first, later = sorted((owner, name), key=self.formats.index)
+                self.clashes[later] = f"format {later}: its {file.name} is that of {first} already, and is not written"
+                if first == owner:
+                    return
+            self._owners[file.name] = (name, file.data)
+            await self.run.save(file)
+
+
+async def export(report: Report, name: str, written: Written) -> None:
+    """Write one format, or note its failure."""
     try:
-        files = await run.format(report, name)
+        files = await written.run.format(report, name)
     except CallRefused:
         raise
     except CallFailed as failed:
-        return failed
+        written.lost[name] = failed
+        return
     for file in files.files:
-        await run.save(file)
-    return None
+        await written.add(name, file)
 
 
 @hookimpl
