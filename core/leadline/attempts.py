@@ -14,7 +14,7 @@ from typing import Any, Literal
 from leadline.active import ActiveCall, call_now, total
 from leadline.budget import Budget, Lease, Need, used_by
 from leadline.contracts import Middleware, Run
-from leadline.errors import Disconnected, JournalError, ProviderError, Refused, Unavailable
+from leadline.errors import BadReply, Disconnected, JournalError, ProviderError, Refused, Unavailable
 from leadline.events import Bus
 from leadline.faults import wished
 from leadline.journal import Journal
@@ -23,6 +23,7 @@ from leadline.outcomes import Blame, Ended
 from leadline.prose import Prose
 from leadline.records import Record, Usage
 from leadline.retry import RetryPolicy, translate
+from leadline.secrets import Secrets
 from leadline.wire import encode
 
 
@@ -46,6 +47,7 @@ class Attempts:
     bus: Bus
     retry: RetryPolicy
     middleware: Mapping[str, Middleware]
+    secrets: Secrets = field(default_factory=Secrets)
     monotonic: Callable[[], float] = time.monotonic
 
     async def composite(self, job: Job, trip: Trip, blame: Blame) -> Ended:
@@ -110,9 +112,11 @@ class Attempts:
             token = call_now.set(call)
             try:
                 async with asyncio.timeout(job.maker.timeout) as deadline:
-                    encoded: tuple[bytes, Record] = encode(await self._through(job, call), job.kind.reply)
+                    body, reply = encode(await self._through(job, call), job.kind.reply)
+                if job.kind.keep and self.secrets.stand_in(body):  # it would be refused wherever it is passed on
+                    raise BadReply("the reply holds a configured secret, and is not taken")
                 ended = "reply"
-                return encoded
+                return body, reply
             except BaseException as error:
                 if wished(error):
                     raise

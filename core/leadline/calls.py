@@ -87,7 +87,9 @@ class Door:
         self._answers = answers
         self._monotonic = monotonic
         self._reports = Reports(bus, budget)
-        self._attempts = Attempts(run, journal, budget, bus, retry or RetryPolicy(), dict(middleware or {}), monotonic)
+        self._attempts = Attempts(
+            run, journal, budget, bus, retry or RetryPolicy(), dict(middleware or {}), self._secrets, monotonic
+        )
         self._flights: Flights[_Landed] = Flights(self._reports.late)
         self._unkept: dict[str, Row] = {}
         self.winding_down: str | None = None

@@ -20,7 +20,7 @@ from leadline.contracts import Context
 from leadline.errors import ConfigError
 from leadline.findings import REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Blob, Files, ModelTraits
+from leadline.records import Blob, ChatReply, Files, Hit, Message, ModelTraits, SearchPage
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -256,6 +256,32 @@ async def test_a_key_in_what_a_stage_raises_or_tells_is_masked(tmp_path: Path) -
     result = await ended(client(tmp_path, keyed("stages", make), pipeline="mine", pipelines={"mine": mine}))
     assert "broke with [secret]" in result.reason
     assert "beware of [secret]" in result.metadata.notices
+    assert files_with(tmp_path, KEY) == []
+
+
+async def test_an_engine_that_gives_its_key_away_has_failed(tmp_path: Path) -> None:
+    def make(key: str) -> Acts:
+        hit = Hit(
+            url=f"https://pilot.example/?k={key}", title="t", text=f"The quay has 33 fathoms, and the key is {key}."
+        )
+        return Acts(lambda *asked: SearchPage(hits=(hit,)))
+
+    chosen = {"search__engines": ["fakeweb", "acts"]}
+    result = await ended(client(tmp_path, keyed("search_providers", make), **chosen))
+    assert result.status == "complete"
+    assert any(one["message"].startswith("search by acts: the reply holds a") for one in events(result, "error"))
+    assert files_with(tmp_path, KEY) == []
+
+
+async def test_a_model_that_says_its_key_has_given_a_bad_reply_and_the_next_is_asked(tmp_path: Path) -> None:
+    def make(key: str) -> Acts:
+        return Acts(lambda *asked: ChatReply(message=Message(role="assistant", text=f"my key is {key}")))
+
+    chosen = {"ai__providers": ["acts", "embedded"]}
+    result = await ended(client(tmp_path, keyed("ai_providers", make), **chosen))
+    assert result.status == "complete"
+    assert any("acts: the reply holds a configured secret" in notice for notice in result.metadata.notices)
+    assert not any(one["category"] == "RESOURCE_LIMIT" for one in events(result, "error"))
     assert files_with(tmp_path, KEY) == []
 
 
