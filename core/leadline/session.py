@@ -212,12 +212,19 @@ class Session:
             reasons.append(f"{maker} {did}: see the notices")
         if not reasons and (tasks := undone(self.journal.rows(), self.pipeline, self.house)):
             reasons.append(f"nobody did {', '.join(tasks)}: see the notices")
+        empty = [section for section in report.sections if not (section.text or "").strip()] if report else []
+        if report is not None and report.sources and len(empty) == len(report.sections):
+            reasons.append("the report is empty: no section has a text")
+        elif empty:
+            reasons.append(f"nothing was written under {', '.join(repr(section.title) for section in empty)}")
         why = "; ".join(dict.fromkeys(reasons))
         if wanted and report is None:
             found = any(item.hits for item in engine.board.get(FOUND))
             self._end("failed" if found or why else "no_evidence", why or "no report was written")
         elif report is not None and not report.sources:
             self._end("no_evidence", "the report rests on no source")
+        elif report is not None and len(empty) == len(report.sections):
+            self._end("failed", why)
         else:
             self._end("partial" if reasons else "complete", why)
         audit = engine.board.get(AUDIT)

@@ -20,7 +20,7 @@ from leadline.contracts import Context
 from leadline.errors import ConfigError
 from leadline.findings import REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Blob, ChatReply, Files, Hit, Message, ModelTraits, SearchPage
+from leadline.records import Blob, ChatReply, Files, Hit, Message, ModelTraits, Report, SearchPage, Section
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -340,3 +340,39 @@ async def test_a_stage_writes_over_no_file_of_the_run(tmp_path: Path) -> None:
     assert (result.status, result.exit_code) == ("failed", 1)
     assert "stage 'acts'" in result.reason
     assert "'journal.sqlite' is that of the run's own" in result.reason
+
+
+# --- what is nothing ----------------------------------------------------------------------------------
+
+
+def with_sections(make: Callable[[Report], tuple[Section, ...]]) -> Does:
+    """Return a stage that changes the sections of the report."""
+
+    def does(findings: Any, run: Any) -> None:
+        report: Report = findings[REPORT]
+        findings[REPORT] = report.model_copy(update={"sections": make(report)})
+
+    return does
+
+
+@pytest.mark.parametrize("text", [None, "", " \n"])
+async def test_a_report_without_a_text_is_no_report(text: str | None, tmp_path: Path) -> None:
+    no_text = with_sections(lambda report: tuple(one.model_copy(update={"text": text}) for one in report.sections))
+    for does in (no_text, with_sections(lambda report: ())):
+        result = await ended(staged(tmp_path, does))
+        assert (result.status, result.exit_code, result.report) == ("failed", 1, None)
+        assert "the report is empty: no section has a text" in result.reason
+
+
+async def test_a_synthesizer_that_writes_nothing_has_written_no_report(tmp_path: Path) -> None:
+    silent = acting("synthesizers", lambda request, call: request.section.model_copy(update={"text": ""}))
+    result = await ended(client(tmp_path, silent, research__synthesizer="acts"))
+    assert (result.status, result.exit_code) == ("failed", 1)
+    assert "the report is empty" in result.reason
+
+
+async def test_a_section_without_a_text_makes_a_run_partial(tmp_path: Path) -> None:
+    extra = with_sections(lambda report: (*report.sections, Section(id="x", title="Extra")))
+    result = await ended(staged(tmp_path, extra))
+    assert (result.status, result.exit_code) == ("partial", 4)
+    assert result.reason == "nothing was written under 'Extra'"
