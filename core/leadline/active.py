@@ -110,6 +110,8 @@ class ActiveCall:
     def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
         if self.closed or not self.live:  # a thread may still stream into an attempt that was given up
             return
+        if not isinstance(delta, str):
+            raise TypeError(f"emit() takes the pieces of a reply as text, not {type(delta).__name__}")
         self.streamed = True
         if self.heard and kind == "text":
             self.bus.soon(self.heard, self.attempt, delta)
@@ -137,4 +139,10 @@ class ActiveCall:
             self.bus.emit_soon("call.delta", data, span_id=self.span)
 
     def spend(self, usage: Usage) -> None:
+        """Count a usage. Raises `TypeError` and `ValueError` for one that is none: it would give budget back."""
+        if not isinstance(usage, Usage):
+            raise TypeError(f"spend() takes a Usage, not {type(usage).__name__}")
+        figures = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
+        if min(figures) < 0 or not (usage.cost is None or (usage.cost.is_finite() and usage.cost >= 0)):
+            raise ValueError(f"spend() takes no negative figures: {usage}")
         self.usages.append(self.price(usage) if self.price else usage)

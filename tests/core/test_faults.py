@@ -8,6 +8,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,11 @@ import pytest
 from pydantic import SecretStr
 
 import leadline
-from leadline.contracts import Context
+from leadline.contracts import Call, Context
 from leadline.errors import ConfigError
 from leadline.findings import REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Blob, ChatReply, Files, Hit, Message, ModelTraits, Report, SearchPage, Section
+from leadline.records import Blob, ChatReply, Files, Hit, Message, ModelTraits, Report, SearchPage, Section, Usage
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -376,3 +377,28 @@ async def test_a_section_without_a_text_makes_a_run_partial(tmp_path: Path) -> N
     result = await ended(staged(tmp_path, extra))
     assert (result.status, result.exit_code) == ("partial", 4)
     assert result.reason == "nothing was written under 'Extra'"
+
+
+# --- what a call is told ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (lambda call: call.spend(Usage(input_tokens=-500, output_tokens=5)), "spend() takes no negative figures"),
+        (lambda call: call.spend(Usage(input_tokens=5, reasoning_tokens=-5)), "spend() takes no negative figures"),
+        (lambda call: call.spend(Usage(cost=Decimal("-1"))), "spend() takes no negative figures"),
+        (lambda call: call.spend({"input_tokens": 5}), "spend() takes a Usage, not dict"),
+        (lambda call: call.emit("text", 5), "emit() takes the pieces of a reply as text, not int"),
+    ],
+)
+async def test_a_usage_that_is_none_is_refused_in_words(told: Does, words: str, tmp_path: Path) -> None:
+    def does(request: Any, call: Call) -> ChatReply:
+        told(call)
+        return ChatReply(message=Message(role="assistant", text="{}"))
+
+    result = await ended(client(tmp_path, acting("ai_providers", does), ai__providers=["acts", "embedded"]))
+    assert result.status == "complete"
+    assert any(words in notice and "plugin 'acts'" in notice for notice in result.metadata.notices)
+    assert result.metadata.usage["tokens"] == 0
+    assert result.metadata.usage["cost"] is None
