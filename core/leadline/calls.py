@@ -24,7 +24,7 @@ from leadline.budget import Budget, Share, share_now
 from leadline.cache import Answers
 from leadline.contracts import Call, Middleware, Run
 from leadline.counts import Counts, count
-from leadline.errors import JournalError, JournalMissing, PluginError, Refused
+from leadline.errors import CallFailed, JournalError, JournalMissing, PluginError, Refused
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
 from leadline.journal import Journal, Row
@@ -135,6 +135,10 @@ class Door:
         elif isinstance(landed.reply, kind.reply):  # already read from its bytes, and nobody else has it
             return landed.reply
         return self._deliver(kind, landed)
+
+    def fault(self, kind: str, maker: Maker, error: BaseException) -> CallFailed:
+        """Return what a plugin raised outside of its calls as the failure of one."""
+        return raised("failure", Blame(kind, maker.name, self._secrets, maker.who).failed(error).body, "")
 
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what `make` gave (JSON) when this run first asked for `name`."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from leadline.assemble import House, Member
-from leadline.errors import CallFailed, ProviderError
+from leadline.errors import CallFailed, Denied, PluginError, ProviderError
 from leadline.kinds import CHAT
 from leadline.records import Failure
+
+_PATIENCE = 2
+"""Tasks for which a provider may be not to be had, one after the other, until others are asked without it."""
+_FINAL = (Denied.__name__, PluginError.__name__)
+"""Failures that nothing in this run will cure: a key that is refused, a plugin that cannot be made."""
 
 
 @dataclass(frozen=True)
@@ -48,3 +54,43 @@ def together(failures: Sequence[Failure]) -> Failure:
             "attempts": 1,
         }
     )
+
+
+class Standing:
+    """Who is asked in this run, and who is left out of it; `notice` is told of each who is."""
+
+    def __init__(self, notice: Callable[[str], Awaitable[None]]) -> None:
+        self._notice = notice
+        self._out: dict[str, Failure] = {}
+        """Each with its last failure."""
+        self._silent: Counter[str] = Counter()
+        """Tasks in a row for which a provider was not to be had, each after all its attempts."""
+
+    def out(self, choice: Choice) -> bool:
+        """Return whether it is left out of this run."""
+        return choice.member.name in self._out
+
+    def left(self, chain: Sequence[Choice]) -> list[Choice]:
+        """Return who of a chain is asked: those not left out, or else those that were left out for silence.
+
+        Nobody is asked again with a key that was refused, or once the quota is spent: then there may be none.
+        """
+        left = [choice for choice in chain if not self.out(choice)]
+        return left or [choice for choice in chain if self._out[choice.member.name].category == "NETWORK"]
+
+    def failures(self, chain: Sequence[Choice]) -> list[Failure]:
+        """Return why each of a chain is left out."""
+        return [self._out[choice.member.name] for choice in chain]
+
+    async def failed(self, choice: Choice, failure: Failure, chain: Sequence[Choice]) -> None:
+        """Note that it failed where the chain was asked; leave it out where there is no use in asking it again."""
+        name, alone = choice.member.name, self.left(chain) == [choice]
+        self._silent[name] = (failure.category == "NETWORK") * (self._silent[name] + 1)
+        gone = failure.type == "QuotaSpent" or self._silent[name] >= _PATIENCE
+        if not self.out(choice) and (failure.type in _FINAL or (gone and not alone)):
+            self._out[name] = failure
+            await self._notice(f"{name} is left out of this run: {failure.message}")
+
+    def went_well(self, choice: Choice) -> None:
+        """Note that it did a task."""
+        self._silent.pop(choice.member.name, None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,22 +10,22 @@ from typing import Any, TypeVar, cast
 from leadline.assemble import House
 from leadline.budget import Need
 from leadline.calls import Door
-from leadline.chains import Choice, chain_of, together, unfit
+from leadline.chains import Choice, Standing, chain_of, together, unfit
 from leadline.contracts import Call
 from leadline.durations import seconds
 from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
+from leadline.faults import wished
 from leadline.keys import fingerprint
 from leadline.kinds import CHAT, TASK, Kind, Maker
 from leadline.leases import Leases
 from leadline.prices import Prices
-from leadline.records import ChatReply, ChatRequest, Failure, Message, Record, Usage
+from leadline.records import ChatReply, ChatRequest, Failure, Message, ModelTraits, Record, Usage
 from leadline.settings import Settings
 from leadline.task_kinds import TaskKind
 from leadline.tasks import Performed, Talk, Task, TaskRequest, checked, parse, render, repair, schema, talk
+from leadline.wire import right
 
 R = TypeVar("R", bound=Record)
-_PATIENCE = 2
-"""Tasks for which a provider may be not to be had, one after the other, until others are asked without it."""
 
 
 class Models:
@@ -47,14 +46,12 @@ class Models:
         self._notice = notice
         self._prices = Prices(settings.ai.prices)
         self._leases = Leases(self._prices)
-        self._rejected: set[str] = set()
-        self._silent: Counter[str] = Counter()
-        """Tasks in a row for which a provider was not to be had, each after all its attempts."""
+        self._standing = Standing(notice)
 
     async def perform(self, task: Task[R]) -> R:
         """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
         chain = list(self._chain(task))
-        provider = await chain[0].member.get()
+        provider = None if self._standing.out(chain[0]) else await self._made(chain[0])
         if hasattr(provider, "perform"):
             # There is nothing to repair: unless it fails and others are left, the one call is the whole of it.
             try:
@@ -86,7 +83,17 @@ class Models:
 
     async def by_chat(self, task: str, role: str) -> bool:
         """Return whether the first of a task's chain is a chat."""
-        return not hasattr(await next(self._named(task, role)).member.get(), "perform")
+        for choice in self._named(task, role):
+            if (provider := await self._made(choice)) is not None:
+                return not hasattr(provider, "perform")
+        return False
+
+    async def _made(self, choice: Choice) -> Any:
+        """Return the provider; None where it cannot be made, which is told when it is asked."""
+        try:
+            return await choice.member.get()
+        except Exception:  # noqa: BLE001 - whatever it raises, others may stand behind it
+            return None
 
     def _chain(self, task: Task[Any]) -> Iterator[Choice]:
         return self._named(task.name, task.role)
@@ -96,34 +103,24 @@ class Models:
 
     async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
         failures: list[Failure] = []
-        for choice in self._accepted(chain):
+        for choice in self._standing.left(chain):
             try:
                 done = await self._ask(choice, task, failures)
             except CallRefused:
                 raise
             except CallFailed as failed:
                 failures.append(failed.record)
-                await self._reject(choice, failed.record, alone=len(chain) == 1)
+                await self._standing.failed(choice, failed.record, chain)
             else:
-                self._silent.pop(choice.member.name, None)
+                self._standing.went_well(choice)
                 return done
-        raise CallFailed(together(failures))
-
-    def _accepted(self, chain: list[Choice]) -> list[Choice]:
-        """Return the chain without those that are left out of this run, unless nobody would be left."""
-        return [choice for choice in chain if choice.member.name not in self._rejected] or chain
-
-    async def _reject(self, choice: Choice, failure: Failure, *, alone: bool) -> None:
-        silent = failure.category == "NETWORK"
-        self._silent[choice.member.name] = silent * (self._silent[choice.member.name] + 1)
-        gone = failure.type == "QuotaSpent" or self._silent[choice.member.name] >= _PATIENCE
-        useless = failure.type == "Denied" or (gone and not alone)
-        if useless and choice.member.name not in self._rejected:
-            self._rejected.add(choice.member.name)
-            await self._notice(f"{choice.member.name} is left out of this run: {failure.message}")
+        raise CallFailed(together(failures or self._standing.failures(chain)))
 
     async def _ask(self, choice: Choice, task: Task[R], failures: Sequence[Failure]) -> Performed:
-        provider = await choice.member.get()
+        try:
+            provider = await choice.member.get()
+        except Exception as error:
+            raise self._door.fault(CHAT, choice.member.maker, error) from error
         fallen = [f"{task.name} was done by {choice.member.name}: {failure.text}" for failure in failures[-1:]]
         if hasattr(provider, "perform"):
             reply = await self._performed(choice, provider, task)
@@ -183,7 +180,7 @@ class Models:
 
     async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""
-        traits, speaker = provider.traits(choice.model), f"{choice.member.name}:{choice.model}"
+        traits, speaker = self._traits(choice, provider), f"{choice.member.name}:{choice.model}"
         if not traits.tools:
             raise unfit(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
         messages = talk(self._prompt(task), task.request, cast("Talk", task.inputs).turns, speaker)
@@ -193,7 +190,7 @@ class Models:
         return task.reply.model_validate(said.message.model_copy(update={"by": speaker})), []
 
     async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
-        traits = provider.traits(choice.model)
+        traits = self._traits(choice, provider)
         request = ChatRequest(model=choice.model, messages=messages)
         if isinstance(task.inputs, Talk):
             request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
@@ -211,13 +208,21 @@ class Models:
         return await self._door.call(
             kind,
             request,
-            provider.chat,
+            lambda request, call: provider.chat(request, call),  # what it may raise is the call's
             maker=choice.member.maker,
             sample=task.sample,
             task=task.name,
             heard=task.heard,
             shows=task.shows,
         )
+
+    def _traits(self, choice: Choice, provider: Any) -> ModelTraits:
+        try:
+            return right(provider.traits(choice.model), ModelTraits)
+        except BaseException as error:
+            if wished(error):
+                raise
+            raise self._door.fault("traits", choice.member.maker, error) from error
 
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:
         """Return for how long a reply serves other runs."""

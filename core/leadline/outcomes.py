@@ -43,9 +43,14 @@ class Blame:
         """Return the failure of a provider."""
         known = translate(error)
         if known is None:
-            text = f"{words(error)}; this is a fault of {self.who}" if self.who else words(error)
+            text = self._blaming(error)
             return self._ended("failure", "BUSINESS", type(error).__name__, text, attempts)
         return self._ended("failure", known.category, type(known).__name__, text_of(known), attempts)
+
+    def _blaming(self, error: BaseException) -> str:
+        if isinstance(error, LeadlineError):  # which says whose it is
+            return text_of(error)
+        return f"{words(error)}; this is a fault of {self.who}" if self.who else words(error)
 
     def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Ended:
         """Return a refusal by the house."""

@@ -6,12 +6,16 @@ import html
 import re
 
 from leadline.records import Hit, SearchPage
+from leadline.wire import right
 
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 
 
 def plain_hits(page: SearchPage, engine: str) -> SearchPage:
-    """Return the page with its hits as text, each marked with its engine."""
+    """Return the page with its hits as text, each marked with its engine. Raises TypeError for what is no page."""
+    strange = next((hit for hit in right(page, SearchPage).hits if not isinstance(hit, Hit)), None)
+    if strange is not None:
+        raise TypeError(f"the hits of the reply hold {type(strange).__name__}, not Hit")
     return page.model_copy(update={"hits": tuple(_plain(hit, engine) for hit in page.hits if hit.url.strip())})
 
 

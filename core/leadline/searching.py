@@ -22,6 +22,7 @@ from leadline.plaintext import plain_hits
 from leadline.records import Failure, SearchPage, SearchRequest
 from leadline.settings import Settings
 from leadline.tiers import Tiers
+from leadline.wire import right
 
 
 class Searching:
@@ -61,7 +62,7 @@ class Searching:
         async def do(request: SearchRequest, call: Call) -> SearchPage:
             failed: dict[str, Failure] = {}
             engines: dict[str, Search] = {member.name: self._engine(member, failed) for member in members}
-            page: SearchPage = await (await strategy.get()).search(request, engines, call)
+            page = right(await (await strategy.get()).search(request, engines, call), SearchPage)
             return _with_failures(page, [failed[name] for name in engines if name in failed])
 
         async with self._queries:

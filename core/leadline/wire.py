@@ -18,14 +18,20 @@ def encode(reply: Any, model: type[R]) -> tuple[bytes, R]:
 
     Raises TypeError for what would not come back the same: another type, NaN, a foreign object.
     """
-    if not isinstance(reply, model):
-        raise TypeError(f"the reply is {type(reply).__name__}, not {model.__name__}")
+    reply = right(reply, model)
     try:
         data = reply.model_dump_json(warnings=False).encode()
     except (PydanticSerializationError, UnicodeEncodeError):
         reply, data = _scrubbed(reply)
     again = _again(reply, data)
     return data, again if type(again) is model else decode(data, model)
+
+
+def right(reply: Any, model: type[R]) -> R:
+    """Return the reply of a plugin. Raises TypeError where it is of another type than its contract says."""
+    if not isinstance(reply, model):
+        raise TypeError(f"the reply is {type(reply).__name__}, not {model.__name__}")
+    return reply
 
 
 def compact(value: Any, indent: int | None = None) -> bytes:

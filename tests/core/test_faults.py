@@ -11,17 +11,31 @@ from collections.abc import Awaitable, Callable, Sequence
 from decimal import Decimal
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
 
 import leadline
+from leadline.chains import Choice, Standing
 from leadline.contracts import Call, Context
-from leadline.errors import ConfigError
+from leadline.errors import ConfigError, Denied
 from leadline.findings import REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Blob, ChatReply, Files, Hit, Message, ModelTraits, Report, SearchPage, Section, Usage
+from leadline.records import (
+    Blob,
+    ChatReply,
+    Failure,
+    Files,
+    Hit,
+    Message,
+    ModelTraits,
+    Report,
+    SearchPage,
+    Section,
+    Usage,
+)
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -402,3 +416,127 @@ async def test_a_usage_that_is_none_is_refused_in_words(told: Does, words: str, 
     assert any(words in notice and "plugin 'acts'" in notice for notice in result.metadata.notices)
     assert result.metadata.usage["tokens"] == 0
     assert result.metadata.usage["cost"] is None
+
+
+# --- the chain of models ------------------------------------------------------------------------------
+
+
+class Model:
+    """A model that has what the test gives it."""
+
+    def __init__(self, **has: Any) -> None:
+        self.asked = 0
+        for name, value in has.items():
+            setattr(self, name, value)
+
+    def traits(self, model: str, /) -> Any:
+        return ModelTraits()
+
+    async def chat(self, request: Any, call: Call, /) -> ChatReply:
+        self.asked += 1
+        raise Denied("HTTP 401: no such key")
+
+
+def modelled(name: str, made: Any) -> EntryPoint:
+    def make(settings: PluginSettings, context: Context) -> Any:
+        if isinstance(made, BaseException):
+            raise made
+        return made
+
+    return plugin(name, ai_providers=Offer(make, PluginSettings, "A model"))
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        *((error, f"could not be made: {type(error).__name__}") for error in OWN),
+        (Model(traits=lambda model: None), "the reply is NoneType, not ModelTraits"),
+        *((Model(traits=raising(error)), f"traits by acts: {type(error).__name__}") for error in OWN),
+        (Model(chat=None), "TypeError"),
+    ],
+)
+async def test_what_goes_wrong_around_a_chat_is_the_models_failure_too(made: Any, told: str, tmp_path: Path) -> None:
+    result = await ended(client(tmp_path, modelled("acts", made), ai__providers=["acts", "embedded"]))
+    assert result.status == "complete"
+    assert any(told in notice and "plugin 'acts'" in notice for notice in result.metadata.notices)
+
+
+async def test_a_key_that_is_refused_is_not_sent_again_though_nobody_else_is_left(tmp_path: Path) -> None:
+    first, other = Model(), Model()
+    models = [modelled("first", first), modelled("other", other)]
+    result = await ended(client(tmp_path, *models, ai__providers=["first", "other"]))
+    assert result.status != "complete"
+    assert (first.asked, other.asked) == (1, 1)
+    assert [notice for notice in result.metadata.notices if "left out of this run" in notice] == [
+        "first is left out of this run: HTTP 401: no such key",
+        "other is left out of this run: HTTP 401: no such key",
+    ]
+    later = [one["message"] for one in events(result, "error") if one["kind"] == "task"][1:]
+    assert later
+    assert all("chat by first: HTTP 401" in text and "chat by other: HTTP 401" in text for text in later)
+
+
+async def test_one_that_was_silent_is_asked_again_where_the_others_may_not_be() -> None:
+    notices: list[str] = []
+
+    async def notice(message: str) -> None:
+        notices.append(message)
+
+    def choice(name: str) -> Any:
+        return Choice(SimpleNamespace(name=name))  # type: ignore[arg-type]
+
+    silent, other = chain = [choice("silent"), choice("other")]
+    standing = Standing(notice)
+
+    async def fails(one: Choice, category: Any, kind: str) -> None:
+        failure = Failure(kind="chat", provider=one.member.name, category=category, type=kind, message=kind)
+        await standing.failed(one, failure, chain)
+
+    await fails(silent, "NETWORK", "Unavailable")
+    assert standing.left(chain) == chain
+    await fails(silent, "NETWORK", "Unavailable")
+    assert standing.left(chain) == [other]
+    for _ in range(3):
+        await fails(other, "NETWORK", "Unavailable")
+    assert standing.left(chain) == [other]  # nobody else is left: silence may pass
+    await fails(other, "BUSINESS", "Denied")
+    assert standing.left(chain) == [silent]
+    await fails(silent, "BUSINESS", "Denied")
+    assert standing.left([other]) == []
+    assert notices == ["silent is left out of this run: Unavailable", "other is left out of this run: Denied"]
+
+
+# --- replies of another kind --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (None, "the reply is NoneType, not SearchPage"),
+        ([Hit(url="x:1")], "the reply is list, not SearchPage"),
+        (SearchPage.model_construct(hits=cast("Any", [{"url": "x:1"}])), "the hits of the reply hold dict, not Hit"),
+    ],
+)
+async def test_what_is_no_page_of_results_is_told_in_words(reply: Any, told: str, tmp_path: Path) -> None:
+    engine = await ended(client(tmp_path, acting("search_providers", lambda *asked: reply), search__engines=["acts"]))
+    assert engine.status == "no_evidence"
+    assert any(told in one["message"] and "plugin 'acts'" in one["message"] for one in events(engine, "error"))
+
+
+@pytest.mark.parametrize("reply", [None, [Hit(url="x:1")], "text"])
+async def test_what_a_strategy_returns_otherwise_is_told_in_words(reply: Any, tmp_path: Path) -> None:
+    strategy = acting("search_strategies", lambda *asked: reply)
+    result = await ended(client(tmp_path, strategy, search__strategy="acts"))
+    told = f"the reply is {type(reply).__name__}, not SearchPage; this is a fault of plugin 'acts'"
+    assert any(told in one["message"] for one in events(result, "error"))
+
+
+@pytest.mark.parametrize("error", OWN, ids=repr)
+async def test_a_fetcher_that_raises_where_it_accepts_is_named(error: BaseException, tmp_path: Path) -> None:
+    class Fetches(Acts):
+        accepts = staticmethod(raising(error))
+
+    offer = Offer(lambda settings, context: Fetches(raising(error)), PluginSettings, "Cannot accept")
+    result = await ended(client(tmp_path, plugin("acts", fetchers=offer), read__fetchers=["acts"]))
+    assert any(f"accepts by acts: {type(error).__name__}" in one["message"] for one in events(result, "error"))
+    assert any("a fault of plugin 'acts'" in one["message"] for one in events(result, "error"))
