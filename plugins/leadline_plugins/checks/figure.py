@@ -64,7 +64,7 @@ def same(claimed: Figure, found: Figure) -> bool:
         return False
     if claimed.decade:
         return claimed.value <= found.value < claimed.value + 10
-    return not set(claimed.readings).isdisjoint(found.readings) or _rounds(claimed.value, found.value)
+    return _agree(claimed, found) or _rounds(claimed.value, found.value)
 
 
 def differ(claimed: Figure, found: Figure) -> bool:
@@ -74,11 +74,22 @@ def differ(claimed: Figure, found: Figure) -> bool:
     return not same(claimed, found) and not any(_rounds(a, b) for a in claimed.readings for b in found.readings)
 
 
+def _agree(claimed: Figure, found: Figure) -> bool:
+    """Return whether two figures have a reading in common; where both are spelled alike, they are read alike."""
+    if claimed.others and found.others and _marks(claimed) == _marks(found):
+        return any(one == other for one, other in zip(claimed.readings, found.readings, strict=False))
+    return not set(claimed.readings).isdisjoint(found.readings)
+
+
+def _marks(figure: Figure) -> set[str]:
+    return {mark for mark in ".,/" if mark in figure.said}
+
+
 def _same_day(claimed: Figure, found: Figure) -> bool:
     if claimed.year and found.year and claimed.year != found.year:
         return False
     if claimed.value % 1:
-        return not set(claimed.readings).isdisjoint(found.readings)
+        return _agree(claimed, found)
     return claimed.value in [int(reading) for reading in found.readings]
 
 
