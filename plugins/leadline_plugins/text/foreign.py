@@ -83,21 +83,28 @@ def answered_in_language(texts: Callable[[Any], Iterable[str]]) -> Callable[[Any
 
     def check(inputs: Any, reply: Any) -> str:
         wanted = inputs.question.language
-        found = foreign("\n".join(texts(reply)), wanted) if _meant(inputs.question.text, wanted) else ""
+        found = foreign("\n".join(texts(reply)), wanted)
+        if _near(found, wanted) and not _meant(inputs.question.text, wanted):
+            found = ""
         said = "Simplified Chinese" if wanted == TRADITIONAL and found == "zh" else _named(found)
         return f"it is in {said} and must be in {_named(wanted)}" if found else ""
 
     return check
 
 
+def _near(found: str, wanted: str) -> bool:
+    """Return whether a wanted language may have been taken for another: in Latin script any, else one of its script."""
+    return script_of(wanted) in ("Latn", script_of(found))
+
+
 def _meant(question: str, wanted: str) -> bool:
     """Return whether the language is sure: set by somebody, or plain from the question; of a few names it is not."""
     code = primary(wanted)
-    if primary(language(question)) != code or script_of(code) != "Latn":
+    if primary(language(question)) != code or code not in STOPWORDS:
         return True
     words = _WORD.findall(question.lower())
     own = {word for word in words if word in STOPWORDS[code]}
-    return len(own) >= _PLAIN and len(own) > max(
+    return len(own) >= (_PLAIN if script_of(code) == "Latn" else 1) and len(own) > max(
         len({word for word in words if word in stop} - own) for stop in STOPWORDS.values()
     )
 

@@ -85,6 +85,19 @@ def test_languages_of_other_scripts_are_held_to_as_well() -> None:
     assert foreign(ENGLISH, "hy") == "en"
 
 
+UKRAINIAN = (
+    "Гавань вимірювали у 1871 році, і тоді вона була глибокою, але що з нею було після того, "
+    "не знає ні він, ні хто-небудь. "
+)
+
+
+def test_a_guess_among_the_languages_of_a_script_is_not_held_against_the_others() -> None:
+    assert foreign(UKRAINIAN * 2, "ru") == "uk"
+    assert said(Question(text="Порт Одеса", language="ru"), UKRAINIAN * 2) == ""
+    assert said(Question(text="Порт Одеса", language="ru"), ENGLISH).endswith("must be in Russian")
+    assert said(Question(text="Порт Одеса", language="pl"), UKRAINIAN * 2).endswith("must be in Polish")
+
+
 def said(question: Question, text: str) -> str:
     assert ASK.check
     return ASK.check(SynthesizeRequest(question=question, title="x"), Written(text=text))
