@@ -65,8 +65,7 @@ def _away(rated: Iterable[Rated], asked: str, sources: Iterable[Source], *, all_
         for name, code in spoken.items()
         if all_of_them
         or ("und" in (asked, code) and name not in reached)
-        or ("und" not in (asked, code)
-        and code != asked)
+        or ("und" not in (asked, code) and code != asked)
     }
 
 
