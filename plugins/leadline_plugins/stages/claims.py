@@ -18,6 +18,8 @@ AROUND = 500
 """Characters before and behind a quote that may say whom it speaks of."""
 _LEFT = re.compile(r"(?:[\s.!?。！？…,;:，；：、)）\]】」』”’]|[*_]+(?=\s))+")
 """What stands behind a citation and belongs to the sentence before it."""
+_OPENED = " \t\n(（[【［"
+"""What stands before a citation in brackets and belongs to it."""
 _COUNTED = re.compile(
     r"(?:[-*+•]\s+)?(?:\*\*|__)?(?:[(（]\d{1,3}[)）]|\d{1,3}(?:[、．）]|[.)](?:\*\*|__)?(?:\s|$)))(?:\*\*|__)?\s*"
 )
@@ -100,6 +102,7 @@ def claims(part: Paragraph) -> Iterator[Claim]:
             begin, end = piece.span
             if begin == start and start and (left := _LEFT.match(part.text, begin, end)):
                 begin = left.end()
+            end = begin + len(part.text[begin:end].rstrip(_OPENED))
             row = _cells(part.text, begin, end, piece.row) if piece.row else ()
             text = "; ".join(row) if piece.row else _uncounted(part.text, begin, end)
             named = labels(text) and _MORE.match(part.text, end, run.start())

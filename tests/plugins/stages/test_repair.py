@@ -75,6 +75,7 @@ def mended(text: str, how: str) -> tuple[str, list[str]]:
         ),
         ("Whales sing there. [@e1]", "weaken", f"Whales sing there{HEDGE}. [@e1]", ["weakened"]),
         ("Whales sing there [@e1].", "weaken", f"Whales sing there{HEDGE} [@e1].", ["weakened"]),
+        ("Whales sing there ([@e1]).", "weaken", f"Whales sing there{HEDGE} ([@e1]).", ["weakened"]),
         (
             "| a | b |\n|---|---|\n| x | Whales sing [@e1] |",
             "weaken",
@@ -124,6 +125,9 @@ def without(text: str, word: str, how: str = "drop") -> str:
         ("A rose [@e0]. Moon [@e1]. C fell [@e2].", "A rose [@e0]. C fell [@e2]."),
         ("A rose. [@e0] Moon. [@e1] C fell. [@e2]", "A rose. [@e0] C fell. [@e2]"),
         ("A rose [@e0].\n\nMoon [@e1].", "A rose [@e0]."),
+        ("A rose ([@e0]). Moon ([@e1]). C fell ([@e2]).", "A rose ([@e0]). C fell ([@e2])."),
+        ("港口在長（[@e0]）。月亮 Moon（[@e1]）。", "港口在長（[@e0]）。"),
+        ("He said: “A rose.” [@e0] She: “Moon.” [@e1]", "He said: “A rose.” [@e0]"),
         ("港口在長[@e0]。月亮 Moon[@e1]。工會反對[@e2]。", "港口在長[@e0]。工會反對[@e2]。"),
         ("iPhones rose [@e0]. iPhone Moon [@e1]. iPhones fell [@e2].", "iPhones rose [@e0]. iPhones fell [@e2]."),
         ("A rose. The Moon [@e1] is, [@e2] they say, green. C fell [@e0].", "A rose. [@e1] C fell [@e0]."),
