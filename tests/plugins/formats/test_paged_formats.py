@@ -159,11 +159,13 @@ async def test_word_reads_from_right_to_left_where_the_language_does_but_for_cod
     import docx
     from docx.oxml.ns import qn
 
-    text = "Text.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode\n```\n"
+    text = "Text.\n\n`x[1]`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode\n```\n"
     made = await data(maker("docx", context, request), make_report(text, language=language), make_call())
     word = docx.Document(BytesIO(made))
     normal = word.styles["Normal"].element
-    paragraph, code = (next(p for p in word.paragraphs if p.text == said)._p for said in ("Text.", "code"))
+    paragraph, code, inline = (
+        next(p for p in word.paragraphs if p.text == said)._p for said in ("Text.", "code", "x[1]")
+    )
     assert (normal.find(f"{qn('w:pPr')}/{qn('w:bidi')}") is not None) is turned
     assert bool(word.styles["Normal"].font.rtl) is turned
     assert [child.tag for child in word.sections[0]._sectPr].count(qn("w:bidi")) == turned
@@ -172,6 +174,7 @@ async def test_word_reads_from_right_to_left_where_the_language_does_but_for_cod
     assert bool(list(paragraph.iter(qn("w:bidi")))) is turned
     assert bool(list(paragraph.iter(qn("w:rtl")))) is turned
     assert not list(code.iter(qn("w:bidi"), qn("w:rtl")))
+    assert not list(inline.iter(qn("w:rtl")))
     order = [child.tag.rpartition("}")[2] for child in normal.find(qn("w:pPr"))]
     assert not turned or order.index("bidi") < order.index("spacing")
 

@@ -37,6 +37,11 @@ def turn(word: Any) -> None:
         for paragraph in word.element.body.iter(qn("w:p")):
             if paragraph.style == code:
                 _as_its_style(paragraph)
+    if "Verbatim Char" in styles:
+        code = styles["Verbatim Char"].style_id
+        for run in word.element.body.iter(qn("w:r")):
+            if run.style == code:
+                _as_its_style(run)
     for form in word.element.body.iter(qn("w:tblPr")):
         before = sum(child.tag in (qn("w:tblStyle"), qn("w:tblpPr"), qn("w:tblOverlap")) for child in form)
         form.insert(before, OxmlElement("w:bidiVisual"))
@@ -58,9 +63,9 @@ def _paragraph(style: Any, *, on: bool) -> None:
     form.insert_element_before(mark, *_BEHIND)
 
 
-def _as_its_style(paragraph: Any) -> None:
-    """Take out the marks by which Pandoc turns a paragraph and its runs."""
+def _as_its_style(part: Any) -> None:
+    """Take out the marks by which Pandoc turns a paragraph or a run."""
     from docx.oxml.ns import qn
 
-    for mark in [*paragraph.iter(qn("w:bidi"), qn("w:rtl"))]:
+    for mark in [*part.iter(qn("w:bidi"), qn("w:rtl"))]:
         mark.getparent().remove(mark)
