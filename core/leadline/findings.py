@@ -232,6 +232,8 @@ class Repair(Record):
     claim: Text
     verdict: VerdictKind
     done: Literal["recited", "weakened", "dropped"]
+    now: Text = ""
+    """What stands in its place, where a model said it anew."""
 
 
 class Verification(Record):

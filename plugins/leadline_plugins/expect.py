@@ -148,6 +148,13 @@ def verify_claim(scope: Scope, batch: int) -> Expected:
     return _expected(scope, _CLAIM * claims * _OPEN / likely, 300, calls=(0, likely, most))
 
 
+def repair_claim(scope: Scope) -> Expected:
+    """Expect none: what is cited is borne as a rule; at most, where claims are weakened, each is said anew."""
+    claims = _length(scope) / _CLAIM_WORDS / (2 if _cjk(scope) else 1)
+    most = -(-round(claims) // 20) if scope.settings.verify.unsupported == "weaken" else 0
+    return _expected(scope, 20 * _CLAIM, 20 * _CLAIM / 3, calls=(0, 0, most))
+
+
 def explore(scope: Scope, steps: int, page: int) -> Expected:
     """Expect a reply that searches, one that reads and one that responds; each is shown all that was brought before."""
     likely = min(steps, 3)

@@ -15,7 +15,6 @@ from leadline_plugins.tasks import (
     PlaceRequest,
     SortRequest,
     SynthesizeRequest,
-    VerifyRequest,
     WriteRequest,
 )
 
@@ -39,10 +38,11 @@ def fewer_passages(inputs: SynthesizeRequest) -> SynthesizeRequest | None:
     return inputs.model_copy(update={"passages": inputs.passages[:keep]}) if keep else None
 
 
-def fewer_claims(inputs: VerifyRequest) -> VerifyRequest | None:
-    """Return the inputs with the first half of the claims: the others are judged by words."""
+def fewer_claims(inputs: R) -> R | None:
+    """Return the inputs with the first half of the claims: the others are judged by words, or stay as they are."""
     keep = len(inputs.claims) // 2
-    return inputs.model_copy(update={"claims": inputs.claims[:keep]}) if keep else None
+    smaller: R = inputs.model_copy(update={"claims": inputs.claims[:keep]})
+    return smaller if keep else None
 
 
 def fewer_results(inputs: ExploreRequest) -> ExploreRequest | None:

@@ -286,6 +286,26 @@ class VerifyRequest(Record):
     claims: tuple[ClaimToVerify, ...]
 
 
+class RepairRequest(Record):
+    """Asks to say claims anew, in a language, so that the passages they cite bear them."""
+
+    language: str
+    claims: tuple[ClaimToVerify, ...]
+
+
+class Reworded(Record):
+    """A claim said anew, by its id."""
+
+    id: str
+    text: Text
+
+
+class Rewordings(Record):
+    """Claims said anew; those of which nothing is left that the passages bear are left out."""
+
+    claims: tuple[Reworded, ...] = ()
+
+
 class ClaimVerdict(Record):
     """What a model says of one claim that is not supported in all its parts, by its id."""
 

@@ -41,7 +41,7 @@ def repaired(
 ) -> tuple[Report, tuple[Repair, ...]]:
     """Return the report with its failed claims handled, and what was done; sections left empty go.
 
-    `better` is the evidence that bears a claim, by the ids of those that can be recited.
+    `better` is, by the ids of claims, the evidence that can be recited for them, or what is said in their place.
     """
     handled = [(claim, verdict) for claim, verdict in bad if how != "recite" or claim.id in better]
     if how not in _DONE or not handled:
@@ -57,14 +57,20 @@ def repaired(
                 case "recite":
                     text = _edited(text, _recitings(text, own, better))
                 case "weaken":
-                    text = _edited(text, _hedgings(text, own, wrong, report.language))
+                    text = _edited(text, _hedgings(text, own, wrong, better, report.language))
                 case _:
                     text = without(text, [claim.span[0] for claim in own if claim.id in wrong])
             section = section.model_copy(update={"text": text})
         if section.id not in touched or (section.text or "").strip():
             sections.append(section)
     repairs = (
-        Repair(section_id=claim.section_id, claim=plain(claim.text), verdict=verdict, done=_DONE[how])
+        Repair(
+            section_id=claim.section_id,
+            claim=plain(claim.text),
+            verdict=verdict,
+            done=_DONE[how],
+            now=better.get(claim.id, "") if how == "weaken" else "",
+        )
         for claim, verdict in handled
     )
     return report.model_copy(update={"sections": tuple(sections)}), tuple(repairs)
@@ -78,10 +84,12 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def _hedgings(text: str, claims: Iterable[Claim], wrong: set[str], language: str) -> Iterator[Edit]:
+def _hedgings(
+    text: str, claims: Iterable[Claim], wrong: set[str], better: Mapping[str, str], language: str
+) -> Iterator[Edit]:
     for claim in claims:
         if claim.id in wrong:
-            yield *claim.span, hedge(text[slice(*claim.span)], language)
+            yield *claim.span, better.get(claim.id) or hedge(text[slice(*claim.span)], language)
 
 
 def _recitings(text: str, claims: Iterable[Claim], better: Mapping[str, str]) -> Iterator[Edit]:

@@ -128,8 +128,8 @@ async def by_model(run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict
     """Have a language model judge what rules left open; where it cannot, the verdicts stay as they are."""
     known = {claim.id: claim for claim in claims}
     open_ids = list(dict.fromkeys(verdict.claim_id for verdict in verdicts if verdict.by == "words"))
-    asked = [_asked(known[name], library) for name in open_ids]
-    replies = await run.each(list(_batches(asked)), lambda batch: ask(run, batch))
+    wanted = [asked(known[name], library) for name in open_ids]
+    replies = await run.each(list(_batches(wanted)), lambda batch: ask(run, batch))
     said = {name: one for reply in replies for name, one in reply.items()}
     return [_merged(verdict, said.get(verdict.claim_id)) for verdict in verdicts]
 
@@ -187,7 +187,8 @@ async def _reply(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:
     return await perform_or(run, task, ClaimVerdicts(), saying, closing=True)
 
 
-def _asked(claim: Claim, library: Library) -> ClaimToVerify:
+def asked(claim: Claim, library: Library) -> ClaimToVerify:
+    """Return a claim with the passages it cites, as a model is shown it."""
     sound = [item for item in library.cited(claim) if not item.problem]
     return ClaimToVerify(
         id=claim.id,

@@ -20,6 +20,8 @@ from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.recite import recitable
 from leadline_plugins.stages.repair import failed, repaired
+from leadline_plugins.stages.rewording import ASK as SAY_ANEW
+from leadline_plugins.stages.rewording import reworded
 from leadline_plugins.stages.verdicts import ASK, judged
 
 wanted, check, recheck = checking.wanted, checking.check, rechecking.recheck
@@ -55,6 +57,8 @@ async def _repaired(
     tried: list[Verdict] = []
     if how == "recite":
         better, tried = await recitable(run, [claim for claim, _ in bad], library)
+    elif how == "weaken":
+        better, tried = await reworded(run, [claim for claim, _ in bad], library, report.language)
     changed, repairs = repaired(report, said, bad, how, better)
     if not repairs:
         return report, verdicts, ()
@@ -108,6 +112,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         wants=(JUDGED,),
         gives=(VERIFICATION,),
         may_give=(REPORT,),
-        tasks=(ASK,),
+        tasks=(ASK, SAY_ANEW),
         closing=True,
     )

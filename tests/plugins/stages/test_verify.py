@@ -17,7 +17,7 @@ from leadline.tasks import Task
 from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.rechecking import recheck
 from leadline_plugins.stages.verify import Verifying
-from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, RepairRequest, Reworded, Rewordings, VerifyRequest
 
 DEEP, OLD = "The bay of Oslo is 40 fathoms deep.", "The bay of Oslo was sounded by Beaufort in 1831."
 
@@ -31,6 +31,7 @@ class Run:
         self.asked: list[tuple[str, str]] = []
         self.calls = 0
         self.notices: list[str] = []
+        self.anew: Callable[[str], str] = lambda claim: ""
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self.bears is not None
@@ -38,6 +39,9 @@ class Run:
     async def perform(self, task: Task[Any]) -> Any:
         self.calls += 1
         assert self.bears
+        if isinstance(task.inputs, RepairRequest):
+            texts = ((one.id, self.anew(one.claim)) for one in task.inputs.claims)
+            return Rewordings(claims=tuple(Reworded(id=name, text=text) for name, text in texts))
         assert isinstance(task.inputs, VerifyRequest)
         said = []
         for one in task.inputs.claims:
@@ -108,11 +112,53 @@ async def test_without_a_model_words_say_what_bears_a_claim() -> None:
     assert checks.judged_by == {"words": 1}
 
 
-async def test_a_hedge_and_what_is_taken_out_ask_nobody() -> None:
-    for how, counts in (("weaken", {"supported": 1, "partial": 1}), ("drop", {"supported": 1})):
-        run = Run(how, lambda claim, passage: "Beaufort" not in claim)
-        _, checks = await verified(run, report(f"{FINE} {MOVED}"))
-        assert (checks.claims, checks.passed, run.calls) == (counts, True, 1)
+async def test_what_is_taken_out_asks_nobody() -> None:
+    run = Run("drop", lambda claim, passage: "Beaufort" not in claim)
+    _, checks = await verified(run, report(f"{FINE} {MOVED}"))
+    assert (checks.claims, checks.passed, run.calls) == ({"supported": 1}, True, 1)
+
+
+async def test_what_is_not_borne_is_said_anew_by_the_model_and_judged() -> None:
+    run = Run("weaken", lambda claim, passage: "Beaufort" not in claim)
+    run.anew = lambda claim: "Somebody sounded it."
+    text, checks = await verified(run, report(f"{FINE} {MOVED}"))
+    assert text == f"{FINE} {MOVED}".replace(MOVED.partition(" [@")[0], "Somebody sounded it.")
+    assert (checks.claims, checks.passed) == ({"supported": 2}, True)
+    (repair,) = checks.repairs
+    assert (repair.done, repair.now) == ("weakened", "Somebody sounded it.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",  # nothing is left that the passages bear
+        "Beaufort sounded it twice.",  # it does not hold either
+        "One thing.\n\nAnd another.",
+        "word " * 80,
+    ],
+)
+async def test_what_a_model_says_instead_stands_only_where_it_holds_and_fits(said: str) -> None:
+    run = Run("weaken", lambda claim, passage: "Beaufort" not in claim)
+    run.anew = lambda claim: said
+    text, checks = await verified(run, report(f"{FINE} {MOVED}"))
+    assert "(not confirmed by the source cited)" in text
+    assert (checks.claims, checks.passed) == ({"supported": 1, "partial": 1}, True)
+    assert checks.repairs[0].now == ""
+
+
+async def test_marks_of_a_models_own_do_not_come_in_by_a_repair() -> None:
+    run = Run("weaken", lambda claim, passage: "Beaufort" not in claim)
+    run.anew = lambda claim: "Somebody sounded it [7] [@e9]."
+    text, checks = await verified(run, report(f"{FINE} {MOVED}"))
+    assert "Somebody sounded it." in text
+    assert checks.unknown_ids == ()
+
+
+async def test_without_a_model_what_is_not_borne_is_hedged() -> None:
+    run = Run("weaken", None)
+    text, checks = await verified(run, report("In 1925 ships paid 7 guilders in Lima [@e1]."))
+    assert "(not confirmed by the source cited)" in text
+    assert (checks.claims, run.calls) == ({"partial": 1}, 0)
 
 
 async def test_a_section_that_is_taken_out_is_told_of() -> None:
