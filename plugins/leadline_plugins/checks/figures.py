@@ -16,7 +16,7 @@ def figures(text: str) -> tuple[Figure, ...]:
     """Return the figures of a text, in order; vague words of number are left out."""
     folded = fold(with_thin_spaces(text))
     whole = [*dates(folded), *shares(folded)]
-    within = [(one.at, one.at + len(one.said)) for one in whole]
+    within = {place for one in whole for place in range(one.at, one.at + len(one.said))}
     parts = [*numbers(folded), *spans(folded), *han_numbers(folded)]
-    free = [figure for figure in parts if figure.kind == "year" or not any(a <= figure.at < b for a, b in within)]
+    free = [figure for figure in parts if figure.kind == "year" or figure.at not in within]
     return (*free, *whole)

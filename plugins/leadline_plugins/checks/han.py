@@ -26,7 +26,7 @@ _ANY = rf"(?:\d+(?:[.,]\d+)*|[{HAN}{_SMALL}]+(?:[点點][{HAN}]+)?)"
 _OF_HUNDRED = re.compile(rf"(?P<base>[百千万])分之\s?(?P<share>{_ANY})")
 _FRACTION = re.compile(rf"(?<![\d.{HAN}{_SMALL}])(?P<below>{_ANY})\s?(?:分之|分の|분의)\s?(?P<above>{_ANY})")
 _TENTHS = re.compile(
-    rf"(?<![\d.,{HAN}{_SMALL}])(?P<tenths>[1-9一二两三四五六七八九](?:[.点點][\d{HAN}])?)"
+    rf"(?<![\d.,{HAN}{_SMALL}])(?P<tenths>[1-9](?:\.\d)?|[一二两三四五六七八九](?:[点點][{HAN}])?)"
     rf"(?:割(?:(?P<more>[1-9{HAN}])分|引)?(?![合り])|成(?P<half>[1-9一二三四五六七八九])?(?![员員立为為功果长長本人交分不熟年]))"
 )
 _ANY_SHARE = re.compile("分之|分の|분의|[成割]")

@@ -29,7 +29,7 @@ _HAN = "".join(HAN_DIGITS)
 CJK_SCALE = "(?:[十拾십百佰백万萬만亿億억]|[千仟천](?![瓦克米赫卡字帕伏焦])|兆(?![瓦赫字比位帕欧歐伏])|조(?![각항례]))"
 """A scale, and not the beginning of a unit: 千瓦, 兆瓦."""
 _CHAIN = (
-    rf"(?:\s(?=[万萬亿億만억]))?{CJK_SCALE}(?:{CJK_SCALE}|[{_HAN}]+(?={CJK_SCALE})|\s?\d[\d,.]*(?={CJK_SCALE}))*"
+    rf"(?:\s(?=[万萬亿億만억]))?{CJK_SCALE}(?:{CJK_SCALE}|[{_HAN}]+(?={CJK_SCALE})|\s?\d+(?:,\d{{3}})*(?:\.\d+)?(?={CJK_SCALE}))*"
     r"(?:\d{1,4}(?![\d년年월月일日]|[.,]\d)|(?<=[만억])\s\d{3,4}(?![\d년年]|[.,]\d))?"
 )
 """What may follow the digits of a number in Chinese, Japanese or Korean: 亿, 万1300亿, 億5000万, 만 5000."""

@@ -21,7 +21,7 @@ DIGITS = (
     r"|\d{1,2}(?:,\d\d)+,\d{3}(?!\d)(?:\.\d+)?|\d+(?:[.,\u066b]\d+)?"
 )
 """The digits of one number: `12 500`, `1.234,50`, `12,34,567`, `3,5`."""
-_PARTS = re.compile(r"\d+(?:\.\d+)?|.")
+_PARTS = re.compile(rf"\d+(?:\.\d+)?|[{''.join({*CJK_SCALES, *HAN_DIGITS})}]")
 
 
 def readings(digits: str) -> tuple[Decimal, ...]:

@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leadline_plugins.checks.figure import differ, missing, same
@@ -199,3 +199,16 @@ def test_a_day_is_the_same_in_any_language(day: date) -> None:
         f"{day.day} {RUSSIAN.split()[day.month - 1]} {day.year} года",
     ]
     assert all(alike(day.isoformat(), form) for form in forms)
+
+
+@settings(max_examples=500)
+@example("3点5成 三.5割 3.五割 3亿5.5.5万 1,2,3分之1 3亿1,2万")
+@given(
+    st.text(
+        "0123456789.,'’ -/:%$€年月日万亿億兆千百十三五八〇点割成分之の令和元억만조원千参拾万٣٫٬²½ mayst", max_size=24
+    )
+)
+def test_no_run_of_digits_marks_and_numerals_is_too_odd_to_be_read(text: str) -> None:
+    found = figures(text)
+    assert all(same(figure, figure) for figure in found)
+    assert all(0 <= figure.at <= len(text) * 3 for figure in found)
