@@ -86,6 +86,12 @@ def test_without_a_writer_nothing_is_taken_from_a_page_that_shares_no_word() -> 
     assert learned("en", material=False) == learned("en")
 
 
+def test_a_sentence_that_says_all_of_its_query_scores_as_one_that_says_all_of_the_question() -> None:
+    best = max(learned("zh"), key=lambda item: item.score)
+    assert best.id == "zh10"
+    assert best.score > 0.75
+
+
 def test_a_quote_in_characters_takes_the_room_of_what_it_says() -> None:
     room = 24  # the first two sentences have 10 and 14 characters
     assert len(chosen(sorting("zh", material=room))) >= 2

@@ -40,9 +40,15 @@ def extract(request: ExtractRequest) -> Learnings:
     text = request.source.document.text
     question = asked(request.question.text)
     weight = _weights(question, request.query)
+    whole = request.material and other_language(question.language, text)
+    if whole:  # words of the question that are in another language say nothing against a sentence
+        shared = weight.keys() & question.tokens(text)
+        weight = {
+            **{term: worth for term, worth in weight.items() if term in shared},
+            **dict.fromkeys(content_words(request.query), _WORD),
+        } or weight
     title = question.tokens(title_of(request.source))
     titled = dict.fromkeys(title & weight.keys(), 1.0 if title <= weight.keys() else _TITLE)
-    whole = request.material and other_language(question.language, text)
     scored: list[Scored] = []
     for start, end in regions(text, weight, request.snippet):
         scored += _scored(question, text, start, end, weight, titled, whole)
