@@ -31,6 +31,7 @@ _PLAINEST = "".join(sign.lower() if sign.isalnum() else " " for sign in map(chr,
 _UNIT = re.compile(rf"[{CJK}]|[{CLUSTERED}]+|[^\W_{CJK}{CLUSTERED}]+(?:[{_MARKS}'’.,-]+[^\W_{CJK}{CLUSTERED}]+)*")
 _EAST = "\u3000"
 """Runs without spaces that begin below are of clusters, the others of characters."""
+_HANGUL = "\uac00"
 _FIRST_CJK = re.compile(rf"[{CJK}]")
 _FIRST_UNSPACED = re.compile(rf"[{CJK}{CLUSTERED}]")
 _COUNTED = re.compile(rf"[{CJK}]|[{CLUSTERED}]{{1,4}}|[^\s{CJK}{CLUSTERED}]+")
@@ -219,7 +220,9 @@ def _carried(piece: str) -> str:
 def _content_grams(piece: str) -> list[str]:
     if piece[0] < _EAST:
         return content_grams(piece)
-    runs = [run for run in _FUNCTION.split(without_particle(piece)) if run]
+    if piece[-1] >= _HANGUL:
+        piece = without_particle(piece)
+    runs = [run for run in _FUNCTION.split(piece) if run]
     return [pair for run in runs for pair in ([run[i : i + 2] for i in range(len(run) - 1)] or [run])]
 
 
