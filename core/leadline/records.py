@@ -236,6 +236,8 @@ class Section(Record):
     """Final where given; None is written by the stage `write`."""
     notices: tuple[Text, ...] = ()
     """What was done with less when it was written."""
+    unsent: tuple[str, ...] = ()
+    """Of its evidence what no writer was asked with: a call that was refused cost the prose."""
 
 
 class Chart(Record):

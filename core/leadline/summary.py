@@ -104,9 +104,9 @@ def usage_of(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def retention(board: Board) -> float | None:
-    """Return the share of the fetched characters that reached writing; None where nothing was fetched."""
+    """Return the share of the fetched characters that reached whoever wrote; None where nothing was fetched."""
     fetched = sum(len(source.document.text) for source in board.get(SOURCES))
-    chosen = {name for section in board.get(SECTIONS) for name in section.evidence_ids}
+    chosen = {name for section in board.get(SECTIONS) for name in {*section.evidence_ids} - {*section.unsent}}
     written = sum(len(item.quote) for item in board.get(EVIDENCE) if item.id in chosen)
     return round(written / fetched, 4) if fetched else None
 

@@ -35,6 +35,7 @@ async def test_a_spent_budget_costs_the_prose_and_not_the_report(tools: Any, tmp
     assert result.metadata.verification
     assert not result.metadata.verification["unknown_ids"]
     assert any("is quotes, for it was not written" in notice for notice in result.metadata.notices)
+    assert 0 < result.metadata.retention < 0.16, "most of what was sorted was never sent to a writer"
 
 
 QUICK = {"first_token": 0.01, "tokens_per_second": 20_000, "search": 0.01, "page": 0.01}

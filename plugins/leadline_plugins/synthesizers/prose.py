@@ -6,12 +6,12 @@ What cites nothing that is there is not taken: then the section is its passages,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from leadline.citations import CITATION, cited, uncitable
 from leadline.computing import compute
 from leadline.contracts import Call
-from leadline.errors import CallFailed
+from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Question
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Section, SectionRequest
@@ -32,7 +32,9 @@ class Prose:
         """Return the section with its text; the passages, quoted, of a part of which no usable text came."""
         texts = await call.run.each(parts(request), lambda part: write(*part, call))
         notices = tuple(dict.fromkeys(text.notice for text in texts if text.notice))
-        return request.section.model_copy(update={"text": "\n\n".join(text.text for text in texts), "notices": notices})
+        unsent = tuple(dict.fromkeys(name for text in texts for name in text.unsent))
+        told = {"text": "\n\n".join(text.text for text in texts), "notices": notices, "unsent": unsent}
+        return request.section.model_copy(update=told)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Part:
 
     text: str
     notice: str = ""
+    unsent: tuple[str, ...] = ()
+    """Ids of the passages that no writer was shown."""
 
 
 async def write(question: str, request: SectionRequest, call: Call) -> Part:
@@ -49,7 +53,9 @@ async def write(question: str, request: SectionRequest, call: Call) -> Part:
     try:
         text = (await call.run.perform(ASK.of(asked))).text
     except CallFailed as failed:  # refused or not: a budget that is spent shall not cost the report
-        return quotes(request, asked, failed.record.text)
+        made = quotes(request, asked, failed.record.text)
+        refused = isinstance(failed, CallRefused)
+        return replace(made, unsent=tuple(item.id for item in asked.passages)) if refused else made
     if await call.run.by_chat(ASK.name, ASK.role):
         draft = await drafted(text, request)
     else:
