@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from leadline.contracts import AIProvider, Context, Embedder
 from leadline.hookspecs import Offer, hookimpl
 from leadline_plugins.ai.litellm.settings import LitellmSettings
+from leadline_plugins.ai.openai.proxies import proxy_fault
+from leadline_plugins.ai.openai.settings import unsendable
 
 __all__ = ["LitellmSettings", "leadline_ai_providers", "leadline_embedders"]
 
@@ -28,6 +30,11 @@ def _embedder(settings: LitellmSettings, context: Context) -> Embedder:
     return LitellmEmbedder(settings, context)
 
 
+def _ready(settings: LitellmSettings) -> str | None:
+    """Say what no request could be made of; whether there is a key, litellm itself finds out by the vendor's rules."""
+    return unsendable(settings.api_key, settings.headers) or proxy_fault("")
+
+
 @hookimpl
 def leadline_ai_providers() -> Iterable[Offer[LitellmSettings, AIProvider]]:
     """Offer the language models."""
@@ -36,6 +43,7 @@ def leadline_ai_providers() -> Iterable[Offer[LitellmSettings, AIProvider]]:
         LitellmSettings,
         "Language models of 100 vendors (Anthropic, Gemini, Cohere, Bedrock …), by the library litellm",
         requires=_REQUIRES,
+        ready=_ready,
         answers=("model", "api_base", "models", "extra"),
         priced=True,
         at_once=200,
@@ -51,6 +59,7 @@ def leadline_embedders() -> Iterable[Offer[LitellmSettings, Embedder]]:
         LitellmSettings,
         "Embeddings of many vendors (Cohere, Voyage, Gemini …), by the library litellm",
         requires=_REQUIRES,
+        ready=_ready,
         answers=("embedding_model", "api_base"),
         priced=True,
         timeout=120.0,

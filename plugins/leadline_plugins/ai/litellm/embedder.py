@@ -39,8 +39,10 @@ class LitellmEmbedder:
             if not is_of_litellm(error):
                 raise
             raise translated(error, model, self._settings) from error
-        if usage := getattr(answer, "usage", None):
-            call.spend(read_usage(usage.model_dump(warnings=False)))
+        if (usage := getattr(answer, "usage", None)) and (
+            used := read_usage(usage.model_dump(warnings=False))
+        ).input_tokens:
+            call.spend(used)
         rows = [_row(row) for row in getattr(answer, "data", None) or ()]
         return Embeddings(vectors=vectors_of(rows, len(request.texts), model))
 

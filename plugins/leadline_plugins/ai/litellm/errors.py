@@ -23,6 +23,7 @@ from leadline.errors import (
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.openai.causes import error_of
 from leadline_plugins.ai.openai.failures import Refusal, told
+from leadline_plugins.ai.openai.proxies import proxy_fault
 
 _CLASSES: dict[str, type[ProviderError]] = {
     "AuthenticationError": Denied,
@@ -137,8 +138,12 @@ def _unsent(error: Exception, vendor: str, settings: LitellmSettings) -> Provide
 
     for one in _behind(error):
         match one:
+            case ImportError() if "SOCKS" in str(one):
+                return Unsupported(f"{vendor}: {proxy_fault('') or one}")
             case ImportError():
                 return _missing(one, vendor)
+            case UnicodeEncodeError():
+                return Unsupported(f"{vendor}: the key or a header holds a character that no HTTP header can carry")
             case httpx.ConnectTimeout():
                 return Unavailable(f"{vendor}: no connection within {settings.connect_timeout:g} s (connect_timeout)")
             case httpx.TimeoutException():

@@ -86,8 +86,8 @@ class Litellm:
                 raise BadReply(f"{model}: the reply was cut off before its end")
             return reading.reply()
         finally:
-            if reading.usage is not None:
-                call.spend(_spent(library, model, reading.usage))
+            if reading.usage is not None and (used := _spent(library, model, reading.usage)):
+                call.spend(used)
 
     async def _stream(self, library: Any, body: dict[str, Any], reading: ChatReading) -> None:
         model, silence = body["model"], self._settings.read_timeout
@@ -107,6 +107,8 @@ class Litellm:
                 reading.usage = None
         if not stream.finished:
             raise BadReply(f"{model}: the reply was cut off before its end")
+        if not reading.finished:  # litellm tells the end once the connection is closed
+            reading.take({"choices": [{"finish_reason": stream.end}]})
 
     def _arguments(self, library: Any, body: Mapping[str, Any], silence: float = 0.0) -> dict[str, Any]:
         """Return all that litellm is given; what the settings say in `extra` is the last word."""
@@ -146,9 +148,14 @@ def _native(answer: Any) -> str:
     return ""
 
 
-def _spent(library: Any, model: str, data: Mapping[str, Any]) -> Usage:
-    """Return the usage with its cost by litellm's table, which has the prices of caches and long contexts too."""
+def _spent(library: Any, model: str, data: Mapping[str, Any]) -> Usage | None:
+    """Return the usage with its cost by litellm's table, which has the prices of caches and long contexts too.
+
+    None where it is nothing but zeros, which litellm puts where the vendor told none.
+    """
     usage = read_usage(data)
+    if not usage.input_tokens and not usage.output_tokens:
+        return None
     if usage.cost is not None:
         return usage
     # It raises whatever it likes for a model that is not in its table: then the cost is unknown.

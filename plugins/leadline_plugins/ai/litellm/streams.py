@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 from leadline.errors import Unavailable
 
 T = TypeVar("T")
+_AFTERWARDS = 1.5
+"""Seconds in which usage may follow the end of a reply: some servers then leave the connection open."""
 
 
 class Stream:
@@ -34,23 +36,34 @@ class Stream:
             self._watch(getattr(answer, "completion_stream", None))
 
     async def __aiter__(self) -> AsyncIterator[Any]:
-        """Yield the chunks. Raises `Unavailable` for silence."""
+        """Yield the chunks. Raises `Unavailable` for silence, unless the reply is all there."""
         chunks = aiter(self._answer)
         try:
             while True:
+                over = self.end != ""
+                patience = min(_AFTERWARDS, self._silence) if over else self._silence
                 try:
-                    yield await within(anext(chunks), self._silence, self._vendor)
+                    yield await within(anext(chunks), patience, self._vendor)
                 except StopAsyncIteration:
                     return
+                except Unavailable:
+                    if over:
+                        return
+                    raise
         finally:
             if close := getattr(self._answer, "aclose", None):
                 with suppress(Exception):  # what was read is read
                     await close()
 
     @property
+    def end(self) -> str:
+        """Why the reply ended, as the vendor said; empty as long as it said nothing of an end."""
+        return str(getattr(self._answer, "received_finish_reason", None) or self.reason)
+
+    @property
     def finished(self) -> bool:
-        """Whether the vendor said that the reply is at its end."""
-        if not hasattr(self._answer, "received_finish_reason") or self._answer.received_finish_reason or self.reason:
+        """Whether the reply is at its end, as far as can be told."""
+        if self.end or not hasattr(self._answer, "received_finish_reason"):
             return True
         # Gemini's is noted here, and made up here: the word of its own events decides, where those can be seen.
         return not self._watched and bool(getattr(self._answer, "intermittent_finish_reason", None))

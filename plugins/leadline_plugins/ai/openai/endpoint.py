@@ -109,7 +109,7 @@ class Endpoint:
             else:
                 options["limits"] = httpx.Limits(max_connections=None, max_keepalive_connections=16)
             options["timeout"] = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None)
-            if fault := unsendable(settings):
+            if fault := unsendable(settings.api_key, settings.headers):
                 raise Unsupported(f"{self.host}: {fault}")
             try:
                 self._made = self._context.http(headers=self._headers(), **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal
@@ -103,7 +104,7 @@ def ready(settings: OpenAISettings) -> str | None:
         return f"base_url {settings.base_url!r} is no address such as {OPENAI} or http://127.0.0.1:11434/v1"
     if settings.ca_file and not settings.ca_file.expanduser().is_file():
         return f"ca_file {settings.ca_file} is no file"
-    if fault := unsendable(settings) or proxy_fault(settings.proxy):
+    if fault := unsendable(settings.api_key, settings.headers) or proxy_fault(settings.proxy):
         return fault
     given = {name.lower() for name in settings.headers}
     if settings.api_key.get_secret_value() or given & {"authorization", "api-key"} or is_own(parts.hostname):
@@ -111,10 +112,10 @@ def ready(settings: OpenAISettings) -> str | None:
     return f"no key for {settings.host}: set OPENAI_API_KEY, or api_key in the plugin's section"
 
 
-def unsendable(settings: OpenAISettings) -> str | None:
+def unsendable(api_key: SecretStr, headers: Mapping[str, SecretStr]) -> str | None:
     """Name the setting whose value no header can carry: a line end, or a character that was pasted for another."""
-    values = {f"headers.{name}": value.get_secret_value() for name, value in settings.headers.items()}
-    for name, text in {"api_key": settings.api_key.get_secret_value().strip(), **values}.items():
+    values = {f"headers.{name}": value.get_secret_value() for name, value in headers.items()}
+    for name, text in {"api_key": api_key.get_secret_value().strip(), **values}.items():
         if not (text.isascii() and text.isprintable()):
             return f"{name} holds a character that no HTTP header can carry: a line end, or one that is not ASCII"
     return None

@@ -98,6 +98,8 @@ def test_an_exception_of_any_text_is_told(text: str) -> None:
         (httpx.ConnectError("refused"), Unavailable, "no connection: refused"),
         (httpx.RemoteProtocolError("peer closed"), Unavailable, "broke off: peer closed"),
         (ModuleNotFoundError("No module named 'google'", name="google"), Unsupported, "pip install google-cloud"),
+        (ImportError("Using SOCKS proxy, but the 'socksio' package is not installed."), Unsupported, "SOCKS"),
+        (UnicodeEncodeError("ascii", "…", 0, 1, "x"), Unsupported, "no HTTP header can carry"),
         (ImportError("Missing boto3 to call bedrock. Run 'pip install boto3'."), Unsupported, "pip install boto3"),
     ],
 )
@@ -107,7 +109,7 @@ def test_what_kept_a_vendor_from_answering_is_named(cause: Exception, kind: type
     told = translated(error, "acme/m", NO_SECRETS)
     assert type(told) is kind
     assert words in str(told)
-    assert "HTTP" not in str(told)
+    assert "(HTTP" not in str(told)
     assert str(told).startswith("acme: ")
 
 
@@ -126,6 +128,13 @@ def test_what_kept_a_vendor_from_answering_is_named(cause: Exception, kind: type
 def test_what_may_be_secret_and_what_is_ours_stands_elsewhere(extra: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=r"put headers into `headers`|says it for itself"):
         LitellmSettings(extra=extra)
+
+
+def test_a_key_that_no_header_can_carry_is_told_before_a_run() -> None:
+    for kind in ("ai_providers", "embedders"):
+        ready = Host.discover().offer(kind, "litellm").ready
+        assert "api_key holds a character" in str(ready(LitellmSettings(api_key=SecretStr("sk-…"))))
+        assert ready(LitellmSettings(api_key=SecretStr("sk-x"))) is None
 
 
 def test_headers_and_credentials_are_sent_and_shown_nowhere() -> None:

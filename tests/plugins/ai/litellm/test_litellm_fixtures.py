@@ -37,8 +37,8 @@ ERRORS: dict[str, tuple[type[ProviderError], str]] = {
     "google-stream-tool-call-array-arguments": (Unavailable, "args"),
     "cohere-empty-tool-call.chunks": (Unavailable, "Error parsing chunk"),
     "cohere-reasoning.chunks": (Unavailable, "Error parsing chunk"),
-    # A turn that says nothing.
-    "tool-call-step2.chunks": (BadReply, "holds no word"),
+    # Of another protocol: nothing in it says that the reply is at its end.
+    "tool-call-step2.chunks": (BadReply, "cut off before its end"),
 }
 pytestmark = [
     pytest.mark.slow,
@@ -114,5 +114,5 @@ async def test_every_recorded_answer_is_read_right_or_told_clearly(row: dict[str
             said = re.sub(r"^<thinking>.*?</thinking>", "", text_of(body), flags=re.DOTALL)
             assert reply.message.text.split() == said.split()
             assert reply.message.text or reply.message.tool_calls or reply.finish_reason == "content_filter"
-            assert call.spent
+            assert call.spent or reply.finish_reason == "content_filter"  # of a prompt that was blocked none is told
     await context.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -147,6 +148,33 @@ async def test_silence_is_told_for_every_vendor(tmp_path: Path, model: str) -> N
     async with scripted_server(Said(wait=3)) as server:
         with pytest.raises(Unavailable, match=r"silent for 0.2 s \(read_timeout\)"):
             await chat(server, tmp_path, model, stream=True, read_timeout=0.2, connect_timeout=0.2)
+
+
+@pytest.mark.parametrize("model", [OPENAI, "mistral/m"])
+async def test_a_reply_that_is_all_there_needs_no_end_of_the_connection(tmp_path: Path, model: str) -> None:
+    gone = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = b"".join(sse(of_openai(None, "Half a"), of_openai("stop")))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + body)
+        await gone.wait()
+        writer.close()
+
+    server = ScriptedServer()
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening:
+        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+        reply, call = await chat(server, tmp_path, model, stream=True)
+        gone.set()
+    assert (reply.message.text, reply.finish_reason, call.spent) == ("Half a", "stop", [])
+
+
+async def test_zeros_are_no_usage(tmp_path: Path) -> None:
+    message = {"role": "assistant", "content": "Hi"}
+    said = {"id": "c", "object": "chat.completion", "choices": [{"finish_reason": "stop", "message": message}]}
+    async with scripted_server(said_json(said)) as server:
+        reply, call = await chat(server, tmp_path, OPENAI, stream=False)
+    assert (reply.message.text, call.spent) == ("Hi", [])
 
 
 async def test_a_loop_of_tools_keeps_the_signed_thoughts_and_needs_no_other_package(tmp_path: Path) -> None:
