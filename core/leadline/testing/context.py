@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from leadline.context import HouseContext
 from leadline.contracts import Call, Context, Parser
 from leadline.errors import Unsupported
-from leadline.records import Blob, Document, Usage
+from leadline.records import Blob, Document, Json, Usage
+from leadline.settings_model import Settings
+
+
+class FakeRun:
+    """What a plugin may ask of its run without a door: settings, a clock that stands, notices. Keeps what was told."""
+
+    id = "test"
+    question = "How deep is the harbour?"
+    principal = None
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings or Settings()
+        self.tags: dict[str, str] = {}
+        self.told: list[tuple[str, Json]] = []
+
+    def now(self) -> datetime:
+        """Return the same moment each time."""
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
+    async def emit(self, kind: str, data: Json) -> None:
+        """Keep the event."""
+        self.told.append((kind, data))
 
 
 class FakeCall:
@@ -18,9 +41,9 @@ class FakeCall:
     task = "test"
     key = "test"
     traceparent = ""
-    followed = True
 
     def __init__(self, seconds: float = 60.0) -> None:
+        self.followed = True
         self.run: Any = None
         self.emitted: list[tuple[str, str]] = []
         self.spent: list[Usage] = []

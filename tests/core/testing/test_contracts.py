@@ -1,0 +1,116 @@
+"""The contracts find what is wrong with a plugin, and nothing in one that is right."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import leadline
+
+HERE = Path(__file__).parent
+BROKEN = [str(HERE / name) for name in ("broken_asked.py", "broken_made.py")]
+_FAILED = re.compile(r"FAILED \S+::(\w+)::test_(\w+)\[(?:.*-)?(\w+)\](?: - (.*))?")
+FINDS = {
+    "none": ("it_answers", "the reply is NoneType, not SearchPage"),
+    "dict": ("it_answers", "the reply is dict, not SearchPage"),
+    "str": ("it_answers", "the reply is str, not SearchPage"),
+    "unchecked": ("it_answers", "the reply does not survive JSON: "),
+    "not_json": ("it_answers", "the reply does not survive JSON: "),
+    "sync": ("it_answers", "write `async def search`"),
+    "own_fault": ("it_answers", "raised KeyError: 'region': the house takes that for a fault of the plugin"),
+    "odd_error": ("it_answers", "raised OddError, whose text cannot be had: RuntimeError"),
+    "exits": ("it_answers", "raised SystemExit: bye"),
+    "cancels_itself": ("it_answers", "raised CancelledError"),
+    "key_in_error": ("it_answers", "the text of its ConnectionError holds a secret"),
+    "key_in_hit": ("its_secrets_stay_inside", "a secret stands in its reply"),
+    "hangs": ("it_answers", "has not answered within 0.5 s"),
+    "stubborn": ("it_lets_itself_be_cancelled", "does not end within 2 s when it is cancelled"),
+    "swallows": ("it_lets_itself_be_cancelled", "is cancelled and returns SearchPage all the same"),
+    "leaves_a_task": ("it_leaves_nothing_running", "leaves tasks behind"),
+    "blocks": ("it_leaves_the_event_loop_free", "held the event loop for"),
+    "shared": ("it_answers_ten_at_once", "requests got another reply at once than alone"),
+    "bad_offer": ("the_host_takes_the_offer", "the summary is one line"),
+    "many": ("it_gives_no_more_than_is_wanted", "gives 50 hits where at most 1 are wanted"),
+    "no_address": ("it_answers", "gives a hit without an address"),
+    "script": ("it_answers", "gives an address that is no page: javascript:alert(1)"),
+    "no_date": ("it_answers", "no ISO 8601 date: 'yesterday'"),
+    "traits_none": ("its_traits_are_known_at_once", "traits('') is NoneType, not ModelTraits"),
+    "traits_raise": ("its_traits_are_known_at_once", "traits('') raised KeyError"),
+    "traits_zero": ("its_traits_are_known_at_once", "has a context of 0 tokens"),
+    "stream_short": ("it_answers", "the pieces of text do not add up to that of the reply"),
+    "negative": ("it_answers", "spends less than nothing"),
+    "no_usage": ("it_answers", "spends dict"),
+    "role": ("it_answers", "the reply is said by 'user'"),
+    "tool": ("it_answers", "calls tools that it was not offered: ['rm']"),
+    "accepts_raises": ("it_says_what_it_accepts", "accepts('x:1') raised KeyError"),
+    "accepts_yes": ("it_says_what_it_accepts", "accepts('x:1') is 'yes'"),
+    "too_large": ("it_keeps_to_what_is_wanted", "gives 12 bytes of 1"),
+    "no_type": ("it_answers", "gives no media type"),
+    "breaks": ("a_broken_file_is_a_failure_and_no_fault", "raised UnicodeDecodeError"),
+    "pages": ("it_answers", "gives pages that do not begin in the text: (9000,)"),
+    "escapes": ("it_answers", "leads out of the run: '../x.txt'"),
+    "absolute": ("it_answers", "leads out of the run: '/x.txt'"),
+    "journal": ("it_answers", "writes over a file of the house: journal.sqlite"),
+    "no_files": ("it_answers", "gives no file"),
+    "twice": ("it_answers", "gives a name twice"),
+    "writes": ("it_writes_nothing_itself", "writes files"),
+    "no_png": ("it_answers", "gives what is no image/png"),
+    "no_media": ("it_answers", "gives no picture"),
+    "other_id": ("it_answers", "gives figure 'other' where 'c1' was asked for"),
+    "uncited": ("it_answers", "writes text without a citation"),
+    "invented": ("it_answers", "cites evidence that it was not given: ['nosuch']"),
+    "fewer": ("it_answers", "gives 1 vectors for 5 texts"),
+    "uneven": ("it_answers", "gives vectors of [2, 4, 6, 8, 10] numbers"),
+    "nan": ("it_answers", "the reply does not survive JSON"),
+    "gives_up": ("it_does_without_an_engine_that_fails", ""),
+    "empty": ("it_raises_where_all_engines_fail", "an error is never an empty page"),
+    "hides": ("it_raises_where_all_engines_fail", "raises ExceptionGroup"),
+    "invents": ("it_answers", "gives hits that no engine gave: ['made:up']"),
+    "lets_run": ("it_waits_for_no_engine_for_ever", "leaves engines running when it is cancelled"),
+}
+
+
+@pytest.fixture(scope="module")
+def failed() -> dict[str, dict[str, str]]:
+    """Run the contracts over the broken plugins; returns, by what is wrong, the tests that failed and why."""
+    places = os.pathsep.join(dict.fromkeys([str(Path(leadline.__file__).parents[1]), *filter(None, sys.path)]))
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", *BROKEN]
+    environ = {**os.environ, "PYTHONPATH": places, "COLUMNS": "1000"}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, cwd=HERE.parents[2], timeout=100)
+    assert done.returncode == 1, done.stdout[-2000:] + done.stderr
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for _, test, how, why in _FAILED.findall(done.stdout):
+        found[how].setdefault(test, why)
+    assert " error" not in done.stdout.splitlines()[-1]
+    return found
+
+
+@pytest.mark.parametrize("how", FINDS)
+def test_what_is_wrong_is_found(how: str, failed: dict[str, dict[str, str]]) -> None:
+    test, why = FINDS[how]
+    assert why in failed[how][test]
+
+
+def test_nothing_else_is(failed: dict[str, dict[str, str]]) -> None:
+    assert set(failed) == set(FINDS)
+    assert "good" not in failed
+
+
+def test_one_fault_is_found_once_where_the_reply_is_right(failed: dict[str, dict[str, str]]) -> None:
+    for how in ("stubborn", "swallows", "leaves_a_task", "blocks", "shared", "key_in_hit"):
+        assert set(failed[how]) == {FINDS[how][0]}
+
+
+def test_nothing_but_tests_imports_pytest() -> None:
+    """A plain install has none."""
+    code = "import leadline.testing.fakes, leadline.testing.web, leadline.testing.chat, leadline.cli, leadline.api, sys"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; print('pytest' in sys.modules)"], capture_output=True, text=True
+    )
+    assert done.stdout == "False\n", done.stderr
