@@ -27,7 +27,9 @@ TARGET_SECONDS = 60
 TARGET_STEPS = 0.95
 TARGET_TOKENS_PER_QUERY = 10_000
 TARGET_QUERIES = 20
-"""The figures a run aims at: whole seconds, share of steps that succeed, tokens a search query, queries."""
+TARGET_RETENTION = 0.16
+"""The figures a run aims at: whole seconds, share of steps that succeed, tokens a search query, queries, and the share
+of what was fetched that models write from."""
 
 
 def summarize(session: Session, *, ended: bool) -> Metadata:
@@ -37,7 +39,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
     counts = session.door.counts()
     now = utc_now()
     seconds = wall(session.journal.sessions(), now)
-    usage = usage_of(session.journal.rows())
+    usage, kept = usage_of(session.journal.rows()), retention(board)
     return Metadata(
         run_id=order.run_id,
         trace_id=order.trace_id,
@@ -61,11 +63,11 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
         calls={f"{kind}/{name}": row["calls"] for kind, rows in counts.items() for name, row in rows.items()},
         usage=usage,
         budget=session.budget.spent(),
-        retention=retention(board),
+        retention=kept,
         citations=citations(board),
         verification=_dumped(board.get(VERIFICATION), exclude={"verdicts"}),
         audit=_dumped(board.get(AUDIT)),
-        targets=targets(seconds, state.steps, usage, len(board.get(FOUND))),
+        targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), kept if session.door.models else None),
         files=tuple(_files(session.folder)),
         errors=tuple(state.errors),
         versions=order.versions,
@@ -120,8 +122,10 @@ def citations(board: Board) -> dict[str, Any]:
     return {"cited": cited, "total": total, "share": round(cited / total, 4) if total else 0.0}
 
 
-def targets(seconds: float, steps: Iterable[StepState], usage: Mapping[str, Any], queries: int) -> dict[str, Any]:
-    """Return where the run stands against the figures it aims at."""
+def targets(
+    seconds: float, steps: Iterable[StepState], usage: Mapping[str, Any], queries: int, kept: float | None = None
+) -> dict[str, Any]:
+    """Return where the run stands against the figures it aims at; `kept` is its retention where a model wrote."""
     entered = [step for step in steps if step.times]
     share = sum(step.status == "finished" for step in entered) / len(entered) if entered else 1.0
     tokens = usage["tokens"] / queries if queries else 0.0
@@ -130,6 +134,7 @@ def targets(seconds: float, steps: Iterable[StepState], usage: Mapping[str, Any]
         "steps_succeeded": (share, TARGET_STEPS, share > TARGET_STEPS),
         "tokens_per_query": (tokens, TARGET_TOKENS_PER_QUERY, tokens < TARGET_TOKENS_PER_QUERY),
         "queries": (queries, TARGET_QUERIES, queries <= TARGET_QUERIES),
+        **({} if kept is None else {"retention": (kept, TARGET_RETENTION, kept >= TARGET_RETENTION)}),
     }
     return {
         name: {"value": round(value, 3), "target": target, "met": met} for name, (value, target, met) in rows.items()

@@ -88,6 +88,7 @@ async def test_a_run_that_goes_well_is_complete_and_leaves_its_files(tmp_path: P
     assert data["retention"] > 0
     assert data["verification"]["passed"] is True
     assert data["targets"]["queries"]["met"] is True
+    assert "retention" not in data["targets"], "no model wrote: all is quotes"
     assert {step["status"] for step in data["steps"]} == {"finished"}
 
 

@@ -56,6 +56,7 @@ async def test_a_run_by_a_model_keeps_to_its_figures(tools: Any, world: Any, tmp
     assert len(result.text.split()) >= 3000
     assert data.retention
     assert data.retention >= 0.16
+    assert data.targets["retention"] == {"value": round(data.retention, 3), "target": 0.16, "met": True}
     assert data.verification
     assert not data.verification["unknown_ids"]
 

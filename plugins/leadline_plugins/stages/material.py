@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from leadline.contracts import Run
 from leadline.findings import SearchTask
 from leadline.records import Evidence, Source
+from leadline.settings import Settings
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.text import is_cjk
 
@@ -16,8 +17,13 @@ _LEARNINGS, _MOST_LEARNINGS = 8, 40
 """Of one source: for quotes alone, and for a writer at most."""
 CHARACTERS_A_LEARNING = 450
 """Of a source: a sentence in three."""
-SHARE, MOST_WORDS = 0.22, 16_000
-"""Of what was read, in words, that reaches the writers; the target is 16 %."""
+SHARE, AIM = 0.22, 0.16
+"""Of what was read, in words, that reaches the writers, and that is to reach them at least."""
+A_QUERY, CJK_A_QUERY = 1_800, 5_400
+"""Words (Chinese, Japanese: characters) that a search adds to that at most: with all the rest of a run they keep it
+under 10,000 tokens a search."""
+_OF_BUDGET, _TOKENS = 0.4, 3
+"""The share of the budget of tokens that is for it; tokens of a word with what stands around it in a prompt."""
 LEAST, CJK_LEAST = 1_000, 2_000
 """Words (Chinese, Japanese: characters) that reach them in any case: of a short note a share would be no sentence."""
 LETTERS = 6
@@ -38,10 +44,26 @@ async def learnings(source: Source, run: Run) -> int:
     return min(_MOST_LEARNINGS, max(_LEARNINGS, len(source.document.text) // CHARACTERS_A_LEARNING))
 
 
-def words(sources: Iterable[Source], language: str) -> int:
+def words(sources: Sequence[Source], language: str, most: int) -> int:
     """Return how much evidence is chosen for writers, in words (CJK: characters)."""
     cjk, size = is_cjk(language), sum(len(source.document.text) for source in sources)
-    return min(MOST_WORDS, max(CJK_LEAST if cjk else LEAST, int(SHARE * size / (1 if cjk else LETTERS))))
+    return min(most, max(CJK_LEAST if cjk else LEAST, int(SHARE * size / (1 if cjk else LETTERS))))
+
+
+def shortfall(sources: Sequence[Source], language: str, most: int) -> str:
+    """Say how little of what was read is written from, where `most` words hold less than is aimed at."""
+    size = sum(len(source.document.text) for source in sources)
+    share = most * (1 if is_cjk(language) else LETTERS) / size if size else 1.0
+    if share >= AIM or words(sources, language, most) < most:
+        return ""
+    less = f"some {share:.0%} of what was read is written from, not {AIM:.0%}"
+    return f"{less}: more would be over the tokens of a search"
+
+
+def most_words(settings: Settings, queries: int, *, cjk: bool) -> int:
+    """Return how many words (CJK: characters) may reach the writers of a run that made so many searches."""
+    affordable = int(settings.budget.tokens * _OF_BUDGET / (1 if cjk else _TOKENS))
+    return max(CJK_LEAST if cjk else LEAST, min(queries * (CJK_A_QUERY if cjk else A_QUERY), affordable))
 
 
 def length(run: Run, language: str) -> int:

@@ -36,6 +36,7 @@ from leadline_plugins.stages.nothing import nothing
 from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.unsure import PLACE, settled
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
+from leadline_plugins.text import is_cjk
 
 ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort, check=unusable, expects=expect.sort)
 
@@ -53,6 +54,7 @@ class Synthesis:
             searches = findings[FOUND]
             raise NoEvidence(lost or nothing(question, searches, sources, unread))
         chat = await material.written(run)
+        most = material.most_words(run.settings, len(findings[TASKS]), cjk=is_cjk(question.language))
         request = SortRequest(
             question=question,
             plan=findings[PLAN],
@@ -60,10 +62,12 @@ class Synthesis:
             sources=sources,
             length=run.settings.report.length,
             tasks=findings[TASKS],
-            material=material.words(sources, question.language) if chat else 0,
+            material=material.words(sources, question.language, most) if chat else 0,
         )
         plan = await sorting(request, run)
         if chat:
+            if less := material.shortfall(sources, question.language, most):
+                await tell(run, less)
             plan = await settled(plan, request, run)
             plan = shared_out(plan, material.length(run, question.language))
         requests = requests_for(plan, question, evidence, sources)

@@ -8,7 +8,18 @@ import pytest
 
 import leadline
 from leadline.records import Document, Hit, Source
-from leadline_plugins.stages.material import CJK_LEAST, LEAST, LETTERS, MOST_WORDS, SHARE, words
+from leadline.settings import Settings
+from leadline_plugins.stages.material import (
+    A_QUERY,
+    CJK_A_QUERY,
+    CJK_LEAST,
+    LEAST,
+    LETTERS,
+    SHARE,
+    most_words,
+    shortfall,
+    words,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,14 +27,45 @@ from leadline_plugins.stages.material import CJK_LEAST, LEAST, LETTERS, MOST_WOR
     [
         (40, "en", LEAST),
         (300_000, "en", int(300_000 * SHARE / LETTERS)),
-        (3_000_000, "en", MOST_WORDS),
+        (3_000_000, "en", 24_000),
         (40, "zh", CJK_LEAST),
         (30_000, "zh", int(30_000 * SHARE)),
     ],
 )
 def test_the_share_has_a_least_and_a_most(characters: int, language: str, wanted: int) -> None:
     source = Source(id="a", hit=Hit(url="https://example.org/"), document=Document(text="x" * characters))
-    assert words([source], language) == wanted
+    assert words([source], language, 24_000) == wanted
+
+
+def settings_of(tokens: int) -> Settings:
+    return Settings.model_validate({"budget": {"tokens": tokens}})
+
+
+@pytest.mark.parametrize(
+    ("tokens", "queries", "cjk", "most"),
+    [
+        (400_000, 8, False, 8 * A_QUERY),
+        (400_000, 20, False, 20 * A_QUERY),
+        (400_000, 12, True, 12 * CJK_A_QUERY),
+        (60_000, 12, False, 8_000),
+        (0, 12, False, LEAST),
+    ],
+)
+def test_what_reaches_writers_grows_with_the_searches_within_the_budget(
+    tokens: int, queries: int, cjk: bool, most: int
+) -> None:
+    assert most_words(settings_of(tokens), queries, cjk=cjk) == most
+
+
+def test_less_than_is_aimed_at_is_told() -> None:
+    def pages(characters: int) -> list[Source]:
+        return [Source(id="a", hit=Hit(url="https://example.org/"), document=Document(text="x" * characters))]
+
+    assert shortfall(pages(1_000_000), "en", 20_000).startswith("some 12% of what was read is written from, not 16%")
+    assert shortfall(pages(1_000_000), "zh", 60_000).startswith("some 6% of what was read")
+    assert shortfall(pages(700_000), "en", 20_000) == ""
+    assert shortfall(pages(100), "en", 20_000) == ""
+    assert shortfall([], "en", 20_000) == ""
 
 
 async def test_of_a_short_note_every_sentence_is_there_when_no_model_answers(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ FAILURE = Failure(kind="chat", provider="x", category="LLM", type="BadReply", me
 class Placing:
     """A run whose chat places pieces as it is told to, or fails; `writes` or an algorithm does."""
 
-    settings = SimpleNamespace(report=SimpleNamespace(length=0))
+    settings = SimpleNamespace(report=SimpleNamespace(length=0), budget=SimpleNamespace(tokens=400_000))
 
     def __init__(
         self, reply: Placed | CallFailed, plan: Sorted = SORTED, *, writes: bool = True, places: bool = True
