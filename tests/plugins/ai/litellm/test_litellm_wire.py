@@ -7,6 +7,7 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,10 @@ def streamed(*pieces: bytes, media_type: str = "text/event-stream") -> Said:
     return Said(pieces=pieces, headers={"content-type": media_type})
 
 
-async def chat(server: ScriptedServer, folder: Path, model: str, **settings: Any) -> tuple[ChatReply, FakeCall]:
-    context, call = fake_context(folder, name="litellm"), FakeCall()
+async def chat(
+    server: ScriptedServer, folder: Path, model: str, call: FakeCall | None = None, **settings: Any
+) -> tuple[ChatReply, FakeCall]:
+    context, call = fake_context(folder, name="litellm"), call or FakeCall()
     provider = Litellm(LitellmSettings(api_base=server.url, api_key="k" * 20, **settings), context)
     try:
         request = ChatRequest(model=model, messages=(Message(role="user", text="Hello?"),))
@@ -121,9 +124,13 @@ WHOLES = [
 
 @pytest.mark.parametrize(("model", "answer"), HALVES, ids=[model for model, _ in HALVES])
 async def test_a_stream_that_just_ends_is_no_reply(tmp_path: Path, model: str, answer: Said) -> None:
-    async with scripted_server(answer) as server:
+    call = FakeCall()
+    async with scripted_server(answer, replace(answer, cut=True)) as server:
         with pytest.raises(BadReply, match="cut off before its end"):
-            await chat(server, tmp_path, model, stream=True)
+            await chat(server, tmp_path, model, call, stream=True)
+        with pytest.raises(Unavailable, match="broke off"):
+            await chat(server, tmp_path, model, call, stream=True)
+    assert call.emitted == [("text", "Half a")] * 2  # what came, came
 
 
 @pytest.mark.parametrize(("model", "answer", "finish"), WHOLES)

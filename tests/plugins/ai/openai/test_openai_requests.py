@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
@@ -435,6 +437,18 @@ PASTED = "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completion
 def test_what_is_pasted_with_an_address_is_not_doubled(base_url: str, asked: str, context: HouseContext) -> None:
     settings = OpenAISettings(base_url=base_url)
     assert Endpoint(settings, context).url("chat/completions", settings.deployment).endswith(asked)
+
+
+async def test_authorities_of_ones_own_vouch_for_an_https_proxy_too(
+    context: HouseContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    made: dict[str, Any] = {}
+    monkeypatch.setattr(context, "http", lambda **options: made.update(options))
+    settings = OpenAISettings(base_url="https://h/v1", proxy="https://p:3128", ca_file=tmp_path / "ca.pem")
+    Endpoint(settings, context)._client()
+    assert made["proxy"].ssl_context is made["verify"]
+    assert len(made["verify"].get_ca_certs()) == 1
 
 
 async def test_the_deployment_of_a_pasted_address_is_the_model(context: HouseContext) -> None:
