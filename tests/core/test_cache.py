@@ -237,7 +237,8 @@ async def test_failures_and_repeated_secrets_are_not_kept(tmp_path: Path) -> Non
 
     secrets = Secrets(["a-secret-of-twenty-characters"])
     async with open_door(tmp_path / "one", answers=kept, secrets=secrets) as opened:
-        await opened.door.call(SEARCH, SearchRequest(query="leak"), leaks, maker=Maker("fake"))
+        with pytest.raises(CallFailed):
+            await opened.door.call(SEARCH, SearchRequest(query="leak"), leaks, maker=Maker("fake"))
     async with open_door(tmp_path / "two", answers=kept) as opened:
         await ask(opened, failing)
         await ask(opened, failing, "leak")

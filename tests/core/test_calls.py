@@ -450,7 +450,7 @@ async def test_a_request_with_a_secret_is_refused_and_leaves_no_trace_of_it(tmp_
     assert all(form not in str(opened.seen.events) for form in (secret, written[9:-2]))
 
 
-async def test_errors_are_scrubbed_and_pages_are_not(tmp_path: Path) -> None:
+async def test_errors_are_scrubbed_and_a_reply_with_a_secret_is_a_bad_one(tmp_path: Path) -> None:
     async def echo(request: SearchRequest, call: Call) -> SearchPage:
         if request.query == "bad":
             raise Denied(f"bad key {KEY}\ud800")
@@ -460,8 +460,9 @@ async def test_errors_are_scrubbed_and_pages_are_not(tmp_path: Path) -> None:
         with pytest.raises(CallFailed) as caught:
             await opened.door.call(SEARCH, SearchRequest(query="bad"), echo, maker=FAKE)
         assert str(caught.value) == f"search by fake: bad key {MASK}\ufffd"
-        page = await opened.door.call(SEARCH, SearchRequest(query="good"), echo, maker=FAKE)
-        assert page.cursor == KEY
+        with pytest.raises(CallFailed, match="search by fake: the reply holds a configured secret") as caught:
+            await opened.door.call(SEARCH, SearchRequest(query="good"), echo, maker=FAKE)
+        assert (caught.value.record.type, caught.value.record.category) == ("BadReply", "LLM")
     assert KEY not in str(opened.seen.events)
 
 
