@@ -200,8 +200,8 @@ def test_people_are_told_what_does_not_hold(cli: Cli, report: Path) -> None:
     folder.mkdir()
     (folder / "2.txt").write_text(PAGES["/soundings-of-1831"])
     done = cli("verify", str(report), "--sources", "sources")
-    assert "contradicted (by rule) [2] It was sounded in 1832." in done.out
-    assert "the claim says 1832, the passage 1831" in done.out
+    assert "contradicted (by words, without a model) [2] It was sounded in 1832." in done.out
+    assert "the claim says 1832, the passage 1831 (by words, without a model)" in done.out
 
 
 def test_without_sources_the_citations_alone_are_checked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
