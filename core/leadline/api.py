@@ -19,6 +19,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
+from leadline import leaving
 from leadline.assemble import House
 from leadline.errors import LeadlineError, UsageError
 from leadline.estimate import Estimate, estimate
@@ -270,4 +271,4 @@ def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **opt
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
         raise UsageError("an event loop runs here already: await leadline.research(…) instead")
-    return asyncio.run(research(question, tags=tags, **options))
+    return leaving.run(research(question, tags=tags, **options))

@@ -24,6 +24,7 @@ from leadline.prose import Prose
 from leadline.records import Record, Usage
 from leadline.retry import RetryPolicy, translate
 from leadline.secrets import Secrets
+from leadline.severing import Severable
 from leadline.wire import encode
 
 
@@ -112,7 +113,8 @@ class Attempts:
             token = call_now.set(call)
             try:
                 async with asyncio.timeout(job.maker.timeout) as deadline:
-                    body, reply = encode(await self._through(job, call), job.kind.reply)
+                    work = Severable(self._through(job, call), deadline)
+                    body, reply = encode(await work, job.kind.reply)
                 if job.kind.keep and self.secrets.stand_in(body):  # it would be refused wherever it is passed on
                     raise BadReply("the reply holds a configured secret, and is not taken")
                 ended = "reply"
@@ -121,7 +123,8 @@ class Attempts:
                 if wished(error):
                     raise
                 if deadline.expired():
-                    raise Unavailable(f"no reply within {job.maker.timeout:g} s") from error
+                    on = ", and it goes on though it was cancelled" if work.severed else ""
+                    raise Unavailable(f"no reply within {job.maker.timeout:g} s{on}") from error
                 ended = "error"
                 raise
             finally:

@@ -540,3 +540,30 @@ async def test_a_fetcher_that_raises_where_it_accepts_is_named(error: BaseExcept
     result = await ended(client(tmp_path, plugin("acts", fetchers=offer), read__fetchers=["acts"]))
     assert any(f"accepts by acts: {type(error).__name__}" in one["message"] for one in events(result, "error"))
     assert any("a fault of plugin 'acts'" in one["message"] for one in events(result, "error"))
+
+
+# --- what does not end --------------------------------------------------------------------------------
+
+
+async def test_a_model_that_swallows_its_cancellation_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadline.severing.GRACE", 0.05)
+    let_go, asked = asyncio.Event(), 0
+
+    async def does(*_: Any) -> ChatReply:
+        nonlocal asked
+        asked += 1
+        while not let_go.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await let_go.wait()
+        return ChatReply(message=Message(role="assistant", text="{}"))
+
+    settings = {"ai__providers": ["acts", "embedded"], "limits": {"acts": {"timeout": 0.05, "at_once": 1}}}
+    result = await ended(client(tmp_path, acting("ai_providers", does), retry__attempts=1, **settings))
+    let_go.set()
+    await asyncio.sleep(0)
+    assert result.status == "complete"
+    assert asked == 2  # one at a time: what goes on holds no permit
+    notices = result.metadata.notices
+    assert "acts is left out of this run: no reply within 0.05 s, and it goes on though it was cancelled" in notices

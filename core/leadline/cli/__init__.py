@@ -21,17 +21,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     prepare()
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        code = _run(sys.argv[1:] if argv is None else argv)
     except LeadlineError as error:
         say(f"leadline: {error}")
-        return error.exit_code
+        code = error.exit_code
     except KeyboardInterrupt:
         say("leadline: interrupted")
-        return INTERRUPTED
+        code = INTERRUPTED
     except BaseException as error:  # noqa: BLE001 - whatever else it is, it is ours to mend, and told in one line
-        return _bug(error)
+        code = _bug(error)
     finally:
         finish()
+    if argv is None and (leaving := sys.modules.get("leadline.leaving")):  # else no loop ran
+        leaving.leave(code)
+    return code
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from functools import partial
 
+from leadline import leaving
 from leadline.cli.common import client_of, pairs
 from leadline.cli.outcome import advise, show
 from leadline.cli.running import through
@@ -20,7 +20,7 @@ def run(args: argparse.Namespace) -> int:
     question = question_of(args.question)
     if question is None:
         raise UsageError('ask something: leadline research "How does …?" --docs FOLDER')
-    result = asyncio.run(_research(args, checked_question(question), pairs(args.tag, "--tag")))
+    result = leaving.run(_research(args, checked_question(question), pairs(args.tag, "--tag")))
     show(result, as_json=args.json)
     advise(result, args)
     return result.exit_code

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from functools import partial
 
+from leadline import leaving
 from leadline.cli.common import client_of
 from leadline.cli.out import write
 from leadline.cli.outcome import advise, show
@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     """Go on with the run and print the outcome; offline the whole report."""
     if args.offline and args.retry_failed:
         raise UsageError("--offline asks nobody again: leave out --retry-failed, or --offline")
-    result = asyncio.run(_replay(args) if args.offline else _resume(args))
+    result = leaving.run(_replay(args) if args.offline else _resume(args))
     if args.offline and not args.json and result.text:
         write(result.text)
     else:
