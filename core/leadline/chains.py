@@ -49,7 +49,7 @@ def together(failures: Sequence[Failure]) -> Failure:
     last = failures[-1]
     return last.model_copy(
         update={
-            "provider": ", ".join(failure.provider for failure in failures),
+            "provider": " > ".join(failure.provider for failure in failures),
             "message": "; ".join(failure.text for failure in failures),
             "attempts": 1,
         }

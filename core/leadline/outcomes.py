@@ -71,9 +71,13 @@ class Blame:
         refused = all(isinstance(one, CallRefused) for one in calls)
         category = min((one.record.category for one in calls), key=_GRAVITY.index)
         cause = calls[0].record.type if len(calls) == 1 else "AllFailed"
-        message = "; ".join(dict.fromkeys(str(one) for one in calls))
+        message = "; ".join(dict.fromkeys(self._told(one.record) for one in calls))
         ended = self._ended("refusal" if refused else "failure", category, cause, message, 1)
         return replace(ended, causes=tuple(one.key for one in calls))
+
+    def _told(self, record: Failure) -> str:
+        """Return a failure below in words; who it was is said once where this call is that one's too."""
+        return record.text.removeprefix(f"{record.kind} by {self.provider}: ")
 
     def _ended(self, outcome: Outcome, category: Category, cause: str, message: str, attempts: int) -> Ended:
         record = Failure(

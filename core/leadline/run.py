@@ -249,8 +249,8 @@ class ActiveRun:
 
     async def emit(self, kind: str, data: Json) -> None:
         """Send an event to every observer."""
-        if kind == "notice":
-            self.state.notice(str(data.get("message", "")))
+        if kind == "notice" and not self.state.notice(str(data.get("message", ""))):
+            return  # told before: a round, or another task, has met the same
         await self.bus.emit(kind, data)
 
     async def by_chat(self, task: str, role: str = "task") -> bool:

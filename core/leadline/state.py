@@ -109,9 +109,13 @@ class RunState:
         if status == "started":
             self.current = name
 
-    def notice(self, message: str) -> None:
-        """Note something that people are told."""
-        self.notices.append(self._secrets.scrub(message))
+    def notice(self, message: str) -> bool:
+        """Note something that people are told; returns whether it is new."""
+        message = self._secrets.scrub(message)
+        if message in self.notices:
+            return False
+        self.notices.append(message)
+        return True
 
     def end(self, status: Status, reason: str) -> None:
         """Note how the run stands, and why."""

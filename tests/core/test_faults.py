@@ -542,6 +542,20 @@ async def test_a_fetcher_that_raises_where_it_accepts_is_named(error: BaseExcept
     assert any("a fault of plugin 'acts'" in one["message"] for one in events(result, "error"))
 
 
+async def test_a_notice_is_told_once_and_says_once_who_it_was(tmp_path: Path) -> None:
+    model = acting("ai_providers", raising(ValueError("broken")))
+    result = await ended(client(tmp_path, model, ai__providers=["acts"]))
+    told = [one["message"] for one in events(result, "notice")]
+    assert len(told) == len(set(told))
+    assert told
+    assert not [text for text in told if text.count("by acts") > 1]
+    assert any("(task by acts: ValueError: broken; this is a fault of plugin 'acts')" in text for text in told)
+    chain = [modelled("first", Model()), modelled("other", Model())]
+    notices = (await ended(client(tmp_path, *chain, ai__providers=["first", "other"]))).metadata.notices
+    both = "(task by first > other: chat by first: HTTP 401: no such key; chat by other: HTTP 401: no such key)"
+    assert any(both in notice for notice in notices)
+
+
 # --- what does not end --------------------------------------------------------------------------------
 
 
