@@ -94,6 +94,7 @@ class Door:
         self._unkept: dict[str, Row] = {}
         self.winding_down: str | None = None
         """Why calls are refused now; None while they are not."""
+        self._ask_no_more = False
         self.replayed: set[str] = set()
         """Keys of the calls that this session answered from the journal, as an earlier one left them there."""
         self._made: set[str] = set()
@@ -157,8 +158,12 @@ class Door:
         left = await self.fact(f"share {name}", self._budget.countable)
         return self._budget.share(items, left)
 
-    def wind_down(self, reason: str) -> None:
-        """Refuse all calls outside the closing stages, those under way too; the first reason stays."""
+    def wind_down(self, reason: str, *, writing: bool = False) -> None:
+        """Refuse all calls outside the closing stages, those under way too; the first reason stays.
+
+        With `writing` closing stages ask no model anew either; what they have asked is waited for.
+        """
+        self._ask_no_more = self._ask_no_more or writing
         if self.winding_down is None:
             self.winding_down = reason
             self._reports.notice(reason)
@@ -319,7 +324,7 @@ class Door:
                 self._secrets.refuse(job.tree, job.what)
         except Refused as error:
             return blame.refused(str(error))
-        if not self._exempt(job) and (reason := self._over()):
+        if (not self._exempt(job) or self._unasked(job)) and (reason := self._over()):
             return blame.refused(reason, by="WindDown")
         await self._reports.started(job)
         if job.kind.effect:
@@ -346,6 +351,9 @@ class Door:
 
     def _exempt(self, job: Job) -> bool:
         return self._budget.reserved or job.kind.quiet or job.kind.free
+
+    def _unasked(self, job: Job) -> bool:
+        return self._ask_no_more and job.kind.name == CHAT
 
     def _over(self) -> str | None:
         left = self._budget.time_left()

@@ -23,7 +23,7 @@ from leadline.events import Bus, Subscription
 from leadline.findings import AUDIT, FOUND, QUESTION, REPORT, Question
 from leadline.folder import EVENTS
 from leadline.journal import Journal
-from leadline.opening import budget_of, next_seq, observers_of, pipeline_of
+from leadline.opening import budget_of, closing_stages, next_seq, observers_of, pipeline_of
 from leadline.order import Order
 from leadline.pipeline import Pipeline
 from leadline.records import Report
@@ -124,9 +124,12 @@ class Session:
         return self.bus.subscribe()
 
     def stop(self, reason: str) -> None:
-        """Search no further; what is found so far is still written up."""
+        """Search no further; what is found so far is still written up.
+
+        While that is being done, no model is asked anew: what was asked is waited for, and the rest is quotes.
+        """
         self._stopped = True
-        self.door.wind_down(reason)
+        self.door.wind_down(reason, writing=self.state.current in closing_stages(self.pipeline))
 
     async def go(self) -> Result:
         """Go through the pipeline to an end that is told as it is; cancelled, it leaves nothing running."""

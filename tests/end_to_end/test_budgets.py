@@ -131,3 +131,20 @@ async def test_a_run_whose_time_was_spent_before_it_found_anything_says_so(tools
             result = await runs.research(tools.question(4))
     assert (result.status, result.exit_code) == ("no_evidence", 5)
     assert result.reason.startswith("the run's time is spent; more with --set budget.seconds=2; until then nothing was")
+
+
+async def test_a_stop_while_the_report_is_written_asks_no_model_anew(tools: Any, tmp_path: Path) -> None:
+    with tools.emulator() as world:
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path) as runs:
+            handle = await runs.start(tools.question(4))
+            async for event in handle.events():
+                if event.kind == "progress" and (event.data["step"], event.data["status"]) == ("synthesize", "started"):
+                    handle.stop("stopped by the test")
+            first = await handle.result()
+            assert "Composition" not in world.tally()["tasks"]
+            second = await (await runs.resume(first.folder)).result()
+        assert max(world.tally()["whole"].values()) == 1  # nothing was paid for twice
+    assert (first.status, first.exit_code, second.status) == ("partial", 130, "complete")
+    assert first.report
+    assert not quoted(second)
