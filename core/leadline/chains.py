@@ -12,6 +12,8 @@ from leadline.errors import CallFailed, Denied, PluginError, ProviderError
 from leadline.kinds import CHAT
 from leadline.records import Failure
 
+TRAITS = "traits"
+"""The kind of a failure where a provider cannot say what its model can do: it never will."""
 _PATIENCE = 2
 """Tasks for which a provider may be not to be had, one after the other, until others are asked without it."""
 _FINAL = (Denied.__name__, PluginError.__name__)
@@ -87,7 +89,8 @@ class Standing:
         name, alone = choice.member.name, self.left(chain) == [choice]
         self._silent[name] = (failure.category == "NETWORK") * (self._silent[name] + 1)
         gone = failure.type == "QuotaSpent" or self._silent[name] >= _PATIENCE
-        if not self.out(choice) and (failure.type in _FINAL or (gone and not alone)):
+        final = failure.type in _FINAL or failure.kind == TRAITS
+        if not self.out(choice) and (final or (gone and not alone)):
             self._out[name] = failure
             await self._notice(f"{name} is left out of this run: {failure.message}")
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from leadline.assemble import House
 from leadline.budget import Need
 from leadline.calls import Door
-from leadline.chains import Choice, Standing, chain_of, together, unfit
+from leadline.chains import TRAITS, Choice, Standing, chain_of, together, unfit
 from leadline.contracts import Call
 from leadline.durations import seconds
 from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
@@ -222,7 +222,7 @@ class Models:
         except BaseException as error:
             if wished(error):
                 raise
-            raise self._door.fault("traits", choice.member.maker, error) from error
+            raise self._door.fault(TRAITS, choice.member.maker, error) from error
 
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:
         """Return for how long a reply serves other runs."""

@@ -458,7 +458,10 @@ def modelled(name: str, made: Any) -> EntryPoint:
 async def test_what_goes_wrong_around_a_chat_is_the_models_failure_too(made: Any, told: str, tmp_path: Path) -> None:
     result = await ended(client(tmp_path, modelled("acts", made), ai__providers=["acts", "embedded"]))
     assert result.status == "complete"
-    assert any(told in notice and "plugin 'acts'" in notice for notice in result.metadata.notices)
+    notices = [notice for notice in result.metadata.notices if "plugin 'acts'" in notice]
+    assert any(told in notice for notice in notices)
+    if told != "TypeError":  # what fails in a chat may go well in the next
+        assert len(notices) == 2  # that it did not do the first task, and that it is left out
 
 
 async def test_a_key_that_is_refused_is_not_sent_again_though_nobody_else_is_left(tmp_path: Path) -> None:
