@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from asyncio import Task
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from itertools import cycle, islice
@@ -31,11 +30,12 @@ from leadline.testing.contracts.conduct import (
     Failure,
     answered,
     check_spent,
+    ended,
     longest_hold,
     must,
     outcome,
     put_down,
-    told,
+    taken,
     watching,
     within,
 )
@@ -158,11 +158,7 @@ class PluginContract(Generic[Q, R]):
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
             return found
-
-        async def given() -> object:
-            return found
-
-        reply: R = await answered(given(), self._record, secrets, self.patience)
+        reply = taken(found, self._record)
         self.check(request, reply, call)
         return reply
 
@@ -206,7 +202,7 @@ class PluginContract(Generic[Q, R]):
             if not task.done():
                 must(await put_down(task), f"does not end within {GRACE:g} s when it is cancelled")
                 if not task.cancelled():
-                    raise AssertionError(f"is cancelled and {_ended(task)} all the same: let CancelledError pass")
+                    raise AssertionError(f"is cancelled and {ended(task)} all the same: let CancelledError pass")
         await self.reply(plugin, requests[0], new_call(), secrets)
 
     async def test_it_leaves_nothing_running(
@@ -254,11 +250,3 @@ class PluginContract(Generic[Q, R]):
         must(isinstance(found, Failure), f"returned {type(found).__name__} where its service refused it")
         assert isinstance(found, Exception)
         must(bool(re.search(r"\w", str(found))), "its error says nothing: tell what the service said")
-
-
-def _ended(task: Task[object]) -> str:
-    """Say what came of a task that was cancelled in vain."""
-    if error := task.exception():
-        return f"raises {told(error)}"
-    found = task.result()
-    return f"raises {told(found)}" if isinstance(found, BaseException) else f"returns {type(found).__name__}"

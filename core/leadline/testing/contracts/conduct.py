@@ -85,6 +85,11 @@ async def answered(work: object, record: type[R], secrets: Secrets, seconds: flo
     reply = await within(seconds, outcome(work, secrets))
     if isinstance(reply, Failure):
         raise AssertionError(f"failed where a reply was expected: {told(reply)}") from reply
+    return taken(reply, record)
+
+
+def taken(reply: object, record: type[R]) -> R:
+    """Return a reply as the house takes it."""
     try:
         return encode(reply, record)[1]
     except TypeError as error:
@@ -157,3 +162,11 @@ def check_spent(call: FakeCall) -> None:
         counts = [usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens]
         must(all(isinstance(count, int) and count >= 0 for count in counts), f"spends less than nothing: {usage!r}")
         must(usage.cost is None or usage.cost >= 0, f"spends less than nothing: {usage!r}")
+
+
+def ended(task: Task[object]) -> str:
+    """Say what came of a task that was cancelled in vain."""
+    if error := task.exception():
+        return f"raises {told(error)}"
+    found = task.result()
+    return f"raises {told(found)}" if isinstance(found, BaseException) else f"returns {type(found).__name__}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
+
+import pytest
 
 from leadline.records import Blob, Document, FetchRequest
 from leadline.secrets import Secrets
@@ -33,6 +35,8 @@ class FetcherContract(PluginContract[FetchRequest, Blob]):
     kind = "fetchers"
     record = Blob
     verb = "fetch"
+    heeds: ClassVar[bool] = True
+    """Whether it heeds `size` and `accept`; False for one that serves pages only, and those whole."""
 
     def check(self, request: FetchRequest, reply: Blob, call: FakeCall) -> None:
         """Check what a parser is chosen by, and what the request allows."""
@@ -51,6 +55,8 @@ class FetcherContract(PluginContract[FetchRequest, Blob]):
         self, plugin: Any, requests: Sequence[FetchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
     ) -> None:
         """Asked for few bytes, or for a picture that there is not, it gives that or raises `Unsupported`."""
+        if not self.heeds:
+            pytest.skip("it heeds neither `size` nor `accept`")
         for wanted in ({"size": 1}, {"accept": ("image/x-nobody-has-it",)}):
             request = requests[0].model_copy(update=wanted)
             await self.failure_or_reply(plugin, request, new_call(), secrets)
