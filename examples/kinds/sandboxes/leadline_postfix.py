@@ -9,6 +9,8 @@ DO = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.tru
 
 class Postfix:
     async def execute(self, code: Code, call: Call, /) -> Execution:
+        if code.language != "postfix":
+            return Execution(stderr=f"no {code.language} here", exit_code=64)
         stack: list[float] = []
         try:
             for word in code.text.split():

@@ -1,0 +1,123 @@
+"""The examples of the pages of the kinds keep the contracts that the built-in plugins keep."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.host import Host
+from leadline.records import Blob, Code, FetchRequest, SearchRequest
+from leadline.testing.contracts import (
+    AIProviderContract,
+    ChartRunnerContract,
+    EmbedderContract,
+    FetcherContract,
+    ParserContract,
+    PluginContract,
+    ReportFormatterContract,
+    SandboxContract,
+    SearchProviderContract,
+    SearchStrategyContract,
+    SynthesizerContract,
+)
+from leadline.testing.server import Said, said_json, scripted_server
+
+MAIL = b"Subject: Depths\nContent-Type: text/plain\n\nThe harbour is nine fathoms deep.\n"
+
+
+class Example(PluginContract[Any, Any]):
+    """The example of a kind; its plugin's name is what it is called by in the settings."""
+
+    name = ""
+
+    @pytest.fixture
+    def offer(self, example_plugins: Host) -> Offer[Any, Any]:
+        return example_plugins.offer(self.kind, self.name)
+
+    async def before(self, offer: Offer[Any, Any], said: Said) -> AsyncIterator[PluginSettings]:
+        """Give the settings that reach a server of the test's."""
+        async with scripted_server(said) as server:
+            yield offer.settings(url=server.url)
+
+
+class TestChat(Example, AIProviderContract):
+    name = "house_model"
+
+    @pytest.fixture
+    async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
+        said = {"choices": [{"message": {"content": "Nine fathoms."}}]}
+        async for settings in self.before(offer, said_json(said)):
+            yield settings
+
+
+class TestSearch(Example, SearchProviderContract):
+    name = "glossary"
+
+    @pytest.fixture
+    def settings(self, offer: Offer[Any, Any], tmp_path: Path) -> PluginSettings:
+        file = tmp_path / "glossary.csv"
+        file.write_text("term,url,text\nfathom,https://a.example/,Six feet.\nfath,https://b.example/,Short.\n")
+        made: PluginSettings = offer.settings(file=file)
+        return made
+
+    @pytest.fixture
+    def requests(self) -> Sequence[SearchRequest]:
+        return [SearchRequest(query="How long is a fathom?")]
+
+
+class TestStrategy(Example, SearchStrategyContract):
+    name = "take_turns"
+
+
+class TestSynthesizer(Example, SynthesizerContract):
+    name = "bullets"
+
+
+class TestFormat(Example, ReportFormatterContract):
+    name = "quotes_csv"
+
+
+class TestFetcher(Example, FetcherContract):
+    name = "archive"
+    heeds = False
+
+    @pytest.fixture
+    async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
+        async for settings in self.before(offer, Said(b"nine fathoms", headers={"content-type": "text/plain"})):
+            yield settings
+
+    @pytest.fixture
+    def requests(self) -> Sequence[FetchRequest]:
+        return [FetchRequest(url="https://example.org/depths")]
+
+
+class TestParser(Example, ParserContract):
+    name = "mail"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[Blob]:
+        return [Blob(name="depths.eml", media_type="message/rfc822", data=MAIL)]
+
+
+class TestEmbedder(Example, EmbedderContract):
+    name = "trigrams"
+
+
+class TestChart(Example, ChartRunnerContract):
+    name = "bars"
+
+
+class TestSandbox(Example, SandboxContract):
+    name = "postfix"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[Code]:
+        return [Code(language="postfix", text="3 4 + 2 *")]
+
+    @pytest.fixture
+    def failing(self) -> Sequence[Code]:
+        return [Code(language="postfix", text=text) for text in ("1 0 /", "+", "many")]
