@@ -20,8 +20,10 @@ import pytest
 
 from leadline.context import HouseContext
 from leadline.errors import Unavailable, Unsupported
+from leadline.hookspecs import Offer
 from leadline.records import Blob, Code, Execution
 from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.contracts import SandboxContract
 from leadline_plugins.sandboxes import bubblewrap, docker
 
 pytestmark = pytest.mark.slow
@@ -223,6 +225,7 @@ import asyncio, sys
 from pathlib import Path
 from leadline.records import Code
 from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.contracts import SandboxContract
 from leadline_plugins.sandboxes.docker import Docker, DockerSettings
 
 async def main():
@@ -258,3 +261,15 @@ async def _containers(sandbox: docker.Docker) -> set[str]:
     client: httpx.AsyncClient = sandbox._engine._client
     found = await client.get("/containers/json", params={"all": "1"})
     return {container["Id"] for container in found.json()}
+
+
+class TestSandboxes(SandboxContract):
+    @pytest.fixture
+    def plugin(self, sandbox: Any) -> Any:
+        return sandbox
+
+    @pytest.fixture
+    def offer(self, sandbox: Any) -> Offer[Any, Any]:
+        kind: Any = bubblewrap if isinstance(sandbox, bubblewrap.Bubblewrap) else docker
+        (found,) = kind.leadline_sandboxes()
+        return found  # type: ignore[no-any-return]

@@ -55,16 +55,26 @@ def offer_of() -> Callable[[str], Offer[Any, Any]]:
 
 
 @pytest.fixture
+def settings_of(server: ScriptedServer, offer_of: Callable[[str], Offer[Any, Any]]) -> Callable[..., Any]:
+    """Return an engine's settings before the server, with a key where it takes one."""
+
+    def settings(name: str, **changes: Any) -> Any:
+        form = offer_of(name).settings
+        own: dict[str, Any] = {"recall": {"model": "m"}, "model": {"openai_api_key": KEY}}.get(name, {})
+        keyed = {"api_key": KEY} if "api_key" in form.model_fields else {}
+        return form(**({"base_url": server.url} | keyed | own | changes))
+
+    return settings
+
+
+@pytest.fixture
 def make(
-    server: ScriptedServer, context: HouseContext, offer_of: Callable[[str], Offer[Any, Any]]
+    settings_of: Callable[..., Any], context: HouseContext, offer_of: Callable[[str], Offer[Any, Any]]
 ) -> Callable[..., Any]:
-    """Make an engine before the server, with a key where it takes one and these settings."""
+    """Make an engine before the server, with these settings."""
 
     def engine(name: str, **settings: Any) -> Any:
-        offer = offer_of(name)
-        own: dict[str, Any] = {"recall": {"model": "m"}, "model": {"openai_api_key": KEY}}.get(name, {})
-        keyed = {"api_key": KEY} if "api_key" in offer.settings.model_fields else {}
-        return offer.make(offer.settings(**({"base_url": server.url} | keyed | own | settings)), context)
+        return offer_of(name).make(settings_of(name, **settings), context)
 
     return engine
 

@@ -1,0 +1,77 @@
+"""Those who do the typed tasks under the contracts of their kind: OpenAI's protocol both ways, and the algorithms."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from leadline.context import HouseContext
+from leadline.findings import Plan, Question
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.tasks import Task
+from leadline.testing.contracts import KEY, AIProviderContract, TaskProviderContract
+from leadline.testing.server import Said, ScriptedServer, said_json, scripted_server
+from leadline_plugins.ai import embedded, openai
+from leadline_plugins.ai.openai.settings import OpenAISettings
+from leadline_plugins.tasks import PlanRequest
+
+SAID = "Nine fathoms."
+QUESTIONS = ("How deep is the harbour?", "Who built the lighthouse of Port Ellery?")
+
+
+def streamed() -> Said:
+    deltas: tuple[dict[str, str], ...] = ({"content": SAID[:5]}, {"content": SAID[5:]}, {})
+    chunks = [
+        {"id": "1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}]}
+        for delta in deltas
+    ]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+    return Said(body.encode(), headers={"content-type": "text/event-stream"})
+
+
+def whole() -> Said:
+    choice = {"index": 0, "message": {"role": "assistant", "content": SAID}, "finish_reason": "stop"}
+    return said_json(
+        {"id": "1", "model": "m", "choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
+    )
+
+
+@pytest.mark.parametrize("stream", [True, False])
+class TestOpenAI(AIProviderContract):
+    @pytest.fixture
+    def offer(self, stream: bool) -> Offer[Any, Any]:
+        (found,) = openai.leadline_ai_providers()
+        return found
+
+    @pytest.fixture
+    async def server(self, stream: bool) -> AsyncIterator[ScriptedServer]:
+        async with scripted_server(streamed() if stream else whole()) as server:
+            yield server
+
+    @pytest.fixture
+    def settings(self, stream: bool, server: ScriptedServer) -> PluginSettings:
+        return OpenAISettings(api_key=SecretStr(KEY), base_url=f"{server.url}/v1", model="m", stream=stream)
+
+    @pytest.fixture
+    async def refused(self, context: HouseContext) -> AsyncIterator[Any]:
+        async with scripted_server(
+            said_json({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)
+        ) as shut:
+            (offer,) = openai.leadline_ai_providers()
+            settings = OpenAISettings(api_key=SecretStr(KEY), base_url=f"{shut.url}/v1", model="m")
+            yield offer.make(settings, context)
+
+
+class TestEmbedded(TaskProviderContract):
+    @pytest.fixture
+    def offer(self) -> Offer[Any, Any]:
+        (found,) = embedded.leadline_ai_providers()
+        return found
+
+    @pytest.fixture
+    def requests(self) -> Sequence[Task[Any]]:
+        return [Task("plan", PlanRequest(question=Question(text=text)), Plan) for text in QUESTIONS]

