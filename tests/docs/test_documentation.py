@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import shlex
 import subprocess
@@ -167,6 +168,13 @@ def test_every_hook_has_a_page(kind: str) -> None:
         assert f"\n## {heading}\n" in text
     assert "```python run\n" in text
     assert "```toml settings\n" in text
+
+
+def test_every_option_of_the_client_is_documented() -> None:
+    text = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    shown = re.search(r"^\| `Client\(\*, (.*)\)` \|", text, re.MULTILINE)
+    assert shown
+    assert re.findall(r"(\w+)=", shown[1]) == list(inspect.signature(leadline.Client).parameters)
 
 
 @pytest.mark.parametrize("name", leadline.__all__)
