@@ -72,8 +72,11 @@ def url_of(path: str) -> str:
 
 
 def path_of(url: str) -> Path:
-    """Return the path of a file URL on this machine."""
-    parts = urlsplit(url)
+    """Return the path of a file URL on this machine. Raises `Denied` for any other, and for what is no URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise Denied(f"{url}: is no address ({error})") from None
     path = unquote_to_bytes(parts.path)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost") or b"\0" in path:
         raise Denied(f"{url}: is no file of this machine")

@@ -48,10 +48,6 @@ class TestLocalFetcher(Folder, FetcherContract):
         (found,) = leadline_fetchers()
         return found
 
-    @pytest.mark.xfail(reason="raises for http://[")
-    async def test_it_says_what_it_accepts(self, plugin: Any, requests: Sequence[FetchRequest]) -> None:
-        await super().test_it_says_what_it_accepts(plugin, requests)
-
     heeds = False
 
     @pytest.fixture
