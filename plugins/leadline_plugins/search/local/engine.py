@@ -75,9 +75,9 @@ def path_of(url: str) -> Path:
     """Return the path of a file URL on this machine. Raises `Denied` for any other, and for what is no URL."""
     try:
         parts = urlsplit(url)
+        path = unquote_to_bytes(parts.path)
     except ValueError as error:
         raise Denied(f"{url}: is no address ({error})") from None
-    path = unquote_to_bytes(parts.path)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost") or b"\0" in path:
         raise Denied(f"{url}: is no file of this machine")
     return Path(os.fsdecode(path))
