@@ -32,7 +32,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         *(("Error", text) for text in errors(known)),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
-        ("Cost", cost(known.usage, sum(n for name, n in known.calls.items() if name.startswith("chat/")))),
+        ("Cost", cost(known.usage, chats(known.calls), answered=bool(known.models))),
     ]
     return "\n".join(line for label, text in rows if text for line in _labelled(label, text))
 
@@ -86,9 +86,17 @@ def files(known: Metadata, folder: Path) -> str:
     return one_line(f"{near(folder)}: {', '.join(names)}")
 
 
-def cost(usage: Mapping[str, Any], asked: int) -> str:
-    """Return what so many calls of models cost."""
+def chats(calls: Mapping[str, int]) -> int:
+    """Return how often language models were asked."""
+    return sum(count for name, count in calls.items() if name.startswith("chat/"))
+
+
+def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
+    """Return what so many calls of models cost; `answered`: some of them were."""
     tokens, money = usage.get("tokens", 0), usage.get("cost")
     if not tokens and money is None:
-        return f"unknown: of {asked} model calls none told what it used" if asked else "nothing: no model was paid"
+        calls = f"of {asked} model call{'s' if asked > 1 else ''} none"
+        if answered:
+            return f"unknown: {calls} told what it used"
+        return f"nothing: {calls} was answered" if asked else "nothing: no model was paid"
     return f"{tokens:,} tokens" + ("" if money is None else f", ${money:.4f}")

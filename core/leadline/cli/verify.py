@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -23,6 +24,7 @@ from leadline.hookspecs import GROUP
 from leadline.kinds import CHAT
 from leadline.printable import one_line
 from leadline.records import Document
+from leadline.rows import Row
 from leadline.summary import usage_of
 
 REJECTED = 3
@@ -95,7 +97,13 @@ async def _by_model(client: Client, checker: Any, checked: Checked) -> Checked:
         for notice in session.run.notices:
             say(f"note: {notice}")
         rows = session.journal.rows()
-        return Checked(found, model, cost(usage_of(rows), sum(row.kind == CHAT for row in rows)))
+        return Checked(found, model, _cost(rows))
+
+
+def _cost(rows: Sequence[Row]) -> str:
+    """Return what the calls of models among these cost."""
+    chats = [row for row in rows if row.kind == CHAT]
+    return cost(usage_of(rows), len(chats), answered=any(row.outcome == "reply" for row in chats))
 
 
 def _checker() -> Any:

@@ -199,6 +199,8 @@ def test_a_model_that_nobody_reached_makes_the_run_partial(cli: Cli, docs: Path)
     assert "The harbour of Port Ellery was sounded" in out
     assert "partial" in out
     assert "openai never answered: see the notices" in out
+    assert "Cost nothing: of " in out
+    assert "none was answered" in out
     assert "127.0.0.1:9: no connection" in done.err
     assert "Go on with it: leadline resume" in done.err
 
