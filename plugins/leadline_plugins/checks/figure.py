@@ -25,6 +25,8 @@ class Figure:
     """Of a month, where it is said with it."""
     others: tuple[Decimal, ...] = ()
     """What its spelling may mean as well: `1.234` is 1234 in many languages, `03/04` is a day of two months."""
+    parts: tuple[Decimal, ...] = ()
+    """What it is if it is several numbers side by side: `120 345 567` is three in a row of a table."""
     dated: bool = False
     """Whether it may be a year: four digits and nothing else."""
     certain: bool = field(default=True, compare=False)
@@ -53,7 +55,14 @@ def is_year(value: Decimal | int) -> bool:
 def missing(claim: Iterable[Figure], passage: Iterable[Figure]) -> list[Figure]:
     """Return the figures of a claim that the passage does not hold."""
     held = list(passage)
-    return [figure for figure in claim if not any(same(figure, other) for other in held)]
+    return [
+        figure for figure in claim if not any(same(figure, other) for other in held) and not _in_parts(figure, held)
+    ]
+
+
+def _in_parts(claimed: Figure, held: list[Figure]) -> bool:
+    """Return whether a figure that may be several numbers is held as those."""
+    return bool(claimed.parts) and all(any(part in other.readings for other in held) for part in claimed.parts)
 
 
 def same(claimed: Figure, found: Figure) -> bool:
@@ -64,7 +73,7 @@ def same(claimed: Figure, found: Figure) -> bool:
         return False
     if claimed.decade:
         return claimed.value <= found.value < claimed.value + 10
-    return _agree(claimed, found) or _rounds(claimed.value, found.value)
+    return _agree(claimed, found) or _rounds(claimed.value, found.value) or _is_part(claimed, found)
 
 
 def differ(claimed: Figure, found: Figure) -> bool:
@@ -79,6 +88,11 @@ def _agree(claimed: Figure, found: Figure) -> bool:
     if claimed.others and found.others and _marks(claimed) == _marks(found):
         return any(one == other for one, other in zip(claimed.readings, found.readings, strict=False))
     return not set(claimed.readings).isdisjoint(found.readings)
+
+
+def _is_part(claimed: Figure, found: Figure) -> bool:
+    """Return whether a claimed number is one of several; of two that may be several none proves the other."""
+    return not claimed.parts and any(reading in found.parts for reading in claimed.readings)
 
 
 def _marks(figure: Figure) -> set[str]:

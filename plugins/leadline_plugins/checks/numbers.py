@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from leadline_plugins.checks.figure import Figure, is_year
-from leadline_plugins.checks.spelled import DIGITS, han_value, readings
+from leadline_plugins.checks.spelled import DIGITS, han_value, parts, readings
 from leadline_plugins.checks.vocabulary import (
     FOREIGN_WORDS,
     HAN_DIGITS,
@@ -88,18 +88,24 @@ def _digits(text: str) -> Iterator[Figure]:
         unit = UNIT_OF.get(match["unit"] or match["sign"] or "", "")
         if match["sign"] and unit == "m":  # $4.2m
             scale, unit = scale * 10**6, UNIT_OF[match["sign"]]
-        values = [han_value(f"{value}{chain.replace(',', '')}") if chain else value for value in readings(digits)]
-        first, *others = (value * scale for value in values)
+        first, *others = _scaled(readings(digits), scale, chain)
+        several = parts(digits)
         yield Figure(
             first.normalize() + 0,
             unit,
             match.group().strip(),
             bool(match["decade"]),
             others=tuple(others),
+            parts=tuple(_scaled(several, scale, chain)),
             dated=digits.isdigit() and scale == 1 and not chain and is_year(first),
-            certain=" " not in digits,
+            certain=not several,
             at=match.start(),
         )
+
+
+def _scaled(values: Iterable[Decimal], scale: int, chain: str | None) -> Iterator[Decimal]:
+    for value in values:
+        yield (han_value(f"{value}{chain.replace(',', '')}") if chain else value) * scale
 
 
 def _words(text: str) -> Iterator[Figure]:

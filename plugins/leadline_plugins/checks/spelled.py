@@ -21,6 +21,7 @@ DIGITS = (
     r"|\d{1,2}(?:,\d\d)+,\d{3}(?!\d)(?:\.\d+)?|\d+(?:[.,\u066b]\d+)?"
 )
 """The digits of one number: `12 500`, `1.234,50`, `12,34,567`, `3,5`."""
+_WHOLE = re.compile(r"\d+")
 _PARTS = re.compile(rf"\d+(?:\.\d+)?|[{''.join({*CJK_SCALES, *HAN_DIGITS})}]")
 
 
@@ -33,11 +34,14 @@ def readings(digits: str) -> tuple[Decimal, ...]:
     if len(marks) == 1 and _ALIKE.fullmatch(digits):
         thousands, decimal = Decimal(digits.replace(last, "")), Decimal(digits.replace(last, "."))
         return (decimal, thousands) if last == "." else (thousands, decimal)
-    if len(marks) == 1 and last == " ":
-        return (Decimal(digits.replace(" ", "")), *map(Decimal, digits.split()))
     decimals = last == "\u066b" or (last in ".," and last not in marks[:-1])
     whole, _, rest = digits.rpartition(last) if decimals else (digits, "", "")
     return (Decimal(_MARK.sub("", whole) + ("." + rest if decimals else "")),)
+
+
+def parts(digits: str) -> tuple[Decimal, ...]:
+    """Return the numbers that digits with marks may be instead of one: those between plain spaces."""
+    return tuple(Decimal(part) for part in digits.split(" ") if _WHOLE.fullmatch(part)) if " " in digits else ()
 
 
 def han_value(numeral: str) -> Decimal:
