@@ -26,7 +26,7 @@ class Figure:
     others: tuple[Decimal, ...] = ()
     """What its spelling may mean as well: `1.234` is 1234 in many languages, `03/04` is a day of two months."""
     parts: tuple[Decimal, ...] = ()
-    """What it is if it is several numbers side by side: `120 345 567` is three in a row of a table."""
+    """What it is if it is several numbers side by side: `120 345 567` may be a row of a table, `4,5` two groups."""
     dated: bool = False
     """Whether it may be a year: four digits and nothing else."""
     certain: bool = field(default=True, compare=False)

@@ -7,7 +7,8 @@ from functools import lru_cache
 from leadline_plugins.checks.dates import dates, spans
 from leadline_plugins.checks.figure import Figure
 from leadline_plugins.checks.han import han_numbers, shares
-from leadline_plugins.checks.numbers import marked, numbers
+from leadline_plugins.checks.marks import marked
+from leadline_plugins.checks.numbers import numbers
 from leadline_plugins.text.tokens import fold
 
 

@@ -53,25 +53,6 @@ _GOES_ON = re.compile(
 """What makes a word of number the beginning of another: `cinq mille`, `zwei Drittel`."""
 _ANY_DIGIT = re.compile(r"\d")
 _BEHIND = re.compile(r"(\w+)\s$")
-_THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
-_WIDE_THOUSANDS = re.compile(r"(?<![\d.])[1-9１-９]\d{0,2}(?:，\d{3})+(?!\d|，\d)")
-_WIDE_COMMA = re.compile(r"(?<=\d)，(?=\d)")
-_WIDE_STOP = re.compile(r"(?<=\d)．(?=(?:1[5-9]|20)\d\d年)")
-
-
-def marked(text: str) -> str:
-    """Return the text with the marks between its digits told apart that folding would make one; none shifts.
-
-    The spaces that hold a number together become a mark of thousands. A wide comma parts clauses, not decimals
-    (`为250，2021年`): where it may part thousands, it becomes a space, which parts either.
-    """
-    if text.isascii():
-        return text
-    text = _THIN.sub("\u066c", text)
-    if "，" in text:
-        text = _WIDE_THOUSANDS.sub(lambda match: match.group().replace("，", " "), text)
-        text = _WIDE_COMMA.sub("、", text)
-    return _WIDE_STOP.sub("。", text) if "．" in text else text
 
 
 def numbers(text: str) -> Iterator[Figure]:
@@ -89,7 +70,7 @@ def _digits(text: str) -> Iterator[Figure]:
         if match["sign"] and unit == "m":  # $4.2m
             scale, unit = scale * 10**6, UNIT_OF[match["sign"]]
         first, *others = _scaled(readings(digits), scale, chain)
-        several = parts(digits)
+        several = parts(digits, measured=bool(unit or chain or match["scale"]))
         yield Figure(
             first.normalize() + 0,
             unit,

@@ -22,6 +22,7 @@ DIGITS = (
 )
 """The digits of one number: `12 500`, `1.234,50`, `12,34,567`, `3,5`."""
 _WHOLE = re.compile(r"\d+")
+_PAIR = re.compile(r"([1-9]\d{0,3}),([1-9]\d{0,3})")
 _PARTS = re.compile(rf"\d+(?:\.\d+)?|[{''.join({*CJK_SCALES, *HAN_DIGITS})}]")
 
 
@@ -39,9 +40,15 @@ def readings(digits: str) -> tuple[Decimal, ...]:
     return (Decimal(_MARK.sub("", whole) + ("." + rest if decimals else "")),)
 
 
-def parts(digits: str) -> tuple[Decimal, ...]:
-    """Return the numbers that digits with marks may be instead of one: those between plain spaces."""
-    return tuple(Decimal(part) for part in digits.split(" ") if _WHOLE.fullmatch(part)) if " " in digits else ()
+def parts(digits: str, *, measured: bool) -> tuple[Decimal, ...]:
+    """Return the numbers that digits with marks may be instead of one: between plain spaces, or about a comma.
+
+    Of a list about a comma the second is the greater (`4,5 and 6`), and no unit or scale follows (`measured`).
+    """
+    if " " in digits:
+        return tuple(Decimal(part) for part in digits.split(" ") if _WHOLE.fullmatch(part))
+    pair = None if measured or _ALIKE.fullmatch(digits) else _PAIR.fullmatch(digits)
+    return (Decimal(pair[1]), Decimal(pair[2])) if pair and int(pair[1]) < int(pair[2]) else ()
 
 
 def han_value(numeral: str) -> Decimal:

@@ -1,0 +1,36 @@
+"""Marks between digits: which hold one number together and which part two, told before folding makes them alike."""
+
+from __future__ import annotations
+
+import re
+
+_THIN = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_WIDE_THOUSANDS = re.compile(r"(?<![\d.])[1-9１-９]\d{0,2}(?:，\d{3})+(?!\d|，\d)")
+_WIDE_COMMA = re.compile(r"(?<=\d)，(?=\d)")
+_WIDE_STOP = re.compile(r"(?<=\d)．(?=(?:1[5-9]|20)\d\d年)")
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_LISTED = re.compile(rf"\[\d+(?:[,;–-] ?\d+)+\]|(?<![\d.,])(?:{_YEAR},{_YEAR}(?![.,]?\d)|\d+(?:,\d+){{2,}})(?!\d)")
+"""Numbers in a list without spaces: three or more, two years, or references: `1,2,3`, `2019,2020`, `[5,6]`."""
+_GROUPED = re.compile(r"\[?(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3})\]?")
+
+
+def marked(text: str) -> str:
+    """Return the text with the marks between digits that part numbers made others; no character shifts.
+
+    The spaces that hold a number together become a mark of thousands. A wide comma parts clauses, not decimals
+    (`为250，2021年`): where it may part thousands, it becomes a space, which parts either.
+    """
+    if "," in text:
+        text = _LISTED.sub(_parted, text)
+    if text.isascii():
+        return text
+    text = _THIN.sub("\u066c", text)
+    if "，" in text:
+        text = _WIDE_THOUSANDS.sub(lambda match: match.group().replace("，", " "), text)
+        text = _WIDE_COMMA.sub("、", text)
+    return _WIDE_STOP.sub("。", text) if "．" in text else text
+
+
+def _parted(listed: re.Match[str]) -> str:
+    said = listed.group()
+    return said if _GROUPED.fullmatch(said) else said.replace(",", ";")
