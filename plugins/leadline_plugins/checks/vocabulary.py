@@ -164,13 +164,14 @@ MONTHS = _table(_MONTHS)
 ALONE = frozenset(
     word_list(
         """january february april june july august september october november december januar februar oktober dezember
-        janvier février avril juin juillet août septembre octobre novembre décembre enero febrero abril junio julio
+        janvier février juin juillet août septembre octobre novembre décembre enero febrero
         septiembre octubre noviembre diciembre gennaio febbraio aprile giugno luglio settembre ottobre dicembre janeiro
         fevereiro junho julho setembro outubro novembro dezembro januari februari января феврале апреле июне июле
         сентября сентябре октября октябре ноября ноябре декабря декабре"""
     )
 )
-"""Names of months that are nothing else, so that they say a month even without a day or a year."""
+"""Names of months that are nothing else, so that they say a month even without a day or a year: no first name, as
+Avril and Julio are."""
 
 ERAS: Mapping[str, int] = {
     "令和": 2018,

@@ -112,6 +112,8 @@ def test_figures_that_differ_in_every_reading_differ(one: str, other: str) -> No
         "12 marines",
         "at least 5 may have died",
         "Mars 2020 landed",
+        "Julio Iglesias sang",
+        "Avril Lavigne sang",
         "двадцать пять",
         "3成员",
         "一成不变",
