@@ -13,6 +13,7 @@ from leadline_plugins.checks.vocabulary import (
     HAN_DIGITS,
     JOINED_BEHIND,
     ONES,
+    OTHER_SCALES,
     SCALES,
     UNITS,
     VAGUE_WORDS,
@@ -70,6 +71,8 @@ def _digits(text: str) -> Iterator[Figure]:
         if match["sign"] and unit == "m":  # $4.2m
             scale, unit = scale * 10**6, UNIT_OF[match["sign"]]
         first, *others = _scaled(readings(digits), scale, chain)
+        if also := OTHER_SCALES.get(match["scale"] or ""):
+            others += _scaled(readings(digits), also, None)
         several = parts(digits, measured=bool(unit or chain or match["scale"]))
         yield Figure(
             first.normalize() + 0,

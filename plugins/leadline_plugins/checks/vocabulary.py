@@ -51,6 +51,8 @@ SCALES = _table(
             трлн трлн. триллион триллиона триллионов تريليون ล้านล้าน""",
     }
 )
+OTHER_SCALES: Mapping[str, int] = {"mil": 1_000_000}
+"""What a scale is in another language: `10 mil` are thousands in Spanish and Portuguese, millions in English."""
 CJK_SCALES: Mapping[str, int] = {
     **dict.fromkeys("十拾십", 10),
     **dict.fromkeys("百佰백", 100),

@@ -214,3 +214,9 @@ def test_no_run_of_digits_marks_and_numerals_is_too_odd_to_be_read(text: str) ->
     found = figures(text)
     assert all(same(figure, figure) for figure in found)
     assert all(0 <= figure.at <= len(text) * 3 for figure in found)
+
+
+def test_mil_is_thousand_in_spanish_and_a_million_in_english() -> None:
+    assert alike("10 mil euros", "10,000 euros")
+    assert alike("10 mil dollars", "10 million dollars")
+    assert differ(figures("10 mil euros")[0], figures("20 mil euros")[0])
