@@ -23,7 +23,7 @@ _YEAR_BEHIND = re.compile(r",?\s+(?:of\s+|del?\s+)?(?P<year>\d{4})\b")
 _OF_PLANET = re.compile(r"(?<!\ben )(?<!\bde )mars")
 """In a date without a day this is the month only behind a French word: Mars 2020 is a mission."""
 _SPAN = re.compile(r"(?<![\d.,-])((?:1[5-9]|20)\d\d)[-–/](\d\d(?:\d\d)?)(?![\d/–-])(?!\s*%)")
-_NUMERIC = re.compile(r"(?<![\d.,])(\d{1,4})([-./])\s?(\d\d?)\2\s?(\d{1,4})(?!\d|[-./]\d)")
+_NUMERIC = re.compile(r"(?<![\d.,])(\d{1,4})([-./])\s?(\d\d?)\2\s?(\d{1,4})(?!\d|\2\d)")
 _ERA = rf"(?P<era>{'|'.join(ERAS)})?"
 _HAN_MONTH = re.compile(
     rf"(?:{_ERA}\s*(?P<year>\d{{1,4}}|[{HAN}]{{4}}|[{HAN}十]{{1,3}}|元)\s*[年년]\s*)?"
@@ -91,6 +91,8 @@ def _numeric(text: str) -> Iterator[Figure]:
             year, ways = int(last), [(second, int(first)), (int(first), second)][: 1 + (mark != ".")]
         else:
             continue
+        if not 1000 <= (year := _of_our_era(year)) < 2100:
+            continue  # part of a number, an address
         if days := [_in_month(*way) for way in ways if 0 < way[0] <= 12 and 0 < way[1] <= 31]:
             others = tuple(days[1:])
             yield Figure(days[0], "", match.group(), month=True, year=year, others=others, at=match.start())

@@ -17,8 +17,8 @@ _MARK = re.compile(r"[.,'’ \u066b\u066c]")
 _ALIKE = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
 """What is a number of thousands for some and one with three decimals for others."""
 DIGITS = (
-    rf"\d{{1,3}}(?P<mark>[.,'’ {THIN}])\d{{3}}(?:(?P=mark)\d{{3}})*(?!\d)(?:(?!(?P=mark))[.,\u066b]\d+)?"
-    r"|\d{1,2}(?:,\d\d)+,\d{3}(?!\d)(?:\.\d+)?|\d+(?:[.,\u066b]\d+)?"
+    rf"\d{{1,3}}(?P<mark>[.,'’ {THIN}])\d{{3}}(?:(?P=mark)\d{{3}})*(?!\d|(?P=mark)(?<=[.,])\d)"
+    r"(?:(?!(?P=mark))[.,\u066b]\d+)?|\d{1,2}(?:,\d\d)+,\d{3}(?!\d)(?:\.\d+)?|\d+(?:[.,\u066b]\d+)?"
 )
 """The digits of one number: `12 500`, `1.234,50`, `12,34,567`, `3,5`."""
 _WHOLE = re.compile(r"\d+")

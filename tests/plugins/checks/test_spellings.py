@@ -220,3 +220,27 @@ def test_mil_is_thousand_in_spanish_and_a_million_in_english() -> None:
     assert alike("10 mil euros", "10,000 euros")
     assert alike("10 mil dollars", "10 million dollars")
     assert differ(figures("10 mil euros")[0], figures("20 mil euros")[0])
+
+
+@pytest.mark.parametrize("text", ["/15/11/6035/", "15.11.0035", "3.4.2021.7"])
+def test_what_no_calendar_has_is_no_date(text: str) -> None:
+    assert not any(figure.month for figure in figures(text))
+
+
+@pytest.mark.parametrize("text", ["/2024-09-24/12-news", "2024/09/24-12"])
+def test_a_date_in_an_address_is_one(text: str) -> None:
+    assert [(str(figure.value), figure.year) for figure in figures(text) if figure.month] == [("9.24", 2024)]
+
+
+def test_a_date_of_the_buddhist_era_is_of_ours() -> None:
+    (day,) = [figure for figure in figures("15/11/2566") if figure.month]
+    assert same(day, figures("15 November 2023")[-1])
+
+
+@pytest.mark.parametrize("text", ["211.154.219.97", "19.375.030.1"])
+def test_an_address_of_four_numbers_is_no_number_of_thousands(text: str) -> None:
+    assert all(figure.value < 1000 for figure in figures(text))
+
+
+def test_groups_of_naught_are_thousands() -> None:
+    assert alike("1.000.000 Euro", "1 million Euro")
