@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from leadline_plugins.checks.conventions import doubtful
 from leadline_plugins.checks.figure import Figure, differ, missing
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import missing_names, proper_names
@@ -49,6 +50,7 @@ def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
 def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     said, held = figures(claim), figures(passage.text)
     others, absent = missing(held, said), missing(said, held)
+    unsure = doubtful(said, held, claim, around)
     for figure in said:
         if figure in absent:
             instead = [other for other in others if other.kind == figure.kind]
@@ -58,6 +60,8 @@ def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
                 yield Conflict("figure", figure.said)
         elif other := other_figure(figure, claim, (*passage.parts, around)):
             yield Conflict("figure", figure.said, other.said)
+        elif figure in unsure:
+            yield Conflict("figure", figure.said)
 
 
 def _instead(figure: Figure, others: Sequence[Figure], placed: Figure | None, around: str) -> Conflict:
