@@ -19,8 +19,12 @@ _COMMA = frozenset(("de", "fr", "it", "pt", "nl", "sv", "da", "no", "fi", "pl", 
 
 def doubtful(claimed: Iterable[Figure], held: Iterable[Figure], claim: str, text: str) -> list[Figure]:
     """Return the figures of a claim that the passage has, but only if one of them is read against its language."""
-    held = list(held)
-    open_to_doubt = [(figure, alike) for figure in claimed if (alike := _otherwise_spelled(figure, held))]
+    claimed, held = list(claimed), list(held)
+    if not any(map(_ambiguous, (*claimed, *held))):
+        return []
+    spelled = {other.readings for other in held}
+    others = [figure for figure in claimed if figure.readings not in spelled]
+    open_to_doubt = [(figure, alike) for figure in others if (alike := _otherwise_spelled(figure, held))]
     if not open_to_doubt:  # most have none, and languages take time to tell
         return []
     mine, theirs = language(claim), language(text)
@@ -32,10 +36,8 @@ def doubtful(claimed: Iterable[Figure], held: Iterable[Figure], claim: str, text
 
 
 def _otherwise_spelled(figure: Figure, held: list[Figure]) -> list[Figure]:
-    """Return the figures that are the same as one, where a convention decides that and none is spelled as it is."""
+    """Return the figures that are the same as one, where a convention decides that."""
     alike = [other for other in held if same(figure, other)]
-    if any(figure.readings == other.readings for other in alike):
-        return []
     return alike if _ambiguous(figure) or all(map(_ambiguous, alike)) else []
 
 

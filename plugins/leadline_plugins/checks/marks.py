@@ -11,6 +11,8 @@ _WIDE_STOP = re.compile(r"(?<=\d)．(?=(?:1[5-9]|20)\d\d年)")
 _YEAR = r"(?:1[5-9]|20)\d\d"
 _LISTED = re.compile(rf"\[\d+(?:[,;–-] ?\d+)+\]|(?<![\d.,])(?:{_YEAR},{_YEAR}(?![.,]?\d)|\d+(?:,\d+){{2,}})(?!\d)")
 """Numbers in a list without spaces: three or more, two years, or references: `1,2,3`, `2019,2020`, `[5,6]`."""
+_UNSPACED = re.compile(r",\d")
+"""What no such list can do without, and is quickly seen to be missing."""
 _GROUPED = re.compile(r"\[?(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3})\]?")
 
 
@@ -20,7 +22,7 @@ def marked(text: str) -> str:
     The spaces that hold a number together become a mark of thousands. A wide comma parts clauses, not decimals
     (`为250，2021年`): where it may part thousands, it becomes a space, which parts either.
     """
-    if "," in text:
+    if _UNSPACED.search(text):
         text = _LISTED.sub(_parted, text)
     if text.isascii():
         return text

@@ -71,25 +71,27 @@ def _digits(text: str) -> Iterator[Figure]:
         if match["sign"] and unit == "m":  # $4.2m
             scale, unit = scale * 10**6, UNIT_OF[match["sign"]]
         first, *others = _scaled(readings(digits), scale, chain)
-        if also := OTHER_SCALES.get(match["scale"] or ""):
+        if scale > 1 and (also := OTHER_SCALES.get(match["scale"])):
             others += _scaled(readings(digits), also, None)
-        several = parts(digits, measured=bool(unit or chain or match["scale"]))
+        plain = digits.isdigit()
+        several = () if plain else parts(digits, measured=bool(unit or chain or match["scale"]))
         yield Figure(
             first.normalize() + 0,
             unit,
             match.group().strip(),
             bool(match["decade"]),
             others=tuple(others),
-            parts=tuple(_scaled(several, scale, chain)),
-            dated=digits.isdigit() and scale == 1 and not chain and is_year(first),
+            parts=tuple(_scaled(several, scale, chain)) if several else (),
+            dated=plain and scale == 1 and not chain and is_year(first),
             certain=not several,
             at=match.start(),
         )
 
 
-def _scaled(values: Iterable[Decimal], scale: int, chain: str | None) -> Iterator[Decimal]:
-    for value in values:
-        yield (han_value(f"{value}{chain.replace(',', '')}") if chain else value) * scale
+def _scaled(values: Iterable[Decimal], scale: int, chain: str | None) -> list[Decimal]:
+    if not chain:
+        return [value * scale for value in values]
+    return [han_value(f"{value}{chain.replace(',', '')}") * scale for value in values]
 
 
 def _words(text: str) -> Iterator[Figure]:
