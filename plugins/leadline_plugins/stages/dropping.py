@@ -15,11 +15,16 @@ from itertools import pairwise, takewhile
 from leadline.citations import CITATIONS, uncited
 from leadline_plugins.stages.paragraphs import CAPTION, blocks, heading_level, leads
 from leadline_plugins.stages.said import Said, begins_line, blank, labels, line_begin
+from leadline_plugins.text import sentences
 
 _MARKER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)]|>)[ \t]+)+")
 """How an item of a list or a line of a quotation begins."""
 _STOPPED = re.compile(r"(?<=\])[.!?。！？]+[\"'”’»)）」』\]*_]*\s*(?=\S)")
 """A full stop behind a citation, which ends its sentence whatever comes."""
+_GOES_ON = re.compile(r"[\"'”’»)）」』\]]*(?:[*_]+(?=\s))?\s*(?=[\"'“‘«(（「『*_]*\w)")
+"""What stands between a citation and the next word of its line or its paragraph."""
+_TAIL = 60
+"""Characters before a citation by which a sentence that ends there is known: brackets and abbreviations count."""
 _RULE = re.compile(r"[-*_]{3,}\Z")
 _ITEM = re.compile(r"[-*+•]\s|\d{1,9}[.)]\s|\|")
 _FIRST_CELL = re.compile(r"([ \t]*\|?[ \t]*)(\d{1,4})(?=\.?[ \t]*\|)")
@@ -29,17 +34,21 @@ _WORD = re.compile(r"\w")
 def without(text: str, places: Sequence[int]) -> str:
     """Return a section's text without the sentences that stand at these places."""
     spans, wanted = list(blocks(text)), sorted(places)
+    indents = [text[line_begin(text, start) : start] for start, _ in spans]
     made: list[str] = []
-    for start, end in spans:
+    for (start, end), indent in zip(spans, indents, strict=True):
         own = [at - start for at in wanted[bisect_right(wanted, start - 1) : bisect_right(wanted, end)]]
-        made.append(_block(text[start:end], own) if own else text[start:end])
-    kept = _kept([text[slice(*span)] for span in spans], made)
+        made.append(_block(text[start:end], own, indent) if own else indent + text[start:end])
+    kept = _kept([text[slice(*span)] for span in spans], [block.lstrip() for block in made])
     parts: list[str] = []
     last = -1
     for place, (start, _) in enumerate(spans):
         if kept[place]:
-            between = text[spans[last][1] : start] if last == place - 1 and last >= 0 else "\n\n"
-            parts += [between if parts else "", made[place]]
+            gone = [len(indent) for indent in indents[last + 1 : place]]
+            between = "\n\n" if gone else text[spans[last][1] : start - len(indents[place])]
+            # What stood below an item that is gone takes its place, and no deeper one.
+            block = _outdented(made[place], min(gone) if parts else 0) if gone else made[place]
+            parts += [between if parts else "", block]
             last = place
     return "".join(parts)
 
@@ -86,15 +95,18 @@ class _Unit:
     row: int = 0
 
 
-def _block(text: str, places: Sequence[int]) -> str:
-    """Return a block without the sentences at these places; empty where it then says nothing."""
+def _block(text: str, places: Sequence[int], indent: str) -> str:
+    """Return a block, which this space stands before, without some sentences; empty where it then says nothing."""
     starts, units = _units(text)
     gone = {bisect_right(starts, at) - 1 for at in places}
     for place, unit in enumerate(units):
         if unit.rows and gone.issuperset(range(place + 1, place + 1 + unit.rows)):
             gone.add(place)
     gone |= set(_nameless(units, gone))
-    made = _outdented(_joined(_recounted(units, gone), gone).strip("\n")).rstrip()
+    first = next((place for place in range(len(units)) if place not in gone), 0)
+    own_line = any(unit.begins_line for unit in units[1 : first + 1])
+    left = _joined(_recounted(units, gone), gone).strip("\n")
+    made = _outdented(left if own_line else indent + left, len(indent)).rstrip()
     return made if _WORD.search(uncited(made)) and not leads(made) else ""
 
 
@@ -128,12 +140,25 @@ def _units(text: str) -> tuple[list[int], list[_Unit]]:
     stated = said.between(0, len(text))
     rows = {line_begin(text, piece.span[0]): piece.row for piece in stated}
     begun = {0, *heads, *(piece.span[0] for piece in stated)}
-    begun |= {stop.end() for stop in _STOPPED.finditer(text) if not said.in_table(stop.end())}
+    begun |= {at for at in (*_behind_stops(text), *_behind_runs(text)) if not said.in_table(at)}
     starts = sorted({line_begin(text, start) for start in begun})
     return starts, [
         _Unit(text[start:end], begins_line(text, start), heads.get(start, 0), rows.get(start, 0))
         for start, end in pairwise([*starts, len(text)])
     ]
+
+
+def _behind_stops(text: str) -> Iterator[int]:
+    return (stop.end() for stop in _STOPPED.finditer(text))
+
+
+def _behind_runs(text: str) -> Iterator[int]:
+    """Yield where a sentence begins behind citations of one that was ended, though with a small letter (`mRNA`)."""
+    for run in CITATIONS.finditer(text):
+        said = text[max(0, run.start() - _TAIL) : run.start()].rpartition("\n")[2].rstrip()
+        following = _GOES_ON.match(text, run.end())
+        if following and said and sentences(f"{said} Then")[-1][0] == len(said) + 1:
+            yield following.end()
 
 
 def _joined(units: Sequence[_Unit], gone: set[int]) -> str:
@@ -174,9 +199,9 @@ def _cited(text: str, run: str) -> str:
     return said + _space(text)
 
 
-def _outdented(text: str) -> str:
-    """Return a block whose first line begins without space, and those that stood below it with as much less."""
+def _outdented(text: str, most: int) -> str:
+    """Return a block whose first line begins with so much space at most, and those below it with as much less."""
     lines = text.split("\n")
-    much = len(lines[0]) - len(lines[0].lstrip(" "))
+    much = max(0, len(lines[0]) - len(lines[0].lstrip(" ")) - most)
     below = list(takewhile(lambda line: line.startswith(" " * much), lines))
     return "\n".join([*(line[much:] for line in below), *lines[len(below) :]])
