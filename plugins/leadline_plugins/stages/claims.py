@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
-from leadline.citations import CITATIONS, cited
+from leadline.citations import CITATIONS, cited, uncited, unenclosed
 from leadline.records import Evidence, Report, Source
 from leadline_plugins.checks.judge import Judgement, judge
 from leadline_plugins.checks.quotes import find, plain
 from leadline_plugins.checks.verbatim import stands as word_for_word
 from leadline_plugins.stages.paragraphs import Paragraph, Span, heading_level, paragraphs
-from leadline_plugins.stages.said import SAYS, Said, begins_line, cells, labels
+from leadline_plugins.stages.said import SAYS, Piece, Said, begins_line, cells, labels
 
 AROUND = 500
 """Characters before and behind a quote that may say whom it speaks of."""
@@ -20,9 +21,8 @@ _LEFT = re.compile(r"(?:[\s.!?。！？…,;:，；：、)）\]】」』”’]|
 """What stands behind a citation and belongs to the sentence before it."""
 _OPENED = " \t\n(（[【［"
 """What stands before a citation in brackets and belongs to it."""
-_COUNTED = re.compile(
-    r"(?:[-*+•]\s+)?(?:\*\*|__)?(?:[(（]\d{1,3}[)）]|\d{1,3}(?:[、．）]|[.)](?:\*\*|__)?(?:\s|$)))(?:\*\*|__)?\s*"
-)
+_NUMBER = r"(?:[(（]\d{1,3}[)）]|\d{1,3}(?:[、．）]|[.)](?=(?:\*\*|__)?(?:\s|$))))"
+_COUNTED = re.compile(rf"(?:[-*+•]\s+)?(?P<mark>\*\*|__)?{_NUMBER}(?P<closed>(?P=mark))?\s*")
 """The number of a list's item, which a sentence taken over word for word would be contradicted by."""
 
 _MORE = re.compile(r"[ \t]*\S")
@@ -92,15 +92,17 @@ def stands(item: Evidence, source: Source | None) -> Cited:
 
 
 def claims(part: Paragraph) -> Iterator[Claim]:
-    """Yield what a paragraph says that a citation serves: all since the last one."""
+    """Yield what a paragraph says that a citation serves: all since the last one, and the rest of its table's row."""
     if heading_level(part.text):
         return
     said, count, start = Said(part.text), 0, 0
-    for run in CITATIONS.finditer(part.text):
+    runs = list(CITATIONS.finditer(part.text))
+    for run, following in zip_longest(runs, runs[1:]):
         names = tuple(dict.fromkeys(cited(run.group())))
-        for piece in said.between(start, run.start()):
+        rest = _rest(said, part.text, run, following)
+        for piece in _served(said, start, run.start(), rest):
             begin, end = piece.span
-            if begin == start and start and (left := _LEFT.match(part.text, begin, end)):
+            if begin and begin in (start, run.end()) and (left := _LEFT.match(part.text, begin, end)):
                 begin = left.end()
             end = begin + len(part.text[begin:end].rstrip(_OPENED))
             row = _cells(part.text, begin, end, piece.row) if piece.row else ()
@@ -118,7 +120,25 @@ def claims(part: Paragraph) -> Iterator[Claim]:
                 run=_moved(run.span(), part.start),
                 cells=row,
             )
-        start = run.end()
+        start = rest.span[1] if rest else run.end()
+
+
+def _rest(said: Said, text: str, run: re.Match[str], following: re.Match[str] | None) -> Piece | None:
+    """Return what stands behind the last citation of a row, which serves that too."""
+    row = said.row(run.end() - len(run.group().lstrip()))
+    if row is None or run.end() > row.span[1] or (following and following.start() < row.span[1]):
+        return None
+    return Piece((run.end(), row.span[1]), row.row) if SAYS.search(text, run.end(), row.span[1]) else None
+
+
+def _served(said: Said, start: int, end: int, rest: Piece | None) -> list[Piece]:
+    """Return the pieces before a citation; what is left of its row is one with what that says before it."""
+    pieces = said.between(start, end)
+    if rest is None:
+        return pieces
+    if pieces and (pieces[-1].row, pieces[-1].span[1]) == (rest.row, end):
+        rest = replace(rest, span=(pieces.pop().span[0], rest.span[1]))
+    return [*pieces, rest]
 
 
 def _moved(span: Span, by: int) -> Span:
@@ -126,14 +146,16 @@ def _moved(span: Span, by: int) -> Span:
 
 
 def _uncounted(text: str, begin: int, end: int) -> str:
-    """Return a sentence without the number of the list's item that it begins."""
+    """Return a sentence without the number of the list's item that it begins, but with what is bold from there on."""
     counted = _COUNTED.match(text, begin, end) if begins_line(text, begin) else None
-    return text[counted.end() if counted else begin : end]
+    if counted is None:
+        return text[begin:end]
+    return (counted["mark"] if counted["mark"] and not counted["closed"] else "") + text[counted.end() : end]
 
 
 def _cells(text: str, begin: int, end: int, number: int) -> tuple[str, ...]:
-    """Return the cells of a row, or of the part of it behind a citation, whose first cell counts nothing."""
-    return cells(text[begin:end], number if begins_line(text, begin) else 0)
+    """Return the cells of a row, or of the part of it behind a citation, where the first cell counts nothing."""
+    return cells(uncited(unenclosed(text[begin:end])), number if begins_line(text, begin) else 0)
 
 
 def _unbarred(text: str, begin: int, end: int) -> Span:

@@ -170,7 +170,8 @@ def _joined(units: Sequence[_Unit], gone: set[int]) -> str:
         if place not in gone:
             made.append(marker + unit.text)
             states = not (unit.rows or leads(unit.text.strip()) or labels(unit.text))
-            more = bool(_WORD.search(unit.text, runs[-1].end() if runs else 0))
+            # Of a row that cites by itself, what stands behind its last citation is served by that.
+            more = not runs or (not unit.row and bool(_WORD.search(unit.text, runs[-1].end())))
             waiting = (states and more) or (waiting and not runs)
             marker = ""
             continue

@@ -55,6 +55,11 @@ class Said:
         table = bisect_right(self.tables, at, key=lambda one: one.span[0]) - 1
         return table >= 0 and at < self.tables[table].span[1]
 
+    def row(self, at: int) -> Piece | None:
+        """Return the row that a place is in."""
+        found = bisect_right(self._rows, at, key=lambda row: row.span[0]) - 1
+        return self._rows[found] if found >= 0 and at < self._rows[found].span[1] else None
+
     def between(self, start: int, end: int) -> list[Piece]:
         """Return the pieces, in order."""
         made = [Piece((start + begin, start + stop)) for begin, stop in sentences(self._prose[start:end])]

@@ -82,6 +82,12 @@ def mended(text: str, how: str) -> tuple[str, list[str]]:
             f"| a | b |\n|---|---|\n| x | Whales sing{HEDGE} [@e1] |",
             ["weakened"],
         ),
+        (
+            "| a | b |\n|---|---|\n| x | Whales sing [@e1] | 2019 |\n| The bay is 40 fathoms deep. [@e1] | |",
+            "weaken",
+            f"| a | b |\n|---|---|\n| x | Whales sing [@e1] | 2019{HEDGE} |\n| The bay is 40 fathoms deep. [@e1] | |",
+            ["weakened"],
+        ),
         ("Whales sing there. [@e1]", "drop", "", ["dropped"]),
         (
             "The bay is 40 fathoms deep. Whales sing there. [@e1]",
@@ -148,6 +154,10 @@ def without(text: str, word: str, how: str = "drop") -> str:
         ("- **M.** Moon [@e1]. Moon [@e1].\n- **N.** Moon [@e1]. A rose [@e0].", "- **N.** A rose [@e0]."),
         ("> Moon [@e1].\n> A rose [@e0].", "> A rose [@e0]."),
         ("| a | b |\n|---|---|\n| A | rose [@e0] |\n| Moon | b [@e1] |", "| a | b |\n|---|---|\n| A | rose [@e0] |"),
+        (
+            "| a | b |\n|---|---|\n| A [@e0] | rose |\n| Moon [@e1] | fell |",
+            "| a | b |\n|---|---|\n| A [@e0] | rose |",
+        ),
         ("| a | b |\n|---|---|\n| A | rose |\n| Moon | b | [@e1]", "| a | b |\n|---|---|\n| A | rose [@e1] |"),
         (
             "| # | b |\n|---|---|\n| 1 | Moon [@e1] |\n| 2 | A [@e0] |\n| 9 | B [@e0] |\n| 4 | C [@e0] |",
