@@ -48,13 +48,17 @@ def within(at: int, spans: Sequence[tuple[Any, ...]]) -> bool:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of text. `kind`: heading, text, row, code. `level` of a heading; `number` of an ordered list's item."""
+    """A block of text. `kind`: heading, text, row, code. `level` of a heading; `number` of an ordered list's item.
+
+    `row` is the place of a row below its table's head, from 1.
+    """
 
     kind: str
     flat: Flat
     level: int = 0
     number: int | None = None
     item: bool = False
+    row: int = 0
 
 
 def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
@@ -73,6 +77,7 @@ def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
 
 def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
     level, number, items, row = 0, None, 0, None
+    rows = 0
     for token in tokens:
         match token.type:
             case "heading_open":
@@ -84,10 +89,12 @@ def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
                 number = int(token.info) if token.info.isdigit() else None
             case "list_item_close":
                 items, number = items - 1, None
+            case "table_open":
+                rows = -1
             case "tr_open":
-                row = Flat()
+                row, rows = Flat(), rows + 1
             case "tr_close":
-                yield Block("row", row or Flat())
+                yield Block("row", row or Flat(), row=rows)
                 row = None
             case "fence" | "code_block" | "html_block":
                 yield Block("code", Flat(token.content))

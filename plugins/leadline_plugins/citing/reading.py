@@ -10,6 +10,7 @@ from leadline_plugins.citing.blocks import Block, Flat, parse
 from leadline_plugins.citing.entries import Covered, entries, lists
 from leadline_plugins.citing.model import CitedReport, Claim, Entry, Mark
 from leadline_plugins.text import content_words, sentences
+from leadline_plugins.text.rows import cells
 
 _SPACED = re.compile(r"\s+(?:\(\s*\)\s*)?([.,;:!?。，；：！？])")
 _FEWEST = 4
@@ -34,7 +35,7 @@ def read(markdown: str) -> CitedReport:
         own = sorted((mark for mark in _marks(block.flat, listed) if _counts(mark, spans)), key=lambda mark: mark.start)
         found += own
         if block.kind != "heading" and not spans:
-            said = list(_claims(block.flat, own, place))
+            said = list(_claims(block, own, place))
             claims += said
             uncited += not said and block.kind == "text" and not block.item and _states(block.flat.text)
     return CitedReport(
@@ -89,10 +90,11 @@ def _by(entry: Entry, name: str) -> bool:
 # --- statements ------------------------------------------------------------------------------------------------------
 
 
-def _claims(flat: Flat, own: list[Mark], place: int) -> Iterator[Claim]:
+def _claims(block: Block, own: list[Mark], place: int) -> Iterator[Claim]:
     """Yield the statements of a block that carry a mark, each with all marks right behind it."""
-    text, ends = _without(flat.text, own)
-    spans = sentences(text)
+    text, ends = _without(block.flat.text, own)
+    row = block.kind == "row"
+    spans = [(0, len(text))] if row else sentences(text)
     runs: list[tuple[int, list[Mark]]] = []
     for end, mark in ends:
         if runs and not re.search(r"\w", text[runs[-1][0] : end]):
@@ -103,10 +105,17 @@ def _claims(flat: Flat, own: list[Mark], place: int) -> Iterator[Claim]:
     for end, together in runs:
         keys = tuple(dict.fromkeys(key for mark in together for key in mark.keys))
         urls = tuple(dict.fromkeys(mark.url for mark in together if mark.url))
-        said = _stretch(text, before, end, spans, whole=not together[-1].silent)
+        last_of_row = row and end == runs[-1][0]
+        said = _stretch(text, before, end, spans, whole=last_of_row or not together[-1].silent)
+        said = _row(said, block.row if text.lstrip(" |").startswith(said) else 0) if row else said
         if re.search(r"\w", said):
             yield Claim(_SPACED.sub(r"\1", " ".join(said.split())), keys, urls, place)
         before = end
+
+
+def _row(said: str, number: int) -> str:
+    """Return what a row says, or a part of it, without its bars and its number."""
+    return "; ".join(cells(said, number))
 
 
 def _stretch(text: str, before: int, end: int, spans: list[tuple[int, int]], *, whole: bool) -> str:

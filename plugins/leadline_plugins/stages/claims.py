@@ -13,7 +13,8 @@ from leadline_plugins.checks.judge import Judgement, judge
 from leadline_plugins.checks.quotes import find, plain
 from leadline_plugins.checks.verbatim import stands as word_for_word
 from leadline_plugins.stages.paragraphs import Paragraph, Span, heading_level, paragraphs
-from leadline_plugins.stages.said import SAYS, Piece, Said, begins_line, cells, labels
+from leadline_plugins.stages.said import Piece, Said, begins_line, labels
+from leadline_plugins.text.rows import SAYS, cells
 
 AROUND = 500
 """Characters before and behind a quote that may say whom it speaks of."""

@@ -12,13 +12,12 @@ from itertools import accumulate
 
 from leadline_plugins.drafts.blocks import tokens
 from leadline_plugins.text import length, sentences
+from leadline_plugins.text.rows import SAYS
 
 _LABEL = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])\s+)?(?:\*\*|__)([^*_\d]+)(?:\*\*|__)[.。]?\s*")
 _SHORTEST = 4
 """Words, or characters of Chinese, of what may be a sentence though it is bold and others follow it."""
 Span = tuple[int, int]
-SAYS = re.compile(r"[^\W_]")
-_BAR = re.compile(r"(?<!\\)\|")
 _NOT_NEW = re.compile(r"[^\n]")
 
 
@@ -115,11 +114,3 @@ def labels(text: str) -> bool:
     """Return whether a sentence only names what the next in its line says, as `**Costs.**` does before `They rose`."""
     found = _LABEL.fullmatch(text)
     return found is not None and length(found[1]) <= _SHORTEST
-
-
-def cells(row: str, number: int) -> tuple[str, ...]:
-    """Return the cells of a row that say something: not a first one that only counts the rows."""
-    said = [cell.strip().replace("\\|", "|") for cell in _BAR.split(row)]
-    said = [cell for cell in said if SAYS.search(cell)]
-    counts = len(said) > 1 and said[0].rstrip(".") == str(number)
-    return tuple(said[1:] if counts else said)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from leadline.records import Document
 from leadline_plugins.citing import CitedReport, read
+from leadline_plugins.citing.checking import check
 from leadline_plugins.citing.entries import names_list
 
 SOURCES = (
@@ -203,6 +205,31 @@ def test_parts_of_a_sentence_are_claims_where_they_say_enough() -> None:
         "The northern bay is forty fathoms deep",
         "whereas the southern lagoon has only three.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "claims"),
+    [
+        ("| 1 | The bay is deep [1] |\n| 2. | It is wide [2] |", ["The bay is deep", "It is wide"]),
+        ("| 7 | The bay is deep [1] |", ["7; The bay is deep"]),
+        ("| Bay | 40 fathoms [1] | 1831 |", ["Bay; 40 fathoms; 1831"]),
+        ("| Bay | It is deep. It is wide [1] |", ["Bay; It is deep. It is wide"]),
+        ("| 1 | Bay [1] | 40 fathoms [2] |", ["Bay", "Bay; 40 fathoms"]),
+        ("| 1 | [Bay](https://example.org/) | deep |", ["Bay; deep"]),
+    ],
+)
+def test_a_row_says_what_its_cells_say_without_its_bars_and_number(rows: str, claims: list[str]) -> None:
+    columns = rows.partition("\n")[0].count("|") - 1
+    head = "\n".join("|" + cell * columns for cell in ("h|", "-|"))
+    report = read(f"{head}\n{rows}{SOURCES}")
+    assert [claim.text for claim in report.claims] == claims
+
+
+def test_a_row_taken_over_word_for_word_is_supported() -> None:
+    said = "The bay is 40 fathoms deep at its southern end."
+    text = f"| # | Depth |\n|---|---|\n| 1 | {said} [1] |\n\n## Sources\n\n[1] https://example.org/ Bay\n"
+    (claim,) = check(text, {"1": Document(text=f"It was sounded. {said} It is wide.")}).claims
+    assert (claim.claim, claim.verdict, claim.by) == (said, "supported", "exact")
 
 
 def test_what_points_nowhere_is_said() -> None:
