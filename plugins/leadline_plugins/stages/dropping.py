@@ -14,11 +14,9 @@ from itertools import pairwise, takewhile
 
 from leadline.citations import CITATIONS, uncited
 from leadline_plugins.stages.paragraphs import CAPTION, blocks, heading_level, leads
-from leadline_plugins.stages.said import Said, begins_line, blank, labels, line_begin
+from leadline_plugins.stages.said import MARKER, Said, begins_line, blank, labels, line_begin
 from leadline_plugins.text import sentences
 
-_MARKER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)]|>)[ \t]+)+")
-"""How an item of a list or a line of a quotation begins."""
 _STOPPED = re.compile(r"(?<=\])[.!?。！？]+[\"'”’»)）」』\]*_]*\s*(?=\S)")
 """A full stop behind a citation, which ends its sentence whatever comes."""
 _GOES_ON = re.compile(r"[\"'”’»)）」』\]]*(?:[*_]+(?=\s))?\s*(?=[\"'“‘«(（「『*_]*\w)")
@@ -180,7 +178,7 @@ def _joined(units: Sequence[_Unit], gone: set[int]) -> str:
         waiting = waiting and not runs
         if made and "\n" in _space(unit.text) and "\n" not in _space(made[-1]):
             made[-1] = made[-1].rstrip() + _space(unit.text)
-        if unit.begins_line and (item := _MARKER.match(unit.text)):
+        if unit.begins_line and (item := MARKER.match(unit.text)):
             marker = item.group()
     return "".join(made)
 

@@ -15,6 +15,7 @@ from leadline.records import Report
 from leadline_plugins.checks.quotes import plain
 from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.dropping import without
+from leadline_plugins.stages.fitting import body
 from leadline_plugins.stages.hedges import hedge
 
 Done = Literal["recited", "weakened", "dropped"]
@@ -89,7 +90,11 @@ def _hedgings(
 ) -> Iterator[Edit]:
     for claim in claims:
         if claim.id in wrong:
-            yield *claim.span, better.get(claim.id) or hedge(text[slice(*claim.span)], language)
+            start, end = claim.span
+            if new := better.get(claim.id):
+                yield end - len(body(claim.text)), end, new
+            else:
+                yield start, end, hedge(text[start:end], language)
 
 
 def _recitings(text: str, claims: Iterable[Claim], better: Mapping[str, str]) -> Iterator[Edit]:

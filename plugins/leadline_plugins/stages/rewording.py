@@ -9,23 +9,28 @@ from leadline.contracts import Run
 from leadline.findings import Verdict
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
+from leadline_plugins.checks.quotes import plain
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.claims import Claim, Library
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.fitting import body, fitted
 from leadline_plugins.stages.hedges import hedged
-from leadline_plugins.stages.verdicts import asked, judged
+from leadline_plugins.stages.verdicts import asked, judged, numbers
 from leadline_plugins.tasks import RepairRequest, Rewordings
+from leadline_plugins.text import language as language_of
 from leadline_plugins.text.foreign import foreign
 
 BATCH = 20
 """Claims that one call is asked for."""
-_LONGEST = 2.0
-"""How much longer than the old one a new sentence may be: it is to say less."""
-_ROOM = 80
+_ANEW = ".anew"
+"""Behind the id of a claim that is said anew: the verdicts on what was said before are on other words."""
 
 
 def _unusable(request: RepairRequest, reply: Rewordings) -> str:
+    ids = [claim.id for claim in request.claims]
+    if reply.claims and not _by_number(reply).keys() & {*ids}:
+        return f"it says none of the claims anew by their ids ({', '.join(ids)})"
     found = foreign("\n".join(one.text for one in reply.claims), request.language)
     return f"it is in {found} and must be in {request.language}" if found else ""
 
@@ -55,9 +60,21 @@ async def reworded(
     batches = [said[at : at + BATCH] for at in range(0, len(said), BATCH)]
     replies = await run.each(batches, lambda batch: _said(run, batch, library, language))
     new = {name: text for reply in replies for name, text in reply.items()}
-    trials = [replace(claim, text=new[claim.id]) for claim in said if claim.id in new]
-    verdicts = await judged(run, trials, library)
-    return {claim.id: claim.text for claim in trials if _holds(claim, verdicts)}, verdicts
+    trials = {name: _trial(claim, new[name]) for claim in said if (name := claim.id) in new}
+    verdicts = await judged(run, list(trials.values()), library)
+    return {name: new[name] for name, trial in trials.items() if _holds(trial, verdicts)}, verdicts
+
+
+def lost(claims: Iterable[Claim], better: Mapping[str, str], left: Iterable[Claim]) -> set[str]:
+    """Return which claims are not said in a mended report as they were judged: one with a neighbour, or in two."""
+    stand = {(plain(claim.text), claim.cite_ids) for claim in left}
+    trials = (_trial(claim, better[claim.id]) for claim in claims if claim.id in better)
+    return {one.id.removesuffix(_ANEW) for one in trials if (plain(one.text), one.cite_ids) not in stand}
+
+
+def _trial(claim: Claim, text: str) -> Claim:
+    """Return a claim said anew, as it will be found in the report."""
+    return replace(claim, id=claim.id + _ANEW, text=claim.text.removesuffix(body(claim.text)) + text)
 
 
 def _holds(claim: Claim, verdicts: Iterable[Verdict]) -> bool:
@@ -73,15 +90,18 @@ async def _said(run: Run, claims: Sequence[Claim], library: Library, language: s
     request = RepairRequest(language=language, claims=tuple(material))
     saying = "claims that their sources do not bear were hedged, and not said anew"
     reply = await perform_or(run, ASK.of(request), Rewordings(), saying, closing=True)
-    new = {one.id.strip(): _sentence(one.text) for one in reply.claims}
-    return {claim.id: new[number] for number, claim in numbered.items() if _fits(new.get(number, ""), claim)}
+    new = _by_number(reply)
+    made = {claim.id: _sentence(new.get(number, ""), claim, language) for number, claim in numbered.items()}
+    return {name: text for name, text in made.items() if text}
 
 
-def _sentence(text: str) -> str:
-    """Return a text without marks of the model's own."""
-    return drafts.normalised(text, drafts.Known.of(()), ()).text.strip()
+def _by_number(reply: Rewordings) -> dict[str, str]:
+    """Return what is said by the number of the claim; what is said for several at once is for none."""
+    return {named[0]: one.text for one in reply.claims if len(named := numbers(one.id)) == 1}
 
 
-def _fits(new: str, claim: Claim) -> bool:
-    """Return whether it can stand where the claim does: one line, of about its length, and something else."""
-    return "\n" not in new and 0 < len(new) <= _LONGEST * len(claim.text) + _ROOM and new != claim.text
+def _sentence(new: str, claim: Claim, language: str) -> str:
+    """Return what can stand in a claim's place, without marks of the model's own; empty where it cannot."""
+    old = body(claim.text)
+    text = fitted(drafts.normalised(new, drafts.Known.of(()), ()).text, old)
+    return "" if foreign(text, language_of(old) if language == "und" else language) else text

@@ -15,6 +15,8 @@ from leadline_plugins.text import length, sentences
 from leadline_plugins.text.rows import SAYS
 
 _LABEL = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])\s+)?(?:\*\*|__)([^*_\d]+)(?:\*\*|__)[.。]?\s*")
+MARKER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)]|>)[ \t]+)+")
+"""How an item of a list or a line of a quotation begins."""
 _SHORTEST = 4
 """Words, or characters of Chinese, of what may be a sentence though it is bold and others follow it."""
 Span = tuple[int, int]

@@ -164,10 +164,10 @@ async def _said(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVer
 def _by_number(reply: ClaimVerdicts) -> dict[str, ClaimVerdict]:
     """Return the verdicts by the number of the claim; what is said to be both is not supported."""
     sure = [ClaimVerdict(id=name, verdict="supported", confidence=reply.confidence) for name in reply.supported]
-    return {number: one for one in (*sure, *reply.others) for number in _numbers(one.id)}
+    return {number: one for one in (*sure, *reply.others) for number in numbers(one.id)}
 
 
-def _numbers(name: str) -> list[str]:
+def numbers(name: str) -> list[str]:
     """Return the numbers that an id, a list or a range of them names; none where any of it is unclear."""
     found: list[str] = []
     for part in _AND.split(name):

@@ -21,7 +21,7 @@ from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.recite import recitable
 from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.rewording import ASK as SAY_ANEW
-from leadline_plugins.stages.rewording import reworded
+from leadline_plugins.stages.rewording import lost, reworded
 from leadline_plugins.stages.verdicts import ASK, judged
 
 wanted, check, recheck = checking.wanted, checking.check, rechecking.recheck
@@ -63,6 +63,10 @@ async def _repaired(
     if not repairs:
         return report, verdicts, ()
     left = claims_of(changed)
+    if how == "weaken" and (astray := lost(said, better, left)):
+        better = {name: text for name, text in better.items() if name not in astray}
+        changed, repairs = repaired(report, said, bad, how, better)
+        left = claims_of(changed)
     if said and not left:
         raise NoEvidence(f"the sources bear none of the report's {len(said)} claims, and all were taken out")
     stand = {section.id for section in changed.sections}

@@ -122,10 +122,11 @@ async def test_what_is_not_borne_is_said_anew_by_the_model_and_judged() -> None:
     run = Run("weaken", lambda claim, passage: "Beaufort" not in claim)
     run.anew = lambda claim: "Somebody sounded it."
     text, checks = await verified(run, report(f"{FINE} {MOVED}"))
-    assert text == f"{FINE} {MOVED}".replace(MOVED.partition(" [@")[0], "Somebody sounded it.")
+    assert text == f"{FINE} {MOVED}".replace(MOVED.partition(" [@")[0], "Somebody sounded it")
     assert (checks.claims, checks.passed) == ({"supported": 2}, True)
     (repair,) = checks.repairs
-    assert (repair.done, repair.now) == ("weakened", "Somebody sounded it.")
+    assert (repair.done, repair.now) == ("weakened", "Somebody sounded it")
+    assert (len(run.asked), run.calls) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -150,8 +151,86 @@ async def test_marks_of_a_models_own_do_not_come_in_by_a_repair() -> None:
     run = Run("weaken", lambda claim, passage: "Beaufort" not in claim)
     run.anew = lambda claim: "Somebody sounded it [7] [@e9]."
     text, checks = await verified(run, report(f"{FINE} {MOVED}"))
-    assert "Somebody sounded it." in text
+    assert "Somebody sounded it [@e1]." in text
     assert checks.unknown_ids == ()
+
+
+HEDGE = " (not confirmed by the source cited)"
+
+
+def weakening(said: str | Callable[[str], str]) -> Run:
+    run = Run("weaken", lambda claim, passage: "Beaufort" not in claim and "蒲福" not in claim)
+    run.anew = said if callable(said) else lambda claim: said
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "expected"),
+    [
+        ("Beaufort sounded it [@e1].", "Somebody did.", "Somebody did [@e1]."),
+        ("Beaufort sounded it. [@e1]", "Somebody did", "Somebody did. [@e1]"),
+        (f"- Beaufort sounded it. [@e1]\n- {FINE}", "- Somebody did.", f"- Somebody did. [@e1]\n- {FINE}"),
+        (f"1. Beaufort sounded it. [@e1]\n2. {FINE}", "Somebody did.", f"1. Somebody did. [@e1]\n2. {FINE}"),
+        (f"> Beaufort sounded it. [@e1]\n> {FINE}", "Somebody did.", f"> Somebody did. [@e1]\n> {FINE}"),
+        (f"**Beaufort did [@e1].** {FINE}", "Somebody did.", f"**Somebody did [@e1].** {FINE}"),
+        (f"(Beaufort did [@e1].) {FINE}", "Somebody did.", f"(Somebody did [@e1].) {FINE}"),
+        ("1. **Who**: Beaufort. [@e1]", "**Who**: somebody.", "1. **Who**: somebody. [@e1]"),
+        ("**Beaufort did.** [@e1]", "### Somebody did.", "Somebody did. [@e1]"),
+        (f"蒲福测量了海湾[@e1]。{FINE}", "有人测量了海湾。", f"有人测量了海湾[@e1]。{FINE}"),
+    ],
+)
+async def test_what_is_said_anew_stands_as_the_old_sentence_stood(text: str, said: str, expected: str) -> None:
+    run = weakening(said)
+    made, checks = await verified(run, report(text))
+    assert made == expected
+    assert set(checks.claims) == {"supported"}
+    assert run.calls == 3  # what was judged as it was proposed is not asked about again
+    assert checks.repairs[0].now in made
+
+
+async def test_sentences_that_share_citations_are_said_anew_each() -> None:
+    run = weakening(lambda claim: claim.replace("Beaufort", "Somebody"))
+    made, checks = await verified(run, report("Beaufort did. Beaufort went. [@e1]"))
+    assert made == "Somebody did. Somebody went. [@e1]"
+    assert (checks.claims, len(checks.repairs)) == ({"supported": 2}, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Beaufort sounded it. [@e1]", "Somebody did. It was deep."),
+        ("Beaufort sounded it [@e1].", "**Beaufort sounded it.**"),
+        ("Beaufort sounded it. [@e1]", "Somebody [did](https://example.org/)."),
+        ("Beaufort sounded it. [@e1]", "Somebody did **so."),
+        ("Beaufort sounded it. [@e1]", "| Somebody | did |"),
+        (
+            "Beaufort sounded it. [@e1]",
+            "有人测量了这个海湾并记录下来它的深度为四十英寻而且还说这是一个很深的海湾所以大家都知道",
+        ),
+        ("It is deep. Beaufort sounded it. [@e1]", "eBay did."),
+    ],
+)
+async def test_what_does_not_fit_is_hedged_as_it_was(text: str, said: str) -> None:
+    made, checks = await verified(weakening(said), report(text))
+    assert made == text.replace("sounded it", f"sounded it{HEDGE}")
+    assert checks.claims["partial"] == 1
+    assert checks.repairs[0].now == ""
+
+
+@pytest.mark.parametrize(("name", "taken"), [("claim {}", True), ("#{}", True), ("{}.", True), ("x", False)])
+async def test_a_claim_is_known_by_its_number_however_that_is_written(name: str, taken: bool) -> None:
+    class Named(Run):
+        async def perform(self, task: Task[Any]) -> Any:
+            reply = await super().perform(task)
+            if isinstance(reply, Rewordings):
+                said = (one.model_copy(update={"id": name.format(one.id)}) for one in reply.claims)
+                return Rewordings(claims=tuple(said))
+            return reply
+
+    run = Named("weaken", lambda claim, passage: "Beaufort" not in claim)
+    run.anew = lambda claim: "Somebody did."
+    made, _ = await verified(run, report("Beaufort sounded it. [@e1]"))
+    assert made == ("Somebody did. [@e1]" if taken else f"Beaufort sounded it{HEDGE}. [@e1]")
 
 
 async def test_without_a_model_what_is_not_borne_is_hedged() -> None:
