@@ -32,6 +32,7 @@ def body(said: str) -> str:
 def fitted(new: str, old: str) -> str:
     """Return a new sentence so that it can stand in an old one's place; empty where it cannot, or says the same."""
     new = _MARKED.sub("", new.strip(), count=1) if _MARKED.match(new.strip()) else new.strip()
+    new = new if "**" in old else new.replace("**", "")
     stop = _STOPPED.search(old)
     if not stop:
         new = new.rstrip(_STOPS)

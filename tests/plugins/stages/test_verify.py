@@ -174,6 +174,7 @@ def weakening(said: str | Callable[[str], str]) -> Run:
         (f"> Beaufort sounded it. [@e1]\n> {FINE}", "Somebody did.", f"> Somebody did. [@e1]\n> {FINE}"),
         (f"**Beaufort did [@e1].** {FINE}", "Somebody did.", f"**Somebody did [@e1].** {FINE}"),
         (f"(Beaufort did [@e1].) {FINE}", "Somebody did.", f"(Somebody did [@e1].) {FINE}"),
+        ("Beaufort sounded it [@e1].", "**Somebody** did.", "Somebody did [@e1]."),
         ("1. **Who**: Beaufort. [@e1]", "**Who**: somebody.", "1. **Who**: somebody. [@e1]"),
         ("**Beaufort did.** [@e1]", "### Somebody did.", "Somebody did. [@e1]"),
         (f"蒲福测量了海湾[@e1]。{FINE}", "有人测量了海湾。", f"有人测量了海湾[@e1]。{FINE}"),
@@ -201,7 +202,7 @@ async def test_sentences_that_share_citations_are_said_anew_each() -> None:
         ("Beaufort sounded it. [@e1]", "Somebody did. It was deep."),
         ("Beaufort sounded it [@e1].", "**Beaufort sounded it.**"),
         ("Beaufort sounded it. [@e1]", "Somebody [did](https://example.org/)."),
-        ("Beaufort sounded it. [@e1]", "Somebody did **so."),
+        ("Beaufort sounded it. [@e1]", "Somebody did “so."),
         ("Beaufort sounded it. [@e1]", "| Somebody | did |"),
         (
             "Beaufort sounded it. [@e1]",
