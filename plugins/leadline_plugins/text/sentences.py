@@ -37,9 +37,12 @@ _OWN_ENDS = "।॥؟۔։።፧។៕။"
 SURE = f"。！？；｡…{_OWN_ENDS}"
 _END = re.compile(
     rf"[{SURE}.!?]"
-    rf"(?:(?<=[{SURE}])[{SURE}]*[」』）】》”’»\"'）\]]*|(?<=[.!?])[.!?]*[\"'”’)\]»*_]*(?=\s))"
+    rf"(?:(?<=[{SURE}])[{SURE}]*[」』）】》”’»\"'）\]]*|(?<=[.!?])(?<![.!?]{{2}})[.!?]*+[\"'”’)\]»*_]*(?=\s))"
 )
-"""It begins with one class of signs, which is looked for four times as fast as two ways to begin."""
+"""It begins with one class of signs, which is looked for four times as fast as two ways to begin.
+
+Of a run of full stops the first one alone, and all of it: else a run that ends nothing is gone through from each.
+"""
 _SURE_END = frozenset(SURE)
 """What ends a sentence whatever follows."""
 _THAI = re.compile("[\u0e01-\u0e30\u0e81-\u0eb0]")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -113,6 +115,13 @@ def test_list_items_rows_headings_and_code_stand_for_themselves() -> None:
 
 def test_a_fence_that_never_closes_hides_nothing() -> None:
     assert cut("```\nFirst words.\nSecond words.") == ["First words.", "Second words."]
+
+
+@pytest.mark.parametrize("run", ["." * 40_000, "!?" * 20_000, "." + '"' * 40_000, "a" + "." * 40_000 + "b"])
+def test_a_run_of_full_stops_is_gone_through_once(run: str) -> None:
+    begun = time.process_time()
+    assert cut(run) == ([run] if "a" in run else [])
+    assert time.process_time() - begun < 1
 
 
 PIECES = st.lists(
