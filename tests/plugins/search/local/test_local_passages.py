@@ -30,6 +30,17 @@ def test_small_paragraphs_are_packed_and_large_ones_cut_after_a_sentence() -> No
 
 
 @pytest.mark.parametrize(
+    "sentence", ["यह पुल बहुत पुराना है।", "یہ پل بہت پرانا ہے۔", "កន្លែងនេះធំណាស់។", "彼は「橋は古い。」"]
+)
+def test_the_full_stops_of_other_scripts_are_places_to_cut(sentence: str) -> None:
+    text = f"{sentence} " * 5
+    assert {text[start:end] for start, end in passages(text, int(2.5 * len(sentence)))} <= {
+        sentence,
+        f"{sentence} {sentence}",
+    }
+
+
+@pytest.mark.parametrize(
     ("title", "text"),
     [
         ("Kansas (band)", "They admired Kansas, and said so."),
