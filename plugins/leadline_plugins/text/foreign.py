@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from leadline_plugins.text.language import TRADITIONAL, language
-from leadline_plugins.text.scripts import forms, letters, primary, script_of
+from leadline_plugins.text.scripts import letters, misfits, primary, script_of
 from leadline_plugins.text.stopwords import STOPWORDS
 
 _ASIDE = re.compile(r"\[@[^\]]*\]|\[[\d, ]+\]|https?://\S+|`[^`]*`|“[^”]{0,400}”|「[^」]{0,200}」|《[^》]{0,80}》")
@@ -28,7 +28,7 @@ _PLAIN = 2
 _KANA = 0.02, 0.25
 """Of Japanese among kana and Han: Japanese has more than the first, Chinese less than the second."""
 _FORMS = 10, 0.05
-"""Characters that are Simplified alone, from which a text is not Traditional; of them, those that are the latter."""
+"""Characters not written so in Traditional from which a text is not in it; for each, those not so in Simplified."""
 _NAMES = {"en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese"}
 _NAMES |= {"nl": "Dutch", "sv": "Swedish", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ru": "Russian"}
 _NAMES |= {"da": "Danish", "no": "Norwegian", "fi": "Finnish", "pl": "Polish", "cs": "Czech", "hu": "Hungarian"}
@@ -67,8 +67,8 @@ def foreign(text: str, wanted: str) -> str:
 
 
 def _simplified(prose: str) -> bool:
-    counts = forms(prose)
-    return counts["zh"] >= _FORMS[0] and counts[TRADITIONAL] <= _FORMS[1] * counts["zh"]
+    counts = misfits(prose)
+    return counts[TRADITIONAL] >= _FORMS[0] and counts["zh"] <= _FORMS[1] * counts[TRADITIONAL]
 
 
 def _by_words(prose: str, found: str, wanted: str) -> bool:

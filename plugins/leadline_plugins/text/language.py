@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from leadline_plugins.text.scripts import LANGUAGE_OF, forms, letters, primary, script_of
+from leadline_plugins.text.scripts import LANGUAGE_OF, letters, misfits, primary, script_of
 from leadline_plugins.text.stopwords import STOPWORDS
 
 TRADITIONAL = "zh-Hant"
@@ -102,10 +102,12 @@ def _east(text: str, found: Counter[str]) -> str:
         return "ko"
     if found["Kana"] > _KANA_SHARE * (found["Kana"] + found["Hani"]):
         return "ja"
-    said = forms(text)
-    if said["ja"] > said["zh"]:
+    against = misfits(text)
+    if against["ja"] < min(against["zh"], against[TRADITIONAL]):
         return "ja"
-    return TRADITIONAL if said[TRADITIONAL] > said["zh"] else "zh"
+    # A single sign that Japanese writes so too (`東京`) may be in a name.
+    traditional = against["zh"] > against[TRADITIONAL] + (against["ja"] <= against[TRADITIONAL])
+    return TRADITIONAL if traditional else "zh"
 
 
 def _of_script(text: str, script: str) -> str:

@@ -101,26 +101,39 @@ def letters(text: str) -> Counter[str]:
     return found
 
 
-@lru_cache(maxsize=1 << 15)
-def _form(sign: str) -> str:
-    """Return where a Han character is written so: in one of the three standards alone, or "" where in several.
+_JIS_COMMON = b"\x98\x80"
+"""Of Shift_JIS, below: the first level of JIS. The second has the old forms too, which Japanese no longer writes."""
+_BIG5_COMMON = b"\xc6\x80"
+"""Of Big5, below: what Taiwan commonly writes. China knows the rarer ones in names."""
 
-    What the standard character sets of the places hold says that with no list of ours; of Taiwan's only the part in
-    common use, for China knows rare forms in names.
+_HONG_KONG = "着裏"
+"""Commonest of what Hong Kong writes and Taiwan does not."""
+
+
+@lru_cache(maxsize=1 << 15)
+def _misfit(sign: str) -> tuple[str, ...]:
+    """Return where a Han character is not written so: of Simplified (`zh`), Traditional and Japanese.
+
+    What the standard character sets of the places hold says that with no list of ours; of what none holds, nothing.
     """
     if not "\u4e00" <= sign <= "\u9fff":
-        return ""
+        return ()
     simplified, traditional, japanese = (sign.encode(name, "ignore") for name in ("gb2312", "big5", "shift_jis"))
-    if traditional and not simplified:
-        return "zh-Hant" if traditional < b"\xc6\x80" else ""
-    if simplified and not traditional:
-        return "" if japanese else "zh"
-    return "ja" if japanese and not simplified else ""
+    if not simplified and traditional >= _BIG5_COMMON:
+        return ()
+    in_both = bool(simplified) == bool(traditional)
+    held = {
+        "zh": bool(simplified),
+        "zh-Hant": bool(traditional) or sign in _HONG_KONG,
+        "ja": bool(japanese) and (in_both or japanese < _JIS_COMMON),
+    }
+    return tuple(form for form, is_held in held.items() if not is_held) if any(held.values()) else ()
 
 
-def forms(text: str) -> Counter[str]:
-    """Return how many Han characters of a text are written so in Simplified (`zh`), Traditional, or Japanese alone."""
+def misfits(text: str) -> Counter[str]:
+    """Return how many Han characters of a text are not written so in Simplified (`zh`), Traditional, or Japanese."""
     found: Counter[str] = Counter()
     for sign, count in Counter(text).items():
-        found[_form(sign)] += count
+        for form in _misfit(sign):
+            found[form] += count
     return found
