@@ -11,9 +11,8 @@ import re
 from collections import deque
 from collections.abc import Iterator
 
-from leadline_plugins.text.abbreviations import BEFORE_ORDINALS, COUNTING, ENDINGS, OPENERS, ORDINALS, TITLES
+from leadline_plugins.text.abbreviations import abbreviated
 
-_DOTTED = re.compile(r"(?:\w\.)+\w")
 Span = tuple[int, int]
 
 
@@ -52,7 +51,6 @@ _LONG, _STRETCH = 150, 60
 _OPEN, _CLOSE = "「『（【《“(", "」』）】》”)"
 _LONGEST_BRACKET = 200
 """Characters; a bracket not closed within them is taken for a stray one."""
-_ORDINAL = re.compile(r"\d{1,2}|[ivx]{1,5}")
 
 
 def sentences(text: str) -> list[Span]:
@@ -186,32 +184,7 @@ def _ends(text: str, found: re.Match[str], end: int) -> bool:
     following = rest[0].lstrip("\"'“‘([«*_`")
     if not following or following[0].islower():
         return False
-    return found.group()[0] != "." or not _abbreviated(text, found.start(), following)
-
-
-def _abbreviated(text: str, dot: int, following: str) -> bool:
-    """Return whether the dot belongs to an abbreviation, an initial or an ordinal, so that the sentence goes on."""
-    head = text[max(0, dot - 20) : dot].split()
-    word = _bare(head[-1]) if head else ""
-    if word in TITLES or (word in COUNTING and following[0].isdigit()):
-        return True
-    opener = following.rstrip(",").casefold() in OPENERS
-    if _ORDINAL.fullmatch(word) and _counts(head, word, following) and not opener:
-        return True
-    initial = (len(word) == 1 and word.isalpha()) or bool(_DOTTED.fullmatch(word))
-    return (initial or word in ENDINGS) and not opener
-
-
-def _bare(word: str) -> str:
-    """Return a word without what stands before it: `(vgl`, `l'art`."""
-    word = word.lstrip("(\"'“‘[").casefold()
-    return word if word.isalnum() else re.split("['’]", word)[-1]
-
-
-def _counts(head: list[str], number: str, following: str) -> bool:
-    """Return whether a number with a full stop is an ordinal: by what it counts, or by the word before it."""
-    counted = following.rstrip(".,;:!?)»”\"'").casefold() in ORDINALS
-    return counted or (number.isdigit() and len(head) > 1 and _bare(head[-2]) in BEFORE_ORDINALS)
+    return found.group()[0] != "." or not abbreviated(text, found.start(), following, rest[1:])
 
 
 def _brackets(text: str, start: int, end: int) -> deque[Span]:

@@ -117,6 +117,29 @@ def test_a_fence_that_never_closes_hides_nothing() -> None:
     assert cut("```\nFirst words.\nSecond words.") == ["First words.", "Second words."]
 
 
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["население 5 млн.", "Это много."],
+        ["Живёт 5 тыс. 300 человек.", "Москва растёт."],
+        ["Es kostet 5 Mio. Euro.", "Das ist viel."],
+        ["The bride wore a cap.", "12 people saw it."],
+        ["They used a tab.", "3 of them broke."],
+        ["The plant is lit.", "20 lamps burn."],
+        ["He trained his abs.", "5 weeks passed."],
+        ["He scored 20.", "August was better."],
+        ["Am Dienstag, 20. August begann es.", "Gut."],
+        ["Es gilt seit 1. April.", "Gut."],
+        ["Das Fest war 20. August 1990.", "Gut."],
+        ["Er kam zum 3. März.", "Gut."],
+        ["Vgl. Tab. 3 und (abs. 2) dort.", "Gut."],
+        ["Véase el cap. 3 del libro.", "Es largo."],
+    ],
+)
+def test_a_word_that_may_be_an_abbreviation_is_one_where_its_neighbours_say_so(pieces: list[str]) -> None:
+    assert cut(" ".join(pieces)) == pieces
+
+
 @pytest.mark.parametrize("run", ["." * 40_000, "!?" * 20_000, "." + '"' * 40_000, "a" + "." * 40_000 + "b"])
 def test_a_run_of_full_stops_is_gone_through_once(run: str) -> None:
     begun = time.process_time()
