@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from leadline_plugins.text import english
 from leadline_plugins.text.scripts import LANGUAGE_OF, letters, misfits, primary, script_of
 from leadline_plugins.text.stopwords import STOPWORDS
 
 TRADITIONAL = "zh-Hant"
 _WORD = re.compile("[\u0900-\u0963\u0970-\u097f]+|[^\\W\\d_]+")
+_SYMBOL = re.compile("(?<![^\\W\\d_])[\u0370-\u03ff](?![^\\W\\d_])")
+"""A Greek letter by itself, which is no word: `β-catenin`."""
 _SAMPLE = 4000
 """Characters that are looked at; a language shows in far fewer."""
 _KANA_SHARE = 0.1
@@ -120,11 +123,19 @@ def _of_script(text: str, script: str) -> str:
 
 def _latin(text: str) -> str:
     """Return the language that stop words and letters speak for; English where nothing speaks against it."""
-    words = _words(text)
+    words = _words(text) if text.isascii() else _words(_SYMBOL.sub(" ", text))
     scores = _scores(words, "Latn")
     strange = {code: 0 if text.isascii() else _strange(words, code) for code in scores}
+    most = max(scores.values())
+    # What speaks for another language may be names: of them a text that is plainly English may be full.
+    doubtful = strange["en"] and (most < _AGREE or scores["en"] == most)
+    plainly = english.strange(_WORD.findall(_SYMBOL.sub(" ", text))) if doubtful else None
+    if plainly is not None:
+        strange["en"] = plainly
     # Of those that as many words speak for the one whose letters they are; then English, which stands first.
     best = max(scores, key=lambda code: (scores[code], -strange[code]))
+    if most < _AGREE and plainly == 0:
+        return "en"
     if not scores[best]:
         return "en" if not strange["en"] else "und"
     if strange[best] > scores[best]:
@@ -136,7 +147,7 @@ def _latin(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+    return _WORD.findall(text.replace("İ", "i").lower())  # its lower case has a dot of its own, which parts words
 
 
 def _strange(words: list[str], code: str) -> int:

@@ -61,13 +61,43 @@ def test_further_languages_are_not_taken_for_their_neighbours(text: str, expecte
         "Population of Paris",
         "What does 你好 mean?",
         "Sushi (寿司, すし) is a dish of rice.",
+        "Beyoncé net worth",
+        "Schrödinger equation",
+        "Zürich housing prices",
+        "Kraków travel",
+        "Côte d'Ivoire economy since 2010",
+        "Population of São Paulo",
+        "The Hồ Chí Minh trail",
+        "Real Madrid CF vs FC Bayern München",
+        "naïve Bayes classifier",
+        "résumé tips",
+        "café culture in Paris",
+        "β-catenin Wnt signaling pathway",
+        "São Paulo population",
+        "Dvořák symphony",
+        "El Niño effects",
     ],
 )
 def test_english_stays_english(text: str) -> None:
     assert language(text) == "en"
 
 
-@pytest.mark.parametrize("text", ["Wärmepumpen Kosten Altbau", "Mitä ydinvoima maksaa?", "Žilina Ľubovňa"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wärmepumpen Kosten Altbau",
+        "Mitä ydinvoima maksaa?",
+        "Žilina Ľubovňa",
+        "Sanierung Gebäude energetisch",
+        "Bevölkerung in Österreich",
+        "Évolution population Paris",
+        "Türkiye ekonomi haber",
+        "İstanbul nüfusu",
+        "België bevolking",
+        "Överlevnad cancer",
+        "Kraków ceny",
+    ],
+)
 def test_what_too_little_speaks_for_is_no_language(text: str) -> None:
     assert language(text) == "und"
 
