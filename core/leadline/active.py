@@ -94,6 +94,8 @@ class ActiveCall:
     prose: Prose | None = None
     """Reads what people read of a reply in JSON."""
     usages: list[Usage] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    """What people were told meanwhile: kept with the reply, since what comes from the journal runs nothing again."""
     streamed: bool = False
     closed: bool = False
     _held: list[str] = field(default_factory=list)

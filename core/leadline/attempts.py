@@ -30,10 +30,11 @@ from leadline.wire import encode
 
 @dataclass
 class Trip:
-    """What happened under way: attempts, and what they used."""
+    """What happened under way: attempts, what they used, what was told."""
 
     attempts: int = 1
     usages: list[Usage] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     leased: Need = field(default_factory=Need)
     streamed: bool = False
 
@@ -53,7 +54,7 @@ class Attempts:
 
     async def composite(self, job: Job, trip: Trip, blame: Blame) -> Ended:
         """Run what calls leaves; its refusal by the budget comes before, its failures from below."""
-        call = self._active(job, 1, math.inf)
+        call = self._active(job, trip, math.inf)
         need = job.kind.need(job.request)
         try:
             lease = self._noted(self.budget.lease(need), trip)
@@ -108,7 +109,7 @@ class Attempts:
                 raise self.journal.broken
             need = job.kind.need(job.request)
             lease = self._noted(await self.budget.lease_in_turn(need), trip)
-            call = self._active(job, trip.attempts, self.monotonic() + job.maker.timeout)
+            call = self._active(job, trip, self.monotonic() + job.maker.timeout)
             ended: Literal["reply", "error", "cut"] = "cut"
             token = call_now.set(call)
             try:
@@ -144,7 +145,7 @@ class Attempts:
             call.emit("text", job.kind.text(reply))
         return reply
 
-    def _active(self, job: Job, attempt: int, deadline: float) -> ActiveCall:
+    def _active(self, job: Job, trip: Trip, deadline: float) -> ActiveCall:
         return ActiveCall(
             run=self.run,
             task=job.task,
@@ -155,7 +156,8 @@ class Attempts:
             deadline=deadline,
             monotonic=self.monotonic,
             bus=self.bus,
-            attempt=attempt,
+            attempt=trip.attempts,
+            notices=trip.notices,
             price=partial(job.kind.price, job.request) if job.kind.price else None,
             heard=job.heard,
             prose=Prose(job.shows) if job.shows else None,

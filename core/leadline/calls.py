@@ -80,6 +80,7 @@ class Door:
         answers: Answers | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._run = run
         self._journal = journal
         self._budget = budget
         self._secrets = secrets or Secrets()
@@ -133,7 +134,9 @@ class Door:
         if shared:
             self._charge(landed.row)
             await self._reports.finished(job, landed.row, landed.body, "shared")
-        elif isinstance(landed.reply, kind.reply):  # already read from its bytes, and nobody else has it
+        for notice in landed.row.notices:  # to the one who asked: told once, and kept with its reply too
+            await self._run.emit("notice", {"message": notice})
+        if not shared and isinstance(landed.reply, kind.reply):  # already read from its bytes, and nobody else has it
             return landed.reply
         return self._deliver(kind, landed)
 
@@ -296,6 +299,7 @@ class Door:
             usage=total(trip.usages) or Usage(),
             leased=trip.leased.dump(),
             causes=ended.causes,
+            notices=tuple(sorted({self._secrets.scrub(notice) for notice in trip.notices})),
         )
         kept = await self._keep(job, row, ended.body, flight)
         if ended.outcome == "reply":

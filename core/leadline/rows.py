@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from leadline.keys import digest
-from leadline.records import Json, Record, Usage
+from leadline.records import Json, Record, Text, Usage
 
 Outcome = Literal["reply", "failure", "refusal"]
 
@@ -43,6 +43,8 @@ class Row(Record):
     """What its attempts leased of the budget: `Need.dump`."""
     causes: tuple[str, ...] = ()
     """Keys of the failed calls that a composite's failure is made of."""
+    notices: tuple[Text, ...] = ()
+    """What was told while it was made: told again to whoever has it from the journal."""
     escaped: bool = False
     """Whether its failure ended a session: the next one asks again."""
 

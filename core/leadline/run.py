@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from leadline.assemble import House, Member
 from leadline.budget import Budget
-from leadline.calls import Door, Kind, Maker, stage_now
+from leadline.calls import Door, Kind, Maker, call_now, stage_now
 from leadline.contracts import Call
 from leadline.embedding import EmbedCosts
 from leadline.errors import CallFailed, ConfigError, LeadlineError, NeedsClarification, PluginError, PluginFault
@@ -248,9 +248,13 @@ class ActiveRun:
         return path if self.readonly else await asyncio.to_thread(write_whole, path, file.data)
 
     async def emit(self, kind: str, data: Json) -> None:
-        """Send an event to every observer."""
-        if kind == "notice" and not self.state.notice(str(data.get("message", ""))):
-            return  # told before: a round, or another task, has met the same
+        """Send an event to every observer; a notice once, and it stays with the call that is under way."""
+        if kind == "notice":
+            message = str(data.get("message", ""))
+            if call := call_now.get():
+                call.notices.append(message)
+            if not self.state.notice(message):
+                return  # told before: a round, or another task, has met the same
         await self.bus.emit(kind, data)
 
     async def by_chat(self, task: str, role: str = "task") -> bool:

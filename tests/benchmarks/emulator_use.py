@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -91,8 +91,10 @@ def _engine(url: str) -> Offer[Any, Any]:
     )
 
 
-def client(world: Emulator, folder: Path, settings: Mapping[str, Any] | None = None) -> leadline.Client:
-    """Return a client whose model, engines and pages are the emulator's."""
+def client(
+    world: Emulator, folder: Path, settings: Mapping[str, Any] | None = None, plugins: Sequence[EntryPoint] = ()
+) -> leadline.Client:
+    """Return a client whose model, engines and pages are the emulator's, with other plugins beside them."""
     values = {
         "ai.providers": ["openai"],
         "plugins.openai.base_url": world.base_url,
@@ -107,5 +109,8 @@ def client(world: Emulator, folder: Path, settings: Mapping[str, Any] | None = N
         "limits.openai.at_once": 500,
     }
     return leadline.Client(
-        plugins=engines(world.port), folder=folder / "runs", cache=folder / "cache", set=values | dict(settings or {})
+        plugins=[*engines(world.port), *plugins],
+        folder=folder / "runs",
+        cache=folder / "cache",
+        set=values | dict(settings or {}),
     )

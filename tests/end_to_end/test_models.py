@@ -13,6 +13,10 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import ChatReply, ChatRequest, ModelTraits
+from leadline.testing.plugins import plugin
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -113,6 +117,40 @@ async def test_a_recorded_run_gives_the_same_report_byte_for_byte(tools: Any, wo
     assert first.metadata.models == ("openai:emulated",)
     assert again.metadata.models == ("recorded:emulated",)
     assert not world.tally()["asked"]
+
+
+class Broken:
+    """A chat that raises: in each call, or before the first."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def traits(self, model: str, /) -> ModelTraits:
+        if self.place == "traits":
+            raise ValueError("knows no model")
+        return ModelTraits()
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        raise RuntimeError("no reply to be had")
+
+
+@pytest.mark.parametrize(
+    ("place", "told"), [("chat", "synthesize was done by openai: "), ("traits", "broken is left out of this run: ")]
+)
+async def test_what_a_chain_did_with_less_is_told_again_by_a_replay_and_by_a_resume(
+    tools: Any, world: Any, tmp_path: Path, place: str, told: str
+) -> None:
+    world.behave()
+    broken = plugin("broken", ai_providers=Offer(lambda s, c: Broken(place), PluginSettings, "Breaks"))
+    settings = {"ai.providers": ["broken", "openai"]}
+    async with tools.client(world, tmp_path, settings, plugins=[broken]) as runs:
+        first = await runs.research(tools.question(6))
+        replayed = await runs.replay(first.folder)
+        resumed = await (await runs.resume(first.folder)).result()
+    for result in (first, replayed, resumed):
+        assert len([notice for notice in result.metadata.notices if notice.startswith(told)]) == 1
+    assert first.report == replayed.report == resumed.report
+    assert set(first.metadata.notices) == set(replayed.metadata.notices)
 
 
 @pytest.mark.slow
