@@ -50,20 +50,30 @@ def words(sources: Sequence[Source], language: str, most: int) -> int:
     return min(most, max(CJK_LEAST if cjk else LEAST, int(SHARE * size / (1 if cjk else LETTERS))))
 
 
-def shortfall(sources: Sequence[Source], language: str, most: int) -> str:
-    """Say how little of what was read is written from, where `most` words hold less than is aimed at."""
-    size = sum(len(source.document.text) for source in sources)
-    share = most * (1 if is_cjk(language) else LETTERS) / size if size else 1.0
+def shortfall(sources: Sequence[Source], language: str, settings: Settings, queries: int) -> str:
+    """Say how little of what was read is written from, and why, where `most_words` are less than is aimed at."""
+    cjk, size = is_cjk(language), sum(len(source.document.text) for source in sources)
+    most = most_words(settings, queries, cjk=cjk)
+    share = most * (1 if cjk else LETTERS) / size if size else 1.0
     if share >= AIM or words(sources, language, most) < most:
         return ""
-    less = f"some {share:.0%} of what was read is written from, not {AIM:.0%}"
+    less, tokens = f"some {share:.0%} of what was read is written from, not {AIM:.0%}", settings.budget.tokens
+    if _affordable(settings, cjk=cjk) < _searched(queries, cjk=cjk):
+        return f"{less}: the budget of tokens allows no more; raise it with --set budget.tokens={2 * tokens or 'N'}"
     return f"{less}: more would be over the tokens of a search"
 
 
 def most_words(settings: Settings, queries: int, *, cjk: bool) -> int:
     """Return how many words (CJK: characters) may reach the writers of a run that made so many searches."""
-    affordable = int(settings.budget.tokens * _OF_BUDGET / (1 if cjk else _TOKENS))
-    return max(CJK_LEAST if cjk else LEAST, min(queries * (CJK_A_QUERY if cjk else A_QUERY), affordable))
+    return max(CJK_LEAST if cjk else LEAST, min(_searched(queries, cjk=cjk), _affordable(settings, cjk=cjk)))
+
+
+def _searched(queries: int, *, cjk: bool) -> int:
+    return queries * (CJK_A_QUERY if cjk else A_QUERY)
+
+
+def _affordable(settings: Settings, *, cjk: bool) -> int:
+    return int(settings.budget.tokens * _OF_BUDGET / (1 if cjk else _TOKENS))
 
 
 def length(run: Run, language: str) -> int:

@@ -66,7 +66,7 @@ class Synthesis:
         )
         plan = await sorting(request, run)
         if chat:
-            if less := material.shortfall(sources, question.language, most):
+            if less := material.shortfall(sources, question.language, run.settings, len(findings[TASKS])):
                 await tell(run, less)
             plan = await settled(plan, request, run)
             plan = shared_out(plan, material.length(run, question.language))

@@ -61,11 +61,16 @@ def test_less_than_is_aimed_at_is_told() -> None:
     def pages(characters: int) -> list[Source]:
         return [Source(id="a", hit=Hit(url="https://example.org/"), document=Document(text="x" * characters))]
 
-    assert shortfall(pages(1_000_000), "en", 20_000).startswith("some 12% of what was read is written from, not 16%")
-    assert shortfall(pages(1_000_000), "zh", 60_000).startswith("some 6% of what was read")
-    assert shortfall(pages(700_000), "en", 20_000) == ""
-    assert shortfall(pages(100), "en", 20_000) == ""
-    assert shortfall([], "en", 20_000) == ""
+    def said(characters: int, language: str = "en", *, tokens: int = 400_000, queries: int = 11) -> str:
+        return shortfall(pages(characters), language, settings_of(tokens), queries)
+
+    searched, spent = "more would be over the tokens of a search", "the budget of tokens allows no more; raise it with"
+    assert said(1_000_000) == f"some 12% of what was read is written from, not 16%: {searched}"
+    assert said(1_000_000, "zh").startswith("some 6% of what was read")
+    assert said(1_000_000, tokens=60_000).endswith(f"from, not 16%: {spent} --set budget.tokens=120000")
+    assert said(1_000_000, tokens=0).endswith(f": {spent} --set budget.tokens=N")
+    assert said(700_000) == said(100) == said(100, tokens=0) == ""
+    assert shortfall([], "en", settings_of(400_000), 11) == ""
 
 
 async def test_of_a_short_note_every_sentence_is_there_when_no_model_answers(tmp_path: Path) -> None:
