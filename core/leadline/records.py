@@ -238,6 +238,8 @@ class Section(Record):
     """What was done with less when it was written."""
     unsent: tuple[str, ...] = ()
     """Of its evidence what no writer was asked with: a call that was refused cost the prose."""
+    unwritten: tuple[Text, ...] = ()
+    """Why it is quotes, or a part of it is: a reason for each text that did not come."""
 
 
 class Chart(Record):

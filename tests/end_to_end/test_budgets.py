@@ -34,7 +34,7 @@ async def test_a_spent_budget_costs_the_prose_and_not_the_report(tools: Any, tmp
     assert result.report
     assert result.metadata.verification
     assert not result.metadata.verification["unknown_ids"]
-    assert any("is quotes, for it was not written" in notice for notice in result.metadata.notices)
+    assert quoted(result)
     assert 0 < result.metadata.retention < 0.16, "most of what was sorted was never sent to a writer"
 
 
@@ -42,7 +42,7 @@ QUICK = {"first_token": 0.01, "tokens_per_second": 20_000, "search": 0.01, "page
 
 
 def quoted(result: Any) -> list[str]:
-    return [notice for notice in result.metadata.notices if "is quotes, for it was not written" in notice]
+    return [notice for notice in result.metadata.notices if "quotes, for" in notice]
 
 
 async def test_what_a_budget_left_undone_is_done_by_a_resume_with_more(tools: Any, tmp_path: Path) -> None:
@@ -86,6 +86,20 @@ async def test_a_budget_that_the_plan_alone_is_over_costs_the_model_and_not_the_
     assert result.report
     assert result.report.sources
     assert any("no usable plan" in notice for notice in result.metadata.notices)
+
+
+async def test_a_small_budget_of_tokens_is_told_in_few_words(tools: Any, tmp_path: Path) -> None:
+    with tools.emulator() as world:
+        world.behave(**QUICK)
+        async with tools.client(world, tmp_path, {"budget.tokens": 10_000}) as runs:
+            result = await runs.research(tools.question(4))
+            again = await runs.replay(result.folder)
+    (one,) = quoted(result)
+    assert one.startswith("sections '")
+    assert "raise it with --set budget.tokens=20000" in one
+    (less,) = [notice for notice in result.metadata.notices if "of what was read is written from" in notice]
+    assert less.endswith(": the budget of tokens allows no more; raise it with --set budget.tokens=20000")
+    assert result.report == again.report
 
 
 @pytest.mark.parametrize("money", [0.03, 0.05])

@@ -74,7 +74,8 @@ class Synthesis:
         if empty := left_out(findings[PLAN], requests) if chat else ():
             await tell(run, f"nothing was found for {', '.join(empty)}: left out")
         sections = await run.each(requests, run.synthesize)
-        for notice in dict.fromkeys(notice for section in sections for notice in section.notices):
+        others = (notice for section in sections for notice in section.notices)
+        for notice in dict.fromkeys((*unwritten(sections), *others)):
             await tell(run, notice)
         findings[SECTIONS] = tuple(sections)
 
@@ -164,6 +165,20 @@ def titled(section: PlannedSection, question: Question) -> str:
     """Return the title of a section; where the plan gives none, what it is to say."""
     given = (section.title, section.goal, *section.questions, question.text)
     return next((text for text in given if re.search(r"\w", text)), section.title)
+
+
+def unwritten(sections: Sequence[Section]) -> Iterator[str]:
+    """Say which sections are quotes, all of one reason at once: a spent budget refuses each with other figures."""
+    found: dict[str, tuple[str, dict[str, None]]] = {}
+    for section in sections:
+        for reason in section.unwritten:
+            kind = re.sub(r"\d+", "", reason) if section.unsent else reason
+            found.setdefault(kind, (reason, {}))[1][f"'{section.title}'"] = None
+    for reason, titles in found.values():
+        if len(titles) == 1:
+            yield f"section {''.join(titles)} is quotes, for it was not written ({reason})"
+        else:
+            yield f"sections {', '.join(titles)} are quotes, for they were not written ({reason})"
 
 
 @hookimpl

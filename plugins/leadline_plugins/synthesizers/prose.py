@@ -33,8 +33,9 @@ class Prose:
         texts = await call.run.each(parts(request), lambda part: write(*part, call))
         notices = tuple(dict.fromkeys(text.notice for text in texts if text.notice))
         unsent = tuple(dict.fromkeys(name for text in texts for name in text.unsent))
+        unwritten = tuple(dict.fromkeys(text.unwritten for text in texts if text.unwritten))
         told = {"text": "\n\n".join(text.text for text in texts), "notices": notices, "unsent": unsent}
-        return request.section.model_copy(update=told)
+        return request.section.model_copy(update=told | {"unwritten": unwritten})
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Part:
     notice: str = ""
     unsent: tuple[str, ...] = ()
     """Ids of the passages that no writer was shown."""
+    unwritten: str = ""
+    """Why it is quotes."""
 
 
 async def write(question: str, request: SectionRequest, call: Call) -> Part:
@@ -119,8 +122,7 @@ def known(text: str, asked: SynthesizeRequest) -> str:
 
 def quotes(request: SectionRequest, asked: SynthesizeRequest, reason: str) -> Part:
     """Return the passages, quoted, with the reason."""
-    text = quoted(asked.passages, request.length, request.language)
-    return Part(text, f"section '{request.section.title}' is quotes, for it was not written ({reason})")
+    return Part(quoted(asked.passages, request.length, request.language), unwritten=reason)
 
 
 @hookimpl

@@ -15,7 +15,7 @@ from leadline_plugins.stages.analyze import AnalyzeSettings, Analyzing
 from leadline_plugins.stages.claims import Library, claims_of
 from leadline_plugins.stages.degrade import tell_once
 from leadline_plugins.stages.placing import without_strange
-from leadline_plugins.stages.synthesize import titled
+from leadline_plugins.stages.synthesize import titled, unwritten
 from leadline_plugins.stages.verdicts import by_rule
 from leadline_plugins.synthesizers.prose import write
 from leadline_plugins.tasks import Written
@@ -49,7 +49,7 @@ async def section(text: str, *, chat: bool = True) -> tuple[str, str]:
     call.run = Run(Written(text=text), chat)
     asked = SectionRequest(section=SECTION, evidence=(PIECE,), sources=(SOURCE,), language="en")
     part = await write("", asked, call)
-    return part.text, part.notice
+    return part.text, part.notice or part.unwritten
 
 
 async def test_a_copied_sentence_loses_the_mark_of_its_source_and_is_borne_all_the_same() -> None:
@@ -78,7 +78,25 @@ async def test_a_near_miss_is_no_reason_to_quote() -> None:
 async def test_a_text_with_nothing_but_numbers_is_quotes() -> None:
     text, notice = await section("Ports pay for them [1].")
     assert cited(text) == ["e1"]
-    assert notice.endswith("(its text cited nothing)")
+    assert notice == "its text cited nothing"
+
+
+def refused(more: int) -> str:
+    return f"task by openai: the budget of tokens is spent: 10 of 20 taken, {more} more wanted"
+
+
+def test_sections_that_one_reason_cost_their_prose_are_told_at_once() -> None:
+    def lost(title: str, *reasons: str, unsent: tuple[str, ...] = ()) -> Section:
+        return Section(id=title, title=title, unwritten=reasons, unsent=unsent)
+
+    spent = [lost("Reels", refused(7), refused(9), unsent=("e1",)), lost("Dues", refused(8), unsent=("e2",))]
+    assert list(unwritten([*spent, lost("Rates", "HTTP 500"), lost("Tolls", "HTTP 503"), lost("Ports")])) == [
+        f"sections 'Reels', 'Dues' are quotes, for they were not written ({refused(7)})",
+        "section 'Rates' is quotes, for it was not written (HTTP 500)",
+        "section 'Tolls' is quotes, for it was not written (HTTP 503)",
+    ]
+    assert list(unwritten(spent[:1])) == [f"section 'Reels' is quotes, for it was not written ({refused(7)})"]
+    assert list(unwritten([lost("Ports")])) == []
 
 
 async def test_an_analysis_is_told_of_once() -> None:
