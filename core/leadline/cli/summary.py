@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -45,8 +46,18 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 
 
 def _status(known: Metadata, status: str) -> str:
-    reason = f": {shortened(known.reason, 1_000)}" if known.reason else ""
-    return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{reason}"
+    reason = _without_steps(known) if known.status == "partial" else known.reason
+    why = f": {shortened(reason, 1_000)}" if reason else ""
+    return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{why}"
+
+
+def _without_steps(known: Metadata) -> str:
+    """Return the reason without those of steps that were not done: each has a line of its own."""
+    reason = known.reason
+    for step in known.steps:
+        if step.status == "failed" and step.reason:
+            reason = re.sub(rf"(?:^|; ){re.escape(f'{step.name}: {step.reason}')}(?=; |$)", "", reason)
+    return reason.removeprefix("; ")
 
 
 def done(known: Metadata) -> str:
