@@ -36,6 +36,7 @@ from leadline.records import (
     Section,
     Usage,
 )
+from leadline.tasks import TaskRequest
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -256,6 +257,26 @@ async def test_a_key_in_what_a_constructor_raises_is_masked(tmp_path: Path) -> N
         await ended(client(tmp_path, keyed("observers", _raises), observers=["jsonl", "acts"]))
     result = await ended(client(tmp_path, keyed("ai_providers", _raises), ai__providers=["acts"]))
     assert "cannot make with [secret]" in json.dumps(result.metadata.model_dump(mode="json"))
+    assert files_with(tmp_path, KEY) == []
+
+
+async def test_a_key_in_what_is_told_during_a_call_is_masked_and_a_replay_tells_it_too(tmp_path: Path) -> None:
+    def make(key: str) -> Acts:
+        async def tells(request: TaskRequest, call: Call) -> TaskRequest:
+            await call.run.emit("notice", {"message": f"beware of {key}"})
+            return request
+
+        async def does(findings: Any, run: Any) -> None:
+            await run.call("tell", TaskRequest(name="tell"), tells, TaskRequest)
+
+        return Acts(does)
+
+    mine = {"extends": "research", "after": {"write": ["acts"]}}
+    async with client(tmp_path, keyed("stages", make), pipeline="mine", pipelines={"mine": mine}) as runs:
+        result = await runs.research(QUESTION)
+        replayed = await runs.replay(result.folder)
+    for one in (result, replayed):
+        assert "beware of [secret]" in one.metadata.notices
     assert files_with(tmp_path, KEY) == []
 
 
