@@ -7,7 +7,7 @@ from typing import Any
 
 from leadline.citations import number, uncited
 from leadline.contracts import Run
-from leadline.findings import AUDIT, REPORT, VERIFICATION, Audit, Findings, Verification
+from leadline.findings import AUDIT, REPORT, VERIFICATION, Audit, Findings, Repair, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.printable import one_line
 from leadline.records import Blob, Report
@@ -59,8 +59,13 @@ def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     lines += [*_doubtful(report, checks), *_bare(report, checks)]
     if checks.repairs:
         lines += ["", "## Repaired", ""]
-        lines += [f"- **{item.done}** ({item.verdict}): {item.claim}" for item in checks.repairs]
+        lines += [f"- **{item.done}** ({item.verdict}): {item.claim}{_now(item)}" for item in checks.repairs]
     return "\n".join(lines) + "\n"
+
+
+def _now(repair: Repair) -> str:
+    """Return what is said in a claim's place."""
+    return f"\n  - now: {repair.now}" if repair.now else ""
 
 
 def _doubtful(report: Report, checks: Verification) -> Iterator[str]:

@@ -142,5 +142,7 @@ def _points(block: str) -> bool:
 
 
 def _ends_cited(block: str) -> bool:
+    """Return whether it does; in a table the last row may go on behind its citation, which serves it whole."""
     end = max((found.end() for found in CITATION.finditer(block)), default=0)
-    return end > 0 and not _WORD.search(block, end)
+    last = block.rfind("\n") + 1
+    return end > 0 and (not _WORD.search(block, end) or (end > last and block.startswith("|", last)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.findings import Audit
+from leadline.findings import Audit, Repair
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline_plugins.stages.audit import markdown, reasons
 from leadline_plugins.stages.claims import Library, claims_of
@@ -50,6 +50,8 @@ def test_a_citation_of_unknown_evidence_is_found() -> None:
         ("It is wide.", 1),
         ("It is [@e1] wide.", 1),
         ("It is wide. [@e1].", 0),
+        ("| a | b |\n|---|---|\n| bay | wide [@e1] | 1831 |", 0),
+        ("| a | b |\n|---|---|\n| bay [@e1] | wide |\n| sea | wide |", 1),
         ("### A heading", 0),
         ("![depth](figure:f1)", 0),
         ("Figure 1: the depth", 0),
@@ -141,6 +143,18 @@ def test_people_are_told_where_what_is_wrong_stands_and_who_says_so() -> None:
     assert "- **contradicted** by rule, [1] e1: The bay is 41 fathoms deep." in told
     assert "  > The bay is 40 fathoms deep." in told
     assert "- 1.2: It is wide." in told
+
+
+def test_what_was_repaired_is_told_with_what_now_stands_there() -> None:
+    given = report("The bay is 40 fathoms deep. [@e1]")
+    done = (
+        Repair(section_id="1", claim="It is wide.", verdict="unsupported", done="weakened", now="It is deep."),
+        Repair(section_id="1", claim="It is blue.", verdict="unsupported", done="dropped"),
+    )
+    checks = verification(given, paragraphs(given), by_rule(claims_of(given), Library(given)), True, done)
+    told = markdown(given, Audit(accepted=True), checks)
+    assert "- **weakened** (unsupported): It is wide.\n  - now: It is deep.\n" in told
+    assert told.endswith("- **dropped** (unsupported): It is blue.\n")
 
 
 def test_a_report_without_any_citation_fails() -> None:
