@@ -12,6 +12,8 @@ _STOPS = ".!?。！？؟۔।"
 _STOPPED = re.compile(rf"([{_STOPS}])[\"'”’»)）」』\]*_]*\Z")
 _MARKED = re.compile(r"(?:#{1,6}|[-*+•]|\d{1,3}[.)]|>)\s+")
 _OPENS = re.compile(r"\*\*|__|[(（「『【《“„«\"]")
+_DEEPEST = 4
+"""Marks that one sentence may open before its first word."""
 _PAIRS = ("()", "（）", "「」", "『』", "【】", "《》")
 _EVEN = ("**", "__", "“”„", "«»", '"', "`")
 """Marks of which there is an even number, whichever opens and whichever closes."""
@@ -24,8 +26,9 @@ def body(said: str) -> str:
     """Return a claim without what stays as it is: its list's marker, and what it opens and a citation stands in."""
     marked = MARKER.match(said)
     said = said[marked.end() if marked else 0 :]
-    while not _balanced(said) and (opened := _OPENS.match(said)):
-        said = said[opened.end() :]
+    for _ in range(_DEEPEST):
+        opened = None if _balanced(said) else _OPENS.match(said)
+        said = said[opened.end() if opened else 0 :]
     return said
 
 
