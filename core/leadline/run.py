@@ -165,7 +165,7 @@ class ActiveRun:
         return await self._leaf("embed", Embeddings, member, request, embedder.embed, costs=costs)
 
     async def format(self, report: Report, name: str, /) -> Files:
-        """Render a report; never kept, so that a better formatter serves old runs too."""
+        """Render a report; never kept, so that a better formatter serves old runs too. Spent time keeps none from it."""
         member = self.house.member("report_formatters", name)
         formatter = await member.get()
 
@@ -175,7 +175,7 @@ class ActiveRun:
                 self._check_files(files)
             return files
 
-        return await self._leaf("format", Files, member, report, do, keep=False)
+        return await self._leaf("format", Files, member, report, do, keep=False, free=True)
 
     def _check_files(self, files: Files) -> None:
         if not files.files:
@@ -335,11 +335,12 @@ class ActiveRun:
         do: Callable[[Q, Call], Awaitable[R]],
         *,
         keep: bool = True,
+        free: bool = False,
         costs: EmbedCosts | None = None,
     ) -> R:
         calls = member.offer.calls
         kept, alone = keep and member.offer.keep, not (keep or calls)
-        form = Kind(name=kind, reply=reply, keep=kept, alone=alone, composite=calls)
+        form = Kind(name=kind, reply=reply, keep=kept, alone=alone, composite=calls, free=free)
         if costs and not calls:
             form = replace(form, need=costs.need, price=costs.priced)
         maker = replace(member.maker, limiter=None) if calls else member.maker

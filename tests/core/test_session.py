@@ -13,7 +13,7 @@ import pytest
 
 import leadline
 from leadline.contracts import Call
-from leadline.errors import CallFailed, Denied, JournalBusy, Unavailable, UsageError
+from leadline.errors import CallFailed, Denied, JournalBusy, Refused, Unavailable, UsageError
 from leadline.findings import QUESTION, REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import Answer, Json, SearchPage, SearchRequest
@@ -137,6 +137,31 @@ async def test_a_stopped_run_writes_up_what_there_is_as_partial(tmp_path: Path) 
     assert "stopped by the test" in result.reason
     assert result.report is not None
     assert result.report.sections
+    assert (result.folder / "report.md").is_file()
+
+
+async def test_a_run_whose_time_is_spent_while_it_is_written_has_its_files(tmp_path: Path) -> None:
+    async def spend(request: Any, call: Call) -> None:
+        if call.task == "sort":
+            await asyncio.sleep(2.1)
+
+    async with client(tmp_path, around(spend), middleware=["around"], budget__seconds=2) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert result.report is not None
+    assert "export" not in result.reason
+    assert (result.folder / "report.md").is_file()
+
+
+async def test_a_format_that_is_refused_does_not_keep_the_others_from_being_written(tmp_path: Path) -> None:
+    class Refusing:
+        async def format(self, report: Any, call: Call, /) -> Any:
+            raise Refused("it would cost more than there is")
+
+    offer = Offer(lambda settings, _: Refusing(), PluginSettings, "For a test")
+    formats = ["refusing", "markdown"]
+    async with client(tmp_path, plugin("refusing", report_formatters=offer), report__formats=formats) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert result.status == "complete"
     assert (result.folder / "report.md").is_file()
 
 

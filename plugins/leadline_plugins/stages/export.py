@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.errors import CallFailed, CallRefused, NoEvidence
+from leadline.errors import CallFailed, NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
@@ -41,7 +41,7 @@ class Written:
     run: Run
     formats: tuple[str, ...]
     lost: dict[str, CallFailed] = field(default_factory=dict)
-    """The formats that failed."""
+    """The formats that failed, or were refused."""
     clashes: dict[str, str] = field(default_factory=dict)
     """The formats of which another has a file, each with what is told of it."""
     _owners: dict[str, tuple[str, bytes]] = field(default_factory=dict)
@@ -63,11 +63,9 @@ class Written:
 
 
 async def export(report: Report, name: str, written: Written) -> None:
-    """Write one format, or note its failure."""
+    """Write one format, or note that it failed or was refused: the others are written all the same."""
     try:
         files = await written.run.format(report, name)
-    except CallRefused:
-        raise
     except CallFailed as failed:
         written.lost[name] = failed
         return
