@@ -120,6 +120,7 @@ class Budget:
     ) -> None:
         self.limits = limits
         amounts = {name: getattr(limits, name) or 0 for name in NAMES}
+        self.reserve = reserve
         self._reserve = Reserve(amounts, reserve, closing_stages, asking)
         self._clock = clock
         self._began = clock()

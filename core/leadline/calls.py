@@ -12,6 +12,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -35,6 +36,7 @@ from leadline.records import ChatReply, Record, Usage
 from leadline.reports import Reports
 from leadline.retry import RetryPolicy
 from leadline.secrets import Secrets
+from leadline.spare import Spare
 from leadline.turns import Place
 from leadline.wire import compact, decode, reads
 
@@ -100,6 +102,7 @@ class Door:
         """Keys of the calls that this session answered from the journal, as an earlier one left them there."""
         self._made: set[str] = set()
         self._place = Place()
+        self._spare = Spare(budget)
         budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
@@ -339,9 +342,8 @@ class Door:
 
     async def _leaf(self, job: Job, trip: Trip, flight: Flight[_Landed], blame: Blame) -> Ended:
         ended: Ended | None = None
-        uncut = job.kind.effect or job.kind.free
         try:
-            async with asyncio.timeout(None if uncut else self._budget.time_left()) as cut:
+            async with self._limit(job) as cut:
                 if not self._exempt(job) and not job.kind.effect:
                     flight.cut = cut
                 ended = await self._attempts.leaf(job, trip, blame)
@@ -350,11 +352,18 @@ class Door:
         finally:
             flight.cut = None
         if ended and (ended.outcome == "reply" or not cut.expired()):
+            if job.kind.free and ended.outcome == "reply":
+                self._spare.replied(job)
             return ended  # a reply that came all the same is paid for
         return blame.refused(self.winding_down or "the run's time is spent", trip.attempts, by="WindDown")
 
+    def _limit(self, job: Job) -> AbstractAsyncContextManager[asyncio.Timeout]:
+        if job.kind.free:
+            return self._spare.limit(job)
+        return asyncio.timeout(None if job.kind.effect else self._budget.time_left())
+
     def _exempt(self, job: Job) -> bool:
-        return self._budget.reserved or job.kind.quiet or job.kind.free
+        return self._budget.reserved or job.kind.quiet or (job.kind.free and not self._spare.over(job))
 
     def _unasked(self, job: Job) -> bool:
         return self._ask_no_more and job.kind.name == CHAT

@@ -80,7 +80,7 @@ class Kind(Generic[R]):
     whole: Callable[[Any], bool] = _always
     """Whether a reply is good enough to serve other runs."""
     free: bool = False
-    """It costs nothing and asks nobody: what is found already is still read when a run winds down."""
+    """It costs nothing and asks nobody: what is found already is still read when a run winds down, for a while."""
     quiet: bool = False
     """The house's own bookkeeping: no events, no counts, never refused."""
 

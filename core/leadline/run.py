@@ -165,7 +165,7 @@ class ActiveRun:
         return await self._leaf("embed", Embeddings, member, request, embedder.embed, costs=costs)
 
     async def format(self, report: Report, name: str, /) -> Files:
-        """Render a report; never kept, so that a better formatter serves old runs too. Spent time keeps none from it."""
+        """Render a report; never kept, so that a better formatter serves old runs too. Spent time cuts none off."""
         member = self.house.member("report_formatters", name)
         formatter = await member.get()
 

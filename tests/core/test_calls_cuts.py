@@ -1,6 +1,7 @@
 """Sharing, cancellation and winding down: whoever leaves takes nobody else along, and nothing goes on unseen."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -199,6 +200,43 @@ async def test_when_the_time_is_spent_calls_are_cut_and_the_report_can_be_writte
         engine.gate.set()
         with opened.budget.closing("write"):
             assert (await start(opened, engine, "b")).hits
+
+
+FREE = Kind("parse", SearchPage, free=True)
+
+
+async def test_free_work_goes_on_for_a_while_when_the_time_is_spent(tmp_path: Path) -> None:
+    now, engine = [0.0], FakeSearch()
+    budget = Budget(Limits(seconds=1), closing_stages=["write"], clock=lambda: now[0])
+    async with open_door(tmp_path, budget=budget) as opened:
+        assert (await start(opened, engine, "in time", FREE)).hits
+        now[0] = 2.5
+        assert (await start(opened, engine, "in a while", FREE)).hits
+        now[0] = 3.5
+        with pytest.raises(CallRefused, match="the run's time is spent"):
+            await start(opened, engine, "too late", FREE)
+        other = replace(FREE, name="perform")
+        assert (await start(opened, engine, "the first of its kind", other)).hits
+        with pytest.raises(CallRefused, match="the run's time is spent"):
+            await start(opened, engine, "the second", other)
+        with opened.budget.closing("write"):
+            assert (await start(opened, engine, "for the report", FREE)).hits
+
+
+async def test_free_work_that_waits_longer_is_left_once_there_is_something(tmp_path: Path) -> None:
+    now, first, others = [0.0], await held(), await held()
+    budget = Budget(Limits(seconds=1), clock=lambda: now[0])
+    async with open_door(tmp_path, budget=budget) as opened:
+        waiting = [start(opened, others, str(number), FREE) for number in range(3)]
+        served = start(opened, first, "served", FREE)
+        await until(others, 3)
+        await until(first, 1)
+        now[0] = 60.0
+        opened.door.wind_down("stop")
+        first.gate.set()
+        assert (await served).hits
+        outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [CallRefused] * 3
 
 
 # --- leases --------------------------------------------------------------------------------------------------------
