@@ -31,7 +31,7 @@ from leadline.flights import Flight, Flights
 from leadline.journal import Journal, Row
 from leadline.kinds import CHAT, TASK, Job, Kind, Maker
 from leadline.missing import explain_missing
-from leadline.outcomes import Blame, Ended, escaped, raised
+from leadline.outcomes import WIND_DOWN, Blame, Ended, escaped, raised
 from leadline.records import ChatReply, Record, Usage
 from leadline.reports import Reports
 from leadline.retry import RetryPolicy
@@ -332,7 +332,7 @@ class Door:
         except Refused as error:
             return blame.refused(str(error))
         if (not self._exempt(job) or self._unasked(job)) and (reason := self._over()):
-            return blame.refused(reason, by="WindDown")
+            return blame.refused(reason, by=WIND_DOWN)
         await self._reports.started(job)
         if job.kind.effect:
             await self._journal.begin_effect(job.key)
@@ -355,7 +355,7 @@ class Door:
             if job.kind.free and ended.outcome == "reply":
                 self._spare.replied(job)
             return ended  # a reply that came all the same is paid for
-        return blame.refused(self.winding_down or "the run's time is spent", trip.attempts, by="WindDown")
+        return blame.refused(self.winding_down or "the run's time is spent", trip.attempts, by=WIND_DOWN)
 
     def _limit(self, job: Job) -> AbstractAsyncContextManager[asyncio.Timeout]:
         if job.kind.free:

@@ -10,7 +10,9 @@ from leadline.assemble import House
 from leadline.budget import Budget, Limits
 from leadline.journal import Journal
 from leadline.order import Order
+from leadline.outcomes import WIND_DOWN
 from leadline.pipeline import Pipeline, assemble
+from leadline.records import Failure
 from leadline.settings import resolve
 
 
@@ -46,15 +48,31 @@ async def forget_failures(journal: Journal, order: Order, house: House, *, every
     """Forget what ended the last session; all failures where it ended by itself and none of them ended it.
 
     What finishes the report is made anew where it was made in spite of them: it costs what failed, and no more. What
-    was searched and read is not, for all that followed from it would be paid for again.
+    was searched and read is not, for all that followed from it would be paid for again. What was refused because a
+    session was to end, by its time or by a stop, is forgotten however it did end: no other session is bound by that.
     """
     escaped = {row.key for row in journal.rows() if row.escaped}
     last = journal.sessions()[-2:-1]
     ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
+    closing = closing_stages(pipeline_of(house, order.pipeline))
     if everything or (ended and not escaped):
-        await journal.forget(anew=closing_stages(pipeline_of(house, order.pipeline)))
-    elif escaped:
+        await journal.forget(anew=closing)
+        return
+    if escaped:
         await journal.forget(escaped)
+    if wound := await _wound_down(journal):
+        await journal.forget(wound, anew=closing)
+
+
+async def _wound_down(journal: Journal) -> set[str]:
+    """Return the keys of what was refused because a session was to end, and of the calls that failed of it."""
+    lost = [row for row in journal.rows() if row.outcome != "reply"]
+    bodies = {row.body: await journal.body(row) for row in lost if row.outcome == "refusal"}
+    winding = {name for name, body in bodies.items() if body and Failure.model_validate_json(body).type == WIND_DOWN}
+    found = {row.key for row in lost if row.outcome == "refusal" and row.body in winding}
+    while more := {row.key for row in lost if row.key not in found and not found.isdisjoint(row.causes)}:
+        found |= more
+    return found
 
 
 async def observers_of(house: House) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from leadline.rows import Outcome
 from leadline.secrets import Secrets
 from leadline.wire import without_surrogates
 
+WIND_DOWN = "WindDown"
+"""The type of what is refused because a session is to end."""
 _GRAVITY: tuple[Category, ...] = ("NETWORK", "LLM", "RESOURCE_LIMIT", "BUSINESS")
 """Of several failures the one that another attempt may cure gives its category."""
 

@@ -162,3 +162,23 @@ async def test_a_stop_while_the_report_is_written_asks_no_model_anew(tools: Any,
     assert (first.status, first.exit_code, second.status) == ("partial", 130, "complete")
     assert first.report
     assert not quoted(second)
+
+
+async def test_a_stop_binds_no_other_session_though_this_one_was_cancelled_after_it(tools: Any, tmp_path: Path) -> None:
+    def at(event: Any) -> tuple[Any, Any]:
+        return event.kind, event.data.get("kind") or event.data.get("step")
+
+    with tools.emulator() as world:
+        world.behave(**SLOW_PLAN)
+        async with tools.client(world, tmp_path) as runs:
+            handle = await runs.start(tools.question(4))
+            async for event in handle.events():
+                if at(event) == ("call.finished", "read"):
+                    handle.stop("stopped by the test")
+                elif at(event) == ("progress", "synthesize"):
+                    break
+            await handle.cancel()
+            world.behave(**QUICK)
+            second = await (await runs.resume(handle.folder)).result()
+    assert (second.status, second.reason) == ("complete", "")
+    assert not second.metadata.notices
