@@ -44,18 +44,22 @@ def unfit(choice: Choice, error: type[ProviderError], message: str) -> CallFaile
     )
 
 
-def together(failures: Sequence[Failure]) -> Failure:
-    """Return the failures of a whole chain as one, each told."""
-    if len(failures) == 1:
-        return failures[0]
-    last = failures[-1]
-    return last.model_copy(
-        update={
-            "provider": " > ".join(failure.provider for failure in failures),
-            "message": "; ".join(failure.text for failure in failures),
+def together(failures: Sequence[CallFailed]) -> CallFailed:
+    """Return the failures of a whole chain as one, each told.
+
+    Where all of them are calls of the journal it names them as its causes: then it tells nothing that they do not.
+    """
+    keys = tuple(failure.key for failure in failures)
+    records = [failure.record for failure in failures]
+    whole = records[-1]
+    if len(records) > 1:
+        told = {
+            "provider": " > ".join(record.provider for record in records),
+            "message": "; ".join(record.text for record in records),
             "attempts": 1,
         }
-    )
+        whole = whole.model_copy(update=told)
+    return CallFailed(whole, causes=keys if all(keys) else ())
 
 
 class Standing:
@@ -63,7 +67,7 @@ class Standing:
 
     def __init__(self, notice: Callable[[str], Awaitable[None]]) -> None:
         self._notice = notice
-        self._out: dict[str, Failure] = {}
+        self._out: dict[str, CallFailed] = {}
         """Each with its last failure."""
         self._silent: Counter[str] = Counter()
         """Tasks in a row for which a provider was not to be had, each after all its attempts."""
@@ -78,20 +82,20 @@ class Standing:
         Nobody is asked again with a key that was refused, or once the quota is spent: then there may be none.
         """
         left = [choice for choice in chain if not self.out(choice)]
-        return left or [choice for choice in chain if self._out[choice.member.name].category == "NETWORK"]
+        return left or [choice for choice in chain if self._out[choice.member.name].record.category == "NETWORK"]
 
-    def failures(self, chain: Sequence[Choice]) -> list[Failure]:
+    def failures(self, chain: Sequence[Choice]) -> list[CallFailed]:
         """Return why each of a chain is left out."""
         return [self._out[choice.member.name] for choice in chain]
 
-    async def failed(self, choice: Choice, failure: Failure, chain: Sequence[Choice]) -> None:
+    async def failed(self, choice: Choice, failed: CallFailed, chain: Sequence[Choice]) -> None:
         """Note that it failed where the chain was asked; leave it out where there is no use in asking it again."""
-        name, alone = choice.member.name, self.left(chain) == [choice]
+        name, alone, failure = choice.member.name, self.left(chain) == [choice], failed.record
         self._silent[name] = (failure.category == "NETWORK") * (self._silent[name] + 1)
         gone = failure.type == "QuotaSpent" or self._silent[name] >= _PATIENCE
         final = failure.type in _FINAL or failure.kind == TRAITS
         if not self.out(choice) and (final or (gone and not alone)):
-            self._out[name] = failure
+            self._out[name] = failed
             await self._notice(f"{name} is left out of this run: {failure.message}")
 
     def went_well(self, choice: Choice) -> None:

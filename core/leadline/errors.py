@@ -77,12 +77,16 @@ class JournalMissing(JournalError):
 
 
 class CallFailed(LeadlineError):
-    """A call failed for good, now or when the journal recorded it; `key` is the call's."""
+    """A call failed for good, now or when the journal recorded it; `key` is the call's.
 
-    def __init__(self, record: Failure, key: str = "") -> None:
+    One that is made of others, and has no key of its own, names theirs in `causes`.
+    """
+
+    def __init__(self, record: Failure, key: str = "", causes: tuple[str, ...] = ()) -> None:
         super().__init__(record.text)
         self.record = record
         self.key = key
+        self.causes = causes
 
 
 class CallRefused(CallFailed):

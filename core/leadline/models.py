@@ -19,7 +19,7 @@ from leadline.keys import fingerprint
 from leadline.kinds import CHAT, TASK, Kind, Maker
 from leadline.leases import Leases
 from leadline.prices import Prices
-from leadline.records import ChatReply, ChatRequest, Failure, Message, ModelTraits, Record, Usage
+from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
 from leadline.settings import Settings
 from leadline.task_kinds import TaskKind
 from leadline.tasks import Performed, Talk, Task, TaskRequest, checked, parse, render, repair, schema, talk
@@ -102,26 +102,26 @@ class Models:
         return chain_of(self._house, self._providers, task, role)
 
     async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
-        failures: list[Failure] = []
+        failures: list[CallFailed] = []
         for choice in self._standing.left(chain):
             try:
                 done = await self._ask(choice, task, failures)
             except CallRefused:
                 raise
             except CallFailed as failed:
-                failures.append(failed.record)
-                await self._standing.failed(choice, failed.record, chain)
+                failures.append(failed)
+                await self._standing.failed(choice, failed, chain)
             else:
                 self._standing.went_well(choice)
                 return done
-        raise CallFailed(together(failures or self._standing.failures(chain)))
+        raise together(failures or self._standing.failures(chain))
 
-    async def _ask(self, choice: Choice, task: Task[R], failures: Sequence[Failure]) -> Performed:
+    async def _ask(self, choice: Choice, task: Task[R], failures: Sequence[CallFailed]) -> Performed:
         try:
             provider = await choice.member.get()
         except Exception as error:
             raise self._door.fault(CHAT, choice.member.maker, error) from error
-        fallen = [f"{task.name} was done by {choice.member.name}: {failure.text}" for failure in failures[-1:]]
+        fallen = [f"{task.name} was done by {choice.member.name}: {failed.record.text}" for failed in failures[-1:]]
         if hasattr(provider, "perform"):
             reply = await self._performed(choice, provider, task)
         else:

@@ -75,7 +75,7 @@ class Blame:
         cause = calls[0].record.type if len(calls) == 1 else "AllFailed"
         message = "; ".join(dict.fromkeys(self._told(one.record) for one in calls))
         ended = self._ended("refusal" if refused else "failure", category, cause, message, 1)
-        return replace(ended, causes=tuple(one.key for one in calls))
+        return replace(ended, causes=tuple(key for one in calls for key in one.causes or (one.key,)))
 
     def _told(self, record: Failure) -> str:
         """Return a failure below in words; who it was is said once where this call is that one's too."""

@@ -31,15 +31,19 @@ async def lived_through(journal: Journal, known: Sequence[StepError]) -> list[St
     found: dict[tuple[str, str], StepError] = {}
     for failure, rows in read:
         if failure.message not in below:  # else it only hands on what failed below it
-            one = _told(failure, rows, found.get((rows[0].step, failure.message)))
-            found[one.step, failure.message] = one
+            message = failure.message if rows[0].outcome == "refusal" else _by_whom(failure)
+            before = found.get((rows[0].step, message))
+            found[rows[0].step, message] = _told(message, failure, rows, before)
     return [one for one in found.values() if not any(one.message in other.message for other in known)]
 
 
-def _told(failure: Failure, rows: Sequence[Row], before: StepError | None) -> StepError:
-    refused = rows[0].outcome == "refusal"
+def _by_whom(failure: Failure) -> str:
+    return f"{failure.kind} by {failure.provider}: {failure.message}"
+
+
+def _told(message: str, failure: Failure, rows: Sequence[Row], before: StepError | None) -> StepError:
     return StepError(
-        message=failure.message if refused else f"{failure.kind} by {failure.provider}: {failure.message}",
+        message=message,
         category=failure.category,
         retries=max(failure.attempts - 1, before.retries if before else 0),
         step=rows[0].step,

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 import leadline
 from leadline.chains import Choice, Standing
 from leadline.contracts import Call, Context
-from leadline.errors import ConfigError, Denied
+from leadline.errors import CallFailed, ConfigError, Denied
 from leadline.findings import REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import (
@@ -514,7 +514,7 @@ async def test_one_that_was_silent_is_asked_again_where_the_others_may_not_be() 
 
     async def fails(one: Choice, category: Any, kind: str) -> None:
         failure = Failure(kind="chat", provider=one.member.name, category=category, type=kind, message=kind)
-        await standing.failed(one, failure, chain)
+        await standing.failed(one, CallFailed(failure), chain)
 
     await fails(silent, "NETWORK", "Unavailable")
     assert standing.left(chain) == chain

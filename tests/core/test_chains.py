@@ -1,0 +1,85 @@
+"""Chains of models that fail: what is told of it, what is asked again, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.contracts import Call
+from leadline.errors import Denied, Unavailable
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import ChatReply, Message, ModelTraits, Usage
+from leadline.testing.plugins import plugin
+from leadline.testing.web import fake_web
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+
+
+class Model:
+    """A chat that does what it is given, and notes for which tasks it was asked."""
+
+    def __init__(self, does: Callable[[], Any]) -> None:
+        self.asked: list[str] = []
+        self._does = does
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def chat(self, request: Any, call: Call, /) -> ChatReply:
+        self.asked.append(call.key)
+        done = self._does()
+        if asyncio.iscoroutine(done):
+            done = await done
+        text = done if isinstance(done, str) else "nothing of use"
+        return ChatReply(message=Message(role="assistant", text=text), usage=Usage())
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def does() -> Any:
+        raise error
+
+    return does
+
+
+def modelled(name: str, made: Any) -> EntryPoint:
+    return plugin(name, ai_providers=Offer(lambda settings, context: made, PluginSettings, "A model"))
+
+
+async def ended(folder: Path, *plugins: EntryPoint, **settings: Any) -> leadline.Result:
+    """Return how a run ends that must end by itself."""
+    values = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0} | {
+        name.replace("__", "."): value for name, value in settings.items()
+    }
+    made = [fake_web(), *plugins]
+    async with leadline.Client(plugins=made, folder=folder / "runs", cache=folder / "cache", set=values) as runs:
+        async with asyncio.timeout(20):
+            return await runs.research(QUESTION)
+
+
+# --- what is told --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [Unavailable("no connection"), Denied("no such key")], ids=repr)
+@pytest.mark.parametrize("names", [["one"], ["one", "other"]], ids="+".join)
+async def test_a_failure_is_told_as_the_calls_and_not_again_as_the_tasks(
+    names: list[str], error: Exception, tmp_path: Path
+) -> None:
+    models = [modelled(name, Model(raising(error))) for name in names]
+    result = await ended(tmp_path, *models, ai__providers=names)
+    told = Counter((one.message, one.step) for one in result.metadata.errors)
+    assert {message for message, _ in told} == {f"chat by {name}: {error}" for name in names}
+    assert set(told.values()) == {1}
+    calls = sum(result.metadata.calls[f"chat/{name}"] for name in names)
+    assert sum(one.times for one in result.metadata.errors) == calls
+
+
+async def test_what_a_task_fails_of_by_itself_is_told_as_the_tasks(tmp_path: Path) -> None:
+    result = await ended(tmp_path, modelled("one", Model(lambda: "nothing of use")), ai__providers=["one"])
+    assert any(one.message.startswith("task by one: the reply is") for one in result.metadata.errors)
