@@ -19,12 +19,20 @@ def wished(error: BaseException) -> bool:
     """Return whether an error comes from outside of the plugin that let it out: Ctrl-C, or a task that was cancelled.
 
     A `CancelledError` though nobody cancelled is the plugin's own, as `SystemExit` is: taken for a wish, it would end
-    the run without a word, or vanish in a task group.
+    the run without a word, or vanish in a task group. So is a `GeneratorExit` in a task that runs: a coroutine that is
+    closed was dropped, most often with its loop.
     """
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is None or task.cancelling() > 0
-    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+    if isinstance(error, asyncio.CancelledError | GeneratorExit):
+        task = _task()
+        return task is None or (isinstance(error, asyncio.CancelledError) and task.cancelling() > 0)
+    return isinstance(error, KeyboardInterrupt)
+
+
+def _task() -> asyncio.Task[object] | None:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs
+        return None
 
 
 def words(error: BaseException) -> str:

@@ -21,6 +21,7 @@ import leadline
 from leadline.chains import Choice, Standing
 from leadline.contracts import Call, Context
 from leadline.errors import CallFailed, ConfigError, Denied
+from leadline.faults import wished
 from leadline.findings import REPORT
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import (
@@ -62,6 +63,7 @@ OWN: Sequence[BaseException] = (
     Odd("odd"),
     Mute(),
     asyncio.CancelledError(),
+    GeneratorExit(),
 )
 """What a plugin may raise though nobody wished for an end."""
 Does = Callable[..., Any]
@@ -124,6 +126,32 @@ async def ended(runs: leadline.Client) -> leadline.Result:
 def events(result: leadline.Result, kind: str) -> list[dict[str, Any]]:
     lines = (result.folder / "events.jsonl").read_text().splitlines()
     return [event["data"] for event in map(json.loads, lines) if event["kind"] == kind]
+
+
+async def test_a_coroutine_that_is_closed_ends_without_a_fault() -> None:
+    async def work() -> None:
+        await asyncio.sleep(60)
+
+    async def around() -> None:
+        try:
+            await work()
+        except BaseException as error:
+            seen.append(wished(error))
+            raise
+
+    seen: list[bool] = []
+    dropped = around()
+
+    def begin_and_close() -> None:
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(dropped)
+        loop.run_until_complete(asyncio.sleep(0))
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+        dropped.close()
+        loop.close()
+
+    await asyncio.to_thread(begin_and_close)
+    assert seen == [True]
 
 
 # --- what no plugin may end ----------------------------------------------------------------------------------------
