@@ -24,7 +24,7 @@ from leadline.prose import Prose
 from leadline.records import Record, Usage
 from leadline.retry import RetryPolicy, translate
 from leadline.secrets import Secrets
-from leadline.severing import Severable
+from leadline.severing import Contained, Severable
 from leadline.wire import encode
 
 
@@ -62,7 +62,7 @@ class Attempts:
             return blame.refused(str(error))
         token = call_now.set(call)
         try:
-            body, reply = encode(await job.do(job.request, call), job.kind.reply)
+            body, reply = encode(await Contained(_done(job, call)), job.kind.reply)
             return Ended("reply", body, reply=reply)
         except BaseException as error:
             if wished(error):
@@ -172,6 +172,10 @@ class Attempts:
         self.budget.settle(lease[0], used)
         if lease[1]:
             self.journal.settle(lease[1], used)
+
+
+async def _done(job: Job, call: ActiveCall) -> Any:
+    return await job.do(job.request, call)
 
 
 async def _around(

@@ -1,5 +1,7 @@
 """A timeout that holds though the work swallows its cancellation: then the work goes on alone, and nobody waits for it.
 
+And a cancellation by the work itself, of the task that it runs in, stays its own: it is not that of whoever waits.
+
 A task of its own for each call would do the same; this costs a fraction of it, and moves only what does not end.
 """
 
@@ -54,23 +56,64 @@ class Severable(Generic[T]):
         task.cancel()
 
 
+class Contained(Generic[T]):
+    """Work to be awaited in a task that it may cancel itself: that is its own error, and passes with it."""
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return (yield from _steps(self._work, _as_it_is))
+
+
+def _as_it_is(error: BaseException) -> None:
+    """Let the work have what is thrown into its task."""
+
+
 def _steps(
     work: Coroutine[Any, Any, T], caught: Callable[[BaseException], None], error: BaseException | None = None
 ) -> Generator[Any, Any, T]:
-    """Step through the work as `await` does; whatever is thrown in is shown to `caught` first, which may raise."""
+    """Step through the work as `await` does; whatever is thrown in is shown to `caught` first, which may raise.
+
+    Who cancels the task during a step is the work itself, for nobody else runs meanwhile.
+    """
     resume: Callable[[Any], Any] = work.throw if error else work.send
     value: Any = error
+    task = asyncio.current_task()
+    assert task
     while True:
+        before = task.cancelling()
         try:
             waited = resume(value)
-        except StopIteration as done:
-            result: T = done.value
+        except BaseException as ended:
+            if task.cancelling() > before:
+                _take_back(task, before)
+                yield from _let_pass(task)
+            if not isinstance(ended, StopIteration):
+                raise
+            result: T = ended.value
             return result
+        _take_back(task, before)
         try:
             value, resume = (yield waited), work.send
         except BaseException as thrown:  # noqa: BLE001 - the work gets it
             caught(thrown)
             value, resume = thrown, work.throw
+
+
+def _take_back(task: asyncio.Task[Any], before: int) -> None:
+    while task.cancelling() > before:
+        task.uncancel()
+
+
+def _let_pass(task: asyncio.Task[Any]) -> Generator[Any, Any, None]:
+    """Take the error that the task is due for a cancellation that was taken back, unless another came meanwhile."""
+    before = task.cancelling()
+    try:
+        yield
+    except asyncio.CancelledError:
+        if task.cancelling() > before:
+            raise
 
 
 async def _go_on(work: Coroutine[Any, Any, Any], error: BaseException) -> None:
@@ -82,4 +125,4 @@ async def _go_on(work: Coroutine[Any, Any, Any], error: BaseException) -> None:
 
 @types.coroutine
 def _stepping(work: Coroutine[Any, Any, Any], error: BaseException) -> Generator[Any, Any, Any]:
-    return (yield from _steps(work, lambda thrown: None, error))
+    return (yield from _steps(work, _as_it_is, error))

@@ -83,3 +83,23 @@ async def test_a_failure_is_told_as_the_calls_and_not_again_as_the_tasks(
 async def test_what_a_task_fails_of_by_itself_is_told_as_the_tasks(tmp_path: Path) -> None:
     result = await ended(tmp_path, modelled("one", Model(lambda: "nothing of use")), ai__providers=["one"])
     assert any(one.message.startswith("task by one: the reply is") for one in result.metadata.errors)
+
+
+# --- who ends what is not its own ----------------------------------------------------------------------------------
+
+
+async def cancels_its_task() -> str:
+    task = asyncio.current_task()
+    assert task
+    task.cancel()
+    await asyncio.sleep(0)
+    return "never"
+
+
+async def test_a_model_that_cancels_its_own_task_has_failed_and_the_next_is_asked(tmp_path: Path) -> None:
+    model = Model(cancels_its_task)
+    result = await ended(tmp_path, modelled("acts", model), ai__providers=["acts", "embedded"])
+    assert result.status == "complete"
+    assert model.asked
+    told = "chat by acts: CancelledError: cancelled from within; this is a fault of plugin 'acts'"
+    assert {one.message for one in result.metadata.errors if "acts" in one.message} == {told}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Awaitable, Coroutine
 from contextvars import ContextVar
+from typing import Any
 
 import pytest
 
 from leadline import leaving
-from leadline.severing import Severable
+from leadline.severing import Contained, Severable
 
 where: ContextVar[str] = ContextVar("where", default="nowhere")
 
@@ -165,3 +167,82 @@ sys.exit(main())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (4, "last words\n", "")
+
+
+# --- who cancels the task it runs in -------------------------------------------------------------------------------
+
+
+def me() -> asyncio.Task[object]:
+    task = asyncio.current_task()
+    assert task
+    return task
+
+
+async def cancels_and_waits(times: int) -> str:
+    for _ in range(times):
+        me().cancel()
+    await asyncio.sleep(10)
+    return "never"
+
+
+async def cancels_and_goes(times: int) -> str:
+    await asyncio.sleep(0)
+    for _ in range(times):
+        me().cancel()
+    return "done"
+
+
+async def cancels_and_raises(times: int) -> str:
+    for _ in range(times):
+        me().cancel()
+    raise KeyError("x")
+
+
+def contained(work: Coroutine[Any, Any, str], deadline: asyncio.Timeout) -> Awaitable[str]:
+    return Contained(work)
+
+
+@pytest.mark.parametrize("wrap", [Severable, contained])
+@pytest.mark.parametrize("times", [1, 3])
+async def test_who_cancels_its_own_task_cancels_nobody_else(wrap: Any, times: int) -> None:
+    async with asyncio.timeout(10) as deadline:
+        with pytest.raises(asyncio.CancelledError):
+            await wrap(cancels_and_waits(times), deadline)
+        assert me().cancelling() == 0
+        assert await wrap(cancels_and_goes(times), deadline) == "done"
+        with pytest.raises(KeyError):
+            await wrap(cancels_and_raises(times), deadline)
+        await asyncio.sleep(0.001)  # nothing is left to be thrown
+        assert me().cancelling() == 0
+
+
+async def test_a_cancellation_beside_the_works_own_is_not_lost() -> None:
+    async def within() -> None:
+        asyncio.get_running_loop().call_soon(task.cancel)
+        await Contained(cancels_and_goes(1))
+        await asyncio.sleep(10)
+
+    task = asyncio.create_task(within())
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(asyncio.shield(task), 5)
+    assert task.cancelling() == 1
+
+
+async def side_by_side() -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(cancels_and_raises(0))
+        await asyncio.sleep(10)
+
+
+async def test_a_timeout_of_the_works_own_is_as_ever() -> None:
+    async def work() -> str:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.001):
+                await asyncio.sleep(10)
+        with pytest.raises(ExceptionGroup):
+            await side_by_side()
+        return "done"
+
+    async with asyncio.timeout(10) as deadline:
+        assert await Severable(work(), deadline) == "done"
+        assert await Contained(work()) == "done"
