@@ -29,6 +29,7 @@ from leadline.errors import CallFailed, JournalError, JournalMissing, PluginErro
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
 from leadline.journal import Journal, Row
+from leadline.keys import call_text, digest, outline
 from leadline.kinds import CHAT, TASK, Job, Kind, Maker
 from leadline.missing import explain_missing
 from leadline.outcomes import WIND_DOWN, Blame, Ended, escaped, raised
@@ -54,6 +55,8 @@ class _Value(Record):
 
 
 _FACT = Kind("fact", _Value, composite=True, quiet=True)
+_FAULT = "fault"
+"""The kind of the rows that are no calls: what a plugin raised outside of one."""
 _HOUSE = Maker("leadline")
 
 
@@ -143,9 +146,25 @@ class Door:
             return landed.reply
         return self._deliver(kind, landed)
 
-    def fault(self, kind: str, maker: Maker, error: BaseException) -> CallFailed:
-        """Return what a plugin raised outside of its calls as the failure of one."""
-        return raised("failure", Blame(kind, maker.name, self._secrets, maker.who).failed(error).body, "")
+    async def fault(self, kind: str, maker: Maker, error: BaseException) -> CallFailed:
+        """Return what a plugin raised outside of its calls as the failure of one; the journal holds it, but as none."""
+        failed = raised("failure", Blame(kind, maker.name, self._secrets, maker.who).failed(error).body, "").record
+        caller = call_now.get()
+        parent = caller.key if caller else ""
+        about = outline({"kind": kind, "message": failed.message, "parent": parent})
+        asked = call_text(_FAULT, maker.name, maker.fingerprint, about, 0)
+        row = Row(
+            key=digest(asked),
+            kind=_FAULT,
+            provider=maker.name,
+            step=stage_now.get(),
+            parent=parent,
+            outcome="failure",
+            attempts=0,
+        )
+        if not self._journal.readonly:
+            await self._journal.keep(row, failed.model_dump_json().encode(), asked, recent=False)
+        return CallFailed(failed, row.key)
 
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what `make` gave (JSON) when this run first asked for `name`."""
@@ -210,7 +229,7 @@ class Door:
 
     def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""
-        rows = [row for row in (*self._journal.rows(), *self._unkept.values()) if row.kind != _FACT.name]
+        rows = [row for row in (*self._journal.rows(), *self._unkept.values()) if row.kind not in (_FACT.name, _FAULT)]
         return count(rows, self.replayed)
 
     def _charge(self, row: Row) -> None:

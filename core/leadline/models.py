@@ -120,7 +120,7 @@ class Models:
         try:
             provider = await choice.member.get()
         except Exception as error:
-            raise self._door.fault(CHAT, choice.member.maker, error) from error
+            raise await self._door.fault(CHAT, choice.member.maker, error) from error
         fallen = [f"{task.name} was done by {choice.member.name}: {failed.record.text}" for failed in failures[-1:]]
         if hasattr(provider, "perform"):
             reply = await self._performed(choice, provider, task)
@@ -180,7 +180,7 @@ class Models:
 
     async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""
-        traits, speaker = self._traits(choice, provider), f"{choice.member.name}:{choice.model}"
+        traits, speaker = await self._traits(choice, provider), f"{choice.member.name}:{choice.model}"
         if not traits.tools:
             raise unfit(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
         messages = talk(self._prompt(task), task.request, cast("Talk", task.inputs).turns, speaker)
@@ -190,7 +190,7 @@ class Models:
         return task.reply.model_validate(said.message.model_copy(update={"by": speaker})), []
 
     async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
-        traits = self._traits(choice, provider)
+        traits = await self._traits(choice, provider)
         request = ChatRequest(model=choice.model, messages=messages)
         if isinstance(task.inputs, Talk):
             request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
@@ -216,13 +216,13 @@ class Models:
             shows=task.shows,
         )
 
-    def _traits(self, choice: Choice, provider: Any) -> ModelTraits:
+    async def _traits(self, choice: Choice, provider: Any) -> ModelTraits:
         try:
             return right(provider.traits(choice.model), ModelTraits)
         except BaseException as error:
             if wished(error):
                 raise
-            raise self._door.fault(TRAITS, choice.member.maker, error) from error
+            raise await self._door.fault(TRAITS, choice.member.maker, error) from error
 
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:
         """Return for how long a reply serves other runs."""

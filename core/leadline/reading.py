@@ -38,7 +38,7 @@ class Reading:
         for name in self._fetchers:
             member = self._house.member("fetchers", name)
             fetcher = await member.get()
-            if not self._accepts(member, fetcher, request.url):
+            if not await self._accepts(member, fetcher, request.url):
                 continue
             kind = Kind(name="fetch", reply=Blob, keep=member.offer.keep)
             try:
@@ -49,19 +49,19 @@ class Reading:
                 unfit = failed  # one that reads nothing but pages: the next may bring pictures
         raise unfit or Unsupported(f"no fetcher of read.fetchers ({', '.join(self._fetchers)}) reads {request.url}")
 
-    def _accepts(self, member: Member, plugin: Fetcher | Parser, what: str) -> bool:
+    async def _accepts(self, member: Member, plugin: Fetcher | Parser, what: str) -> bool:
         try:
             return plugin.accepts(what)
         except BaseException as error:
             if wished(error):
                 raise
-            raise self._door.fault("accepts", member.maker, error) from error
+            raise await self._door.fault("accepts", member.maker, error) from error
 
     async def _parse(self, blob: Blob) -> Document:
         for name in self._parsers:
             member = self._house.member("parsers", name)
             parser = await member.get()
-            if self._accepts(member, parser, blob.media_type):
+            if await self._accepts(member, parser, blob.media_type):
                 # Not kept: the document stands in the journal as the outcome of the whole.
                 kind = Kind(name="parse", reply=Document, keep=False, alone=True, free=member.offer.free)
                 return await self._door.call(kind, blob, parser.parse, maker=member.maker, task="fetch")

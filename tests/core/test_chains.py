@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline.contracts import Call
+from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unavailable
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import ChatReply, Message, ModelTraits, Usage
@@ -83,6 +83,45 @@ async def test_a_failure_is_told_as_the_calls_and_not_again_as_the_tasks(
 async def test_what_a_task_fails_of_by_itself_is_told_as_the_tasks(tmp_path: Path) -> None:
     result = await ended(tmp_path, modelled("one", Model(lambda: "nothing of use")), ai__providers=["one"])
     assert any(one.message.startswith("task by one: the reply is") for one in result.metadata.errors)
+
+
+def unmade(name: str, error: BaseException) -> EntryPoint:
+    def make(settings: PluginSettings, context: Context) -> Model:
+        raise error
+
+    return plugin(name, ai_providers=Offer(make, PluginSettings, "A model"))
+
+
+class Untold(Model):
+    """Cannot say what it can do."""
+
+    def traits(self, model: str, /) -> ModelTraits:
+        raise ValueError("no traits")
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (unmade("unmade", SystemExit(3)), "chat by unmade: plugin 'unmade' could not be made: SystemExit: 3"),
+        (
+            modelled("untold", Untold(lambda: "nothing")),
+            "traits by untold: ValueError: no traits; this is a fault of plugin 'untold'",
+        ),
+    ],
+    ids=["made", "traits"],
+)
+async def test_what_fails_outside_a_call_is_told_too_and_is_no_call(
+    made: EntryPoint, told: str, tmp_path: Path
+) -> None:
+    name = made.name
+    result = await ended(tmp_path, made, ai__providers=[name, "embedded"])
+    assert result.status == "complete"
+    assert [(one.message, one.step, one.times) for one in result.metadata.errors if name in one.message] == [
+        (told, "plan", 1)
+    ]
+    assert not [call for call in result.metadata.calls if call.endswith(name) and not call.startswith("task/")]
+    alone = await ended(tmp_path / "alone", made, ai__providers=[name])
+    assert [(one.message, one.times) for one in alone.metadata.errors] == [(told, 1)]
 
 
 # --- who ends what is not its own ----------------------------------------------------------------------------------
