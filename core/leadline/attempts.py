@@ -14,7 +14,7 @@ from typing import Any, Literal
 from leadline.active import ActiveCall, call_now, total
 from leadline.budget import Budget, Lease, Need, used_by
 from leadline.contracts import Middleware, Run
-from leadline.errors import BadReply, Disconnected, JournalError, ProviderError, Refused, Unavailable
+from leadline.errors import BadReply, Disconnected, JournalError, ProviderError, Refused, Severed, Unavailable
 from leadline.events import Bus
 from leadline.faults import wished
 from leadline.journal import Journal
@@ -124,8 +124,10 @@ class Attempts:
                 if wished(error):
                     raise
                 if deadline.expired():
-                    on = ", and it goes on though it was cancelled" if work.severed else ""
-                    raise Unavailable(f"no reply within {job.maker.timeout:g} s{on}") from error
+                    late = f"no reply within {job.maker.timeout:g} s"
+                    if work.severed:
+                        raise Severed(f"{late}, and it goes on though it was cancelled") from error
+                    raise Unavailable(late) from error
                 ended = "error"
                 raise
             finally:

@@ -16,7 +16,8 @@ LeadlineError
 ProviderError               what a plugin raises; its class decides retry and fallback
 ├── Unavailable             connection, timeout, 5xx                            NETWORK, retried
 │   ├── Disconnected        the plugin is left and entered anew first           NETWORK, retried
-│   └── Resting             failed time and again: not asked for a while        NETWORK
+│   ├── Resting             failed time and again: not asked for a while        NETWORK
+│   └── Severed             goes on though it was cancelled                     NETWORK
 ├── RateLimited             a 429 that passes                                   NETWORK, retried
 ├── BadReply                cut off, malformed                                  LLM, retried
 ├── TooLong                 over the context window                             LLM
@@ -139,6 +140,15 @@ class Disconnected(Unavailable):
 
 class Resting(Unavailable):
     """The provider failed time and again and is not asked for a while; raised by the house."""
+
+    retry = False
+
+
+class Severed(Unavailable):
+    """The provider goes on though its time is over and it was cancelled; raised by the house.
+
+    It would hold the next attempt just as long.
+    """
 
     retry = False
 
