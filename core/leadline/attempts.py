@@ -91,7 +91,7 @@ class Attempts:
                 if wished(error):
                     raise
                 failed = translate(error)
-                pause = self.retry.delay(trip.attempts, failed) if failed else None
+                pause = self.retry.delay(trip.attempts, failed, once=job.kind.once) if failed else None
                 if pause is None:
                     return blame.failed(error, trip.attempts)
             await self._pause(job, trip, pause)

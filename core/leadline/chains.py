@@ -15,7 +15,7 @@ from leadline.records import Failure
 TRAITS = "traits"
 """The kind of a failure where a provider cannot say what its model can do: it never will."""
 _PATIENCE = 2
-"""Tasks for which a provider may be not to be had, one after the other, until others are asked without it."""
+"""Tasks in a row for which a provider may be not to be had, until others are asked without it, or it is tried once."""
 _FINAL = (Denied.__name__, PluginError.__name__)
 """Failures that nothing in this run will cure: a key that is refused, a plugin that cannot be made."""
 
@@ -97,6 +97,13 @@ class Standing:
         if not self.out(choice) and (final or (gone and not alone)):
             self._out[name] = failed
             await self._notice(f"{name} is left out of this run: {failure.message}")
+
+    def silent(self, choice: Choice) -> bool:
+        """Return whether it was not to be had time and again, until it does a task: then one attempt will tell.
+
+        It is asked all the same where there is nobody else.
+        """
+        return self._silent[choice.member.name] >= _PATIENCE
 
     def went_well(self, choice: Choice) -> None:
         """Note that it did a task."""

@@ -79,6 +79,8 @@ class Kind(Generic[R]):
     """Seconds for which its replies serve other runs too."""
     whole: Callable[[Any], bool] = _always
     """Whether a reply is good enough to serve other runs."""
+    once: bool = False
+    """No attempt but one, unless the provider asks for another: it has been silent time and again."""
     free: bool = False
     """It costs nothing and asks nobody: what is found already is still read when a run winds down, for a while."""
     quiet: bool = False

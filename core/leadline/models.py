@@ -131,7 +131,8 @@ class Models:
 
     async def _performed(self, choice: Choice, provider: Any, task: Task[R]) -> R:
         request = task.request
-        kind = Kind(name="perform", reply=task.reply, free=choice.member.offer.free)
+        once = self._standing.silent(choice)
+        kind = Kind(name="perform", reply=task.reply, free=choice.member.offer.free, once=once)
 
         async def do(asked: TaskRequest, call: Call) -> R:
             # A middleware may have changed what is asked: then the inputs are read anew.
@@ -204,6 +205,7 @@ class Models:
             price=partial(self._priced, traits.model),
             ttl=self._ttl(choice, task),
             whole=partial(usable, task),
+            once=self._standing.silent(choice),
         )
         return await self._door.call(
             kind,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from leadline.errors import (
     BadReply,
     Denied,
+    Disconnected,
     ProviderError,
     QuotaSpent,
     RateLimited,
@@ -51,12 +52,15 @@ class RetryPolicy:
     maximum: float = 30.0
     sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep
 
-    def delay(self, attempt: int, error: ProviderError) -> float | None:
+    def delay(self, attempt: int, error: ProviderError, *, once: bool = False) -> float | None:
         """Return the seconds to wait after the failed attempt (from 1), or None to give up.
 
-        A server that asks for more than `maximum` is not waited for: another provider is there sooner.
+        A server that asks for more than `maximum` is not waited for: another provider is there sooner. With `once`
+        only one that asked for patience is tried again, or one that has to be entered anew for it.
         """
         if not error.retry or attempt >= self.attempts:
+            return None
+        if once and error.retry_after is None and not isinstance(error, RateLimited | Disconnected):
             return None
         if error.retry_after is not None:
             return error.retry_after if error.retry_after <= self.maximum else None

@@ -7,15 +7,17 @@ from collections import Counter
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import leadline
+from leadline.chains import Choice, Standing
 from leadline.contracts import Call, Context
-from leadline.errors import Denied, Unavailable
+from leadline.errors import CallFailed, Denied, Unavailable
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import ChatReply, Message, ModelTraits, Usage
+from leadline.records import ChatReply, Failure, Message, ModelTraits, Usage
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 
@@ -122,6 +124,45 @@ async def test_what_fails_outside_a_call_is_told_too_and_is_no_call(
     assert not [call for call in result.metadata.calls if call.endswith(name) and not call.startswith("task/")]
     alone = await ended(tmp_path / "alone", made, ai__providers=[name])
     assert [(one.message, one.times) for one in alone.metadata.errors] == [(told, 1)]
+
+
+# --- what is asked again -------------------------------------------------------------------------------------------
+
+
+def attempts(model: Model) -> list[int]:
+    """Return how often it was asked in each of its calls."""
+    return list(Counter(model.asked).values())
+
+
+async def test_one_alone_that_is_silent_is_tried_but_once_from_the_third_task_on(tmp_path: Path) -> None:
+    model = Model(raising(Unavailable("no connection")))
+    result = await ended(tmp_path, modelled("dead", model), ai__providers=["dead"])
+    assert (result.status, result.reason) == ("partial", "dead never answered: see the notices")
+    assert attempts(model)[:2] == [3, 3]
+    assert set(attempts(model)[2:]) == {1}
+
+
+async def test_all_that_are_silent_are_tried_but_once(tmp_path: Path) -> None:
+    one, other = (Model(raising(Unavailable("no connection"))) for _ in range(2))
+    models = [modelled("silent1", one), modelled("silent2", other)]
+    await ended(tmp_path, *models, ai__providers=["silent1", "silent2"])
+    for model in (one, other):
+        assert attempts(model)[:2] == [3, 3]
+        assert set(attempts(model)[2:]) <= {1}
+
+
+async def test_one_that_answers_again_is_tried_as_often_as_before() -> None:
+    async def notice(message: str) -> None:
+        raise AssertionError(message)
+
+    choice: Any = Choice(SimpleNamespace(name="one"))  # type: ignore[arg-type]
+    failure = Failure(kind="chat", provider="one", category="NETWORK", type="Unavailable", message="no connection")
+    standing = Standing(notice)
+    for silent in (False, False, True, True):
+        assert standing.silent(choice) is silent
+        await standing.failed(choice, CallFailed(failure), [choice])
+    standing.went_well(choice)
+    assert not standing.silent(choice)
 
 
 # --- who ends what is not its own ----------------------------------------------------------------------------------

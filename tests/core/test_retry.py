@@ -107,3 +107,13 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert retry_after(past) == 0
     assert retry_after("") is None
     assert retry_after("soon") is None
+
+
+def test_who_was_silent_is_tried_once_unless_it_asks_for_patience() -> None:
+    policy = RetryPolicy(base=2)
+    assert policy.delay(1, Unavailable(), once=True) is None
+    assert policy.delay(1, Unavailable(retry_after=3), once=True) == 3
+    assert policy.delay(1, RateLimited(), once=True) == 2
+    assert policy.delay(1, Disconnected(), once=True) == 2
+    assert policy.delay(1, Denied(), once=True) is None
+    assert policy.delay(3, RateLimited(), once=True) is None
