@@ -39,13 +39,11 @@ def other_figure(figure: Figure, claim: str, parts: Sequence[str]) -> Figure | N
     wanted = _figure_around(fold(claim), figure)
     places = [place for part in parts for place in _places(part)]
     own = max((_likeness(wanted, words) for other, words in places if same(figure, other)), default=0.0)
-    rivals = (
-        (_likeness(wanted, words), other)
-        for other, words in places
-        if _rivals(figure, other) and missing([other], said)
-    )
-    nearest, found = max(rivals, key=lambda pair: pair[0], default=(0.0, None))
-    return found if nearest > max(_ALIKE, _NEARER * own) else None
+    bound = max(_ALIKE, _NEARER * own)
+    rated = ((_likeness(wanted, words), other) for other, words in places if _rivals(figure, other))
+    # Whether the claim has a figure too is asked of few: it costs as much as the claim has figures.
+    alike = sorted((pair for pair in rated if pair[0] > bound), key=lambda pair: -pair[0])
+    return next((other for _, other in alike if missing([other], said)), None)
 
 
 def _rivals(figure: Figure, other: Figure) -> bool:
