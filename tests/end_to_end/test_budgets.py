@@ -182,3 +182,16 @@ async def test_a_stop_binds_no_other_session_though_this_one_was_cancelled_after
             second = await (await runs.resume(handle.folder)).result()
     assert (second.status, second.reason) == ("complete", "")
     assert not second.metadata.notices
+
+
+async def test_time_that_is_spent_on_the_plan_makes_no_more_sections_than_a_plan_has(
+    tools: Any, tmp_path: Path
+) -> None:
+    with tools.emulator() as world:
+        world.behave(**SLOW_PLAN | {"tokens_per_second": 60})
+        async with tools.client(world, tmp_path, {"budget.seconds": 6}) as runs:
+            first = await runs.research(tools.question(4))
+            again = await runs.replay(first.folder)
+    assert first.report == again.report
+    assert first.report
+    assert len(first.report.sections) <= 10

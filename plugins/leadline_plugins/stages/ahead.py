@@ -19,7 +19,7 @@ from pydantic import JsonValue, ValidationError
 
 from leadline.contracts import Run
 from leadline.errors import BadReply
-from leadline.findings import Found, NextSearch, Query, Question, SearchTask
+from leadline.findings import Found, NextSearch, PlannedSection, Query, Question, SearchTask
 from leadline.records import Record, Source
 from leadline.tasks import Task, checked
 from leadline.wire import without_surrogates
@@ -31,6 +31,7 @@ R = TypeVar("R", bound=Record)
 _NEXT = {"plan": ("plan query search fetch",), "digest": ("query search fetch", "digest review")}
 """By task: the stages that must follow each other, for one of somebody else's may change what is searched or read."""
 _LIST = re.compile(r'(?<!\\)"queries"\s*:\s*\[')
+_SECTIONS = re.compile(r'(?<!\\)"sections"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder()
 
@@ -63,27 +64,43 @@ class Ahead:
         self._searched: dict[str, asyncio.Future[Found]] = {}
         self._attempt, self._text, self._place, self._ended = 1, "", 0, False
         self._proposed: list[NextSearch] = []
+        self._deaf = False
         if not done:
             self._begin(next_queries(question, (), done, {}))
 
-    def begun(self) -> list[str]:
-        """Return the queries that were proposed, as JSON: what they brought is of use though the reply is none."""
-        return [one.query for one in self._proposed]
+    def begun(self) -> dict[str, JsonValue]:
+        """Return the searches that were proposed and the sections that came whole, as JSON.
+
+        They are of use though the reply never was: what the searches brought is there.
+        """
+        if not self._proposed:
+            return {}
+        behind = _SECTIONS.search(self._text)
+        sections = proposed(self._text, behind.end(), PlannedSection)[0] if behind else []
+        parts: dict[str, Sequence[Record]] = {"queries": self._proposed, "sections": sections}
+        return {
+            name: [one.model_dump(mode="json", exclude_defaults=True) for one in part] for name, part in parts.items()
+        }
 
     def heard(self, attempt: int, piece: str) -> None:
         """Take a piece of the reply; another attempt begins it anew, and may propose something else."""
         if attempt != self._attempt:
-            self._attempt, self._text, self._place, self._ended = attempt, "", 0, bool(self._proposed)
-        if self._ended:
+            self._attempt, self._ended = attempt, bool(self._proposed)
+            self._deaf = self._ended
+            if not self._deaf:
+                self._text, self._place = "", 0
+        if self._deaf:
             return
         self._text += piece
+        if self._ended:
+            return
         if "}" in piece or "]" in piece:  # only then can a search have come to its end, or their list
             self._look()
 
     def _look(self) -> None:
         if not self._place and not self._at_the_list():
             return
-        found, self._place, self._ended = proposed(self._text, self._place)
+        found, self._place, self._ended = proposed(self._text, self._place, NextSearch)
         self._proposed += found
         self._begin(next_queries(self._question, self._proposed, self._done, {}))
         if self._ended and self._proposed:
@@ -149,15 +166,15 @@ def before_searches(text: str) -> tuple[Any, int] | None:
     return None
 
 
-def proposed(text: str, place: int) -> tuple[list[NextSearch], int, bool]:
-    """Return the searches that stand whole from a place on, the place behind them, and whether the list ends there."""
-    found: list[NextSearch] = []
+def proposed(text: str, place: int, kind: type[R]) -> tuple[list[R], int, bool]:
+    """Return what stands whole of a list from a place on, the place behind it, and whether the list ends there."""
+    found: list[R] = []
     while True:
         between = _BETWEEN.match(text, place)
         place = between.end() if between else place
         try:
             one, place = _DECODER.raw_decode(text, place)
-            found.append(NextSearch.model_validate(without_surrogates(one)))
+            found.append(kind.model_validate(without_surrogates(one)))
         except ValidationError:
             return found, place, True  # the whole will not be taken as it is
         except (ValueError, RecursionError):

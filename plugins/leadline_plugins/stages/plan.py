@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 from leadline.contracts import Run
+from leadline.errors import CallFailed
 from leadline.findings import PLAN, QUESTION, Findings, NextSearch, Plan, PlannedSection, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
@@ -16,9 +17,11 @@ from leadline.tasks import Task
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
-from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.stages.degrade import tell
 from leadline_plugins.tasks import PlanRequest
 from leadline_plugins.text.foreign import answered_in_language
+
+_BEGUN = "the plan did not come whole: the part that had come stands"
 
 
 def _said(plan: Plan) -> Iterator[str]:
@@ -58,19 +61,31 @@ class Outline:
         if await can_be_ahead(task, run):
             ahead = Ahead(question, run, promising(task))
             task = replace(task, heard=ahead.heard)
-        plan = await perform_or(run, task, last_resort, saying, closing=True)
-        if plan is last_resort:
-            return await _with_begun(plan, ahead, run) if ahead else plan
+        try:
+            plan = await run.perform(task)
+        except CallFailed as failed:
+            plan = await _begun(last_resort, ahead, run) if ahead else last_resort
+            kept = plan.sections != last_resort.sections
+            await tell(run, f"{_BEGUN if kept else saying} ({failed.record.text})")
+            return plan
         if plan.sections:
             return numbered(plan).model_copy(update={"domains": plan.domains or domains(plan)})
         await tell(run, f"{saying} (it came without sections)")
         return last_resort
 
 
-async def _with_begun(plan: Plan, ahead: Ahead, run: Run) -> Plan:
-    """Return the plan of last resort with the searches of a plan that never came whole: they are made already."""
+async def _begun(last_resort: Plan, ahead: Ahead, run: Run) -> Plan:
+    """Return what had come of a plan that never came whole: its searches are made already.
+
+    Without its sections what they brought is arranged under the titles of the pages, and each is written by itself.
+    """
     begun = await run.fact("searches begun ahead of the plan", ahead.begun)
-    return plan.model_copy(update={"queries": tuple(NextSearch(query=query) for query in begun)})
+    if isinstance(begun, list):  # of an older version: the queries alone
+        begun = {"queries": [{"query": query} for query in begun]}
+    if len(begun.get("sections", ())) > 1:  # one alone may be a small part of the question
+        return numbered(Plan.model_validate({"title": last_resort.title, **begun}))
+    plain = tuple(NextSearch(query=query["query"]) for query in begun.get("queries", ()))
+    return last_resort.model_copy(update={"queries": plain})
 
 
 def promising(task: Task[Plan]) -> Callable[[Any], bool]:

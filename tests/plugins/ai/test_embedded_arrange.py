@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from leadline.findings import Plan, PlannedSection, SearchTask
-from leadline.records import Evidence
-from leadline_plugins.ai.embedded.arrange import shares, unsure
+from leadline.records import Document, Evidence, Hit, Source
+from leadline_plugins.ai.embedded.arrange import arrange, shares, unsure
+from leadline_plugins.ai.embedded.asked import asked
+from leadline_plugins.ai.embedded.choose import Rated
 
 COSTS, HISTORY = PlannedSection(id="1", title="Costs and fees"), PlannedSection(id="2", title="History of the harbour")
 PLAN = Plan(title="The harbour", sections=(COSTS, HISTORY))
@@ -34,3 +36,23 @@ def test_what_was_searched_for_a_section_is_its_own() -> None:
 
 def test_one_section_leaves_nothing_open() -> None:
     assert left_open(piece("a", "It rained."), plan=Plan(title="x", sections=(COSTS,))) == []
+
+
+def test_where_a_model_writes_each_section_there_are_no_more_than_a_plan_has() -> None:
+    quote = "The harbour was measured again."
+    chosen = [
+        Rated(Evidence(id=f"e{n}", source_id=f"s{n % 20}", quote=quote, span=(n, n + len(quote)), claim=quote), 1.0)
+        for n in range(100)
+    ]
+    sources = [
+        Source(
+            id=f"s{n}", hit=Hit(url=f"https://example.org/{n}", title=f"Sounding {n}"), document=Document(text=quote)
+        )
+        for n in range(20)
+    ]
+    question = asked("How do the harbours of the coast pay for their soundings, and what does it bring them?")
+    plan = Plan(title="x", sections=(COSTS,))
+    free, capped = (arrange(plan, chosen, sources, question, [], most=most) for most in (None, 10))
+    assert (len(free), len(capped)) == (21, 10)
+    assert {name for part in free for name in part.evidence_ids} == {item.evidence.id for item in chosen}
+    assert {name for part in capped for name in part.evidence_ids} == {item.evidence.id for item in chosen}

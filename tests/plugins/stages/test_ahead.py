@@ -238,3 +238,37 @@ async def test_a_round_that_was_not_digested_repeats_no_old_review() -> None:
     findings: Any = Findings({QUESTION: ASKED, PLAN_KEY: Plan.model_validate(HEAD), DIGESTED: last, TASKS: DONE})
     await Digesting().run(findings, Failing())  # type: ignore[arg-type]
     assert findings[DIGESTED] == Digest(synthesis="deep")
+
+
+QUERIES = (
+    '{"title": "The harbour of Boulogne", "queries": [{"query": "depth of the harbour", "section": "2"}], "sections": ['
+)
+SECTIONS = [json.dumps(SECTION | {"id": str(number)}) for number in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sections"),
+    [
+        (QUERIES, []),
+        (f"{QUERIES}{SECTIONS[0]}, {SECTIONS[1]}, {SECTIONS[2][:40]}", ["1", "2"]),
+        (f'{QUERIES}{", ".join(SECTIONS)}], "domains": [', ["1", "2", "3"]),
+    ],
+)
+async def test_what_had_come_of_a_plan_that_is_cut_off_is_known(text: str, sections: list[str]) -> None:
+    run = FakeRun()
+    ahead = of_plan(run)
+    for piece in text.partition("]"):
+        ahead.heard(1, piece)
+    ahead.heard(2, text.replace("depth", "width"))  # of another attempt nothing is taken once searches were proposed
+    begun = ahead.begun()
+    assert begun["queries"] == [{"query": "depth of the harbour", "section": "2"}]
+    assert [section["id"] for section in begun["sections"]] == sections  # type: ignore[union-attr,index,call-overload]
+    await run.through()
+
+
+async def test_of_a_plan_that_proposed_no_search_nothing_had_come() -> None:
+    run = FakeRun()
+    ahead = of_plan(run)
+    ahead.heard(1, '{"title": "The harbour of Boulogne", ')
+    assert ahead.begun() == {}
+    await run.through()

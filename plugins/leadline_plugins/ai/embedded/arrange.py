@@ -6,6 +6,7 @@ it, and what the documents say around the answer follows; in a longer account un
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from leadline.findings import Plan, PlannedSection, SearchTask
@@ -32,10 +33,14 @@ def arrange(
     sources: Sequence[Source],
     question: Asked,
     parted: Sequence[Shares],
+    most: int | None = None,
 ) -> tuple[SortedSection, ...]:
-    """Return the sections that have evidence, in the order of the report; `parted` are the `shares` of the chosen."""
+    """Return the sections that have evidence, in the order of the report; `parted` are the `shares` of the chosen.
+
+    Where the plan has one, there are `most` at most.
+    """
     several = len(plan.sections) > 1
-    parts = _planned(plan.sections, chosen, parted) if several else _by_document(plan, chosen, sources, question)
+    parts = _planned(plan.sections, chosen, parted) if several else _by_document(plan, chosen, sources, question, most)
     return tuple(
         SortedSection(
             section=section,
@@ -87,14 +92,19 @@ def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated], parted
     return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
 
 
-def _by_document(plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked) -> list[Part]:
+def _by_document(
+    plan: Plan, chosen: Sequence[Rated], sources: Sequence[Source], question: Asked, most: int | None
+) -> list[Part]:
     first = plan.sections[0] if plan.sections else PlannedSection(id="s1", title=question.text)
     if not question.account:
         return [(first, _ordered(chosen))]
     titles = {source.id: title_of(source) for source in sources}
     rest = chosen[_ANSWER:]
-    counts = [item.evidence.source_id for item in rest]
-    large = [name for name in dict.fromkeys(counts) if counts.count(name) >= _SECTION and titles.get(name)]
+    counts = Counter(item.evidence.source_id for item in rest)
+    large = [name for name in counts if counts[name] >= _SECTION and titles.get(name)]
+    if most is not None:  # those that say most, in the order of all
+        largest = sorted(large, key=lambda name: -counts[name])[: most - 1]
+        large = [name for name in large if name in largest]
     own: list[Part] = [
         (
             PlannedSection(id=f"{first.id}.{place}", title=titles[name]),

@@ -14,6 +14,9 @@ from leadline_plugins.tasks import Sorted, SortRequest
 _OTHER_KIND = 0.7
 """What is kept of the rating of a sentence that shows nothing of the kind asked for."""
 
+_WRITTEN = 10
+"""Sections at most where a model writes each and the plan has one alone: as many calls as a whole plan takes."""
+
 
 def sort(request: SortRequest) -> Sorted:
     """Choose the evidence within the length of the report and arrange it, the answer first; tell what is a toss-up."""
@@ -36,6 +39,8 @@ def sort(request: SortRequest) -> Sorted:
     evidence = [item.evidence for item in chosen]
     parted = shares(request.plan.sections, evidence, request.tasks)
     return Sorted(
-        sections=arrange(request.plan, chosen, request.sources, question, parted),
+        sections=arrange(
+            request.plan, chosen, request.sources, question, parted, most=_WRITTEN if request.material else None
+        ),
         unsure=tuple(item.id for item in unsure(evidence, parted)),
     )
