@@ -67,9 +67,15 @@ def used(sections: Iterable[Section]) -> set[str]:
     return {name for section in sections for name in cited(section.text or "")}
 
 
+_TEXT_ALONE: dict[str, Any] = {"evidence_ids": (), "notes": "", "notices": (), "unsent": ()}
+
+
 def texts_only(request: WriteRequest) -> WriteRequest:
-    """Return the request as a chat needs it: the texts hold every statement with its citation."""
-    sections = tuple(section.model_copy(update={"evidence_ids": (), "notes": ""}) for section in request.sections)
+    """Return the request as a chat needs it: the texts hold every statement with its citation.
+
+    What was told of their writing goes too: it names what was spent by then, and no resumed run would ask the same.
+    """
+    sections = tuple(section.model_copy(update=_TEXT_ALONE) for section in request.sections)
     return request.model_copy(update={"sections": sections, "evidence": ()})
 
 

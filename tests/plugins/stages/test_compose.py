@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from leadline.findings import Plan, Question
 from leadline.records import Section
 from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
-from leadline_plugins.stages.compose import Taken, taken
-from leadline_plugins.tasks import Composition
+from leadline_plugins.stages.compose import Taken, taken, texts_only
+from leadline_plugins.tasks import Composition, WriteRequest
 
 SOUND = "The bay is deep. [@e1]"
 STANDS = Section(id="1", title="A", text=f"{SOUND} And wide. [@e2]", evidence_ids=("e1", "e2"))
@@ -60,3 +61,13 @@ def test_marks_of_its_own_are_told_once() -> None:
     found = taken(both, (STANDS,), read)
     assert found.told == (LEFT_OUT,)
     assert found.composition.summary == f"Deep. {SOUND}"
+
+
+def test_a_chat_is_asked_the_same_whatever_was_told_of_the_sections() -> None:
+    def asked(spent: str) -> WriteRequest:
+        section = Section(id="1", title="A", text="It is so [@e1].", notices=(f"{spent} of 5 taken",), unsent=(spent,))
+        question, plan = Question(text="Is it so?"), Plan(title="A", sections=())
+        return WriteRequest(question=question, plan=plan, sections=(section,), evidence=())
+
+    assert texts_only(asked("4")) == texts_only(asked("5"))
+    assert texts_only(asked("4")).sections[0].text == "It is so [@e1]."
