@@ -30,7 +30,7 @@ from leadline.events import Bus
 from leadline.flights import Flight, Flights
 from leadline.journal import Journal, Row
 from leadline.keys import call_text, digest, outline
-from leadline.kinds import CHAT, TASK, Job, Kind, Maker
+from leadline.kinds import CHAT, Job, Kind, Maker
 from leadline.missing import explain_missing
 from leadline.outcomes import WIND_DOWN, Blame, Ended, escaped, raised
 from leadline.records import ChatReply, Record, Usage
@@ -203,29 +203,6 @@ class Door:
     def escaped(self, error: BaseException) -> set[str]:
         """Return the keys of the failed calls that an error out of the pipeline is made of, and of those below."""
         return self._journal.behind(escaped(error))
-
-    @property
-    def refused(self) -> tuple[str, ...]:
-        """The stages to which calls were refused, by name: what they made of it all the same is not the whole."""
-        return tuple(sorted({row.step for row in self._journal.rows() if row.outcome == "refusal"}))
-
-    @property
-    def in_vain(self) -> tuple[str, ...]:
-        """The models of a run that were asked and did no task, by name; none where another did one for them."""
-        rows = self._journal.rows()
-        if any(row.outcome == "reply" for row in rows if row.kind == TASK):
-            return ()
-        return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome != "refusal"}))
-
-    @property
-    def answered(self) -> frozenset[str]:
-        """The models of a run that said anything, of use or not, by name."""
-        return frozenset(row.provider for row in self._journal.rows() if (row.kind, row.outcome) == (CHAT, "reply"))
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The language models that replied, by name, each with its provider."""
-        return tuple(sorted({f"{row.provider}:{row.model}" for row in self._journal.rows() if row.model}))
 
     def counts(self) -> Counts:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""

@@ -1,11 +1,12 @@
-"""What a run's calls came to, by kind and provider."""
+"""What a run's calls came to: figures by kind and provider, and who was refused, replied, or was asked in vain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Set
 from typing import Any
 
 from leadline.active import total
+from leadline.kinds import CHAT, TASK
 from leadline.records import Usage
 from leadline.rows import Row
 
@@ -53,3 +54,25 @@ def _figures(rows: list[Row], replayed: Set[str]) -> dict[str, Any]:
         "from_journal": sum(row.key in replayed for row in rows),
         "usage": usage.model_dump(mode="json"),
     }
+
+
+def refused(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return the stages to which calls were refused, by name: what they made of it all the same is not the whole."""
+    return tuple(sorted({row.step for row in rows if row.outcome == "refusal"}))
+
+
+def in_vain(rows: Collection[Row]) -> tuple[str, ...]:
+    """Return the models that were asked and did no task, by name; none where another did one for them."""
+    if any((row.kind, row.outcome) == (TASK, "reply") for row in rows):
+        return ()
+    return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome != "refusal"}))
+
+
+def answered(rows: Iterable[Row]) -> frozenset[str]:
+    """Return the models that said anything, of use or not, by name."""
+    return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply"))
+
+
+def models(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return the language models that replied, by name, each with its provider."""
+    return tuple(sorted({f"{row.provider}:{row.model}" for row in rows if row.model}))

@@ -34,7 +34,7 @@ from leadline.secrets import Secrets
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
 from leadline.summary import summarize, write_metadata
 from leadline.troubles import lived_through
-from leadline.undone import undone
+from leadline.undone import lacking
 
 T = TypeVar("T")
 INTERRUPTED = 130
@@ -208,13 +208,7 @@ class Session:
         report: Report | None = engine.board.get(REPORT)
         wanted = any(key.name == REPORT.name for step in self.pipeline.steps() for key in step.writes)
         reasons = self._lost(engine.lost)
-        if not reasons and (stages := self.door.refused):
-            reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
-        for maker in self.door.in_vain:
-            did = "did none of what it was asked" if maker in self.door.answered else "never answered"
-            reasons.append(f"{maker} {did}: see the notices")
-        if not reasons and (tasks := undone(self.journal.rows(), self.pipeline, self.house)):
-            reasons.append(f"nobody did {', '.join(tasks)}: see the notices")
+        reasons += lacking(self.journal.rows(), self.pipeline, self.house, told=bool(reasons))
         empty = [section for section in report.sections if not (section.text or "").strip()] if report else []
         if report is not None and report.sources and len(empty) == len(report.sections):
             reasons.append("the report is empty: no section has a text")

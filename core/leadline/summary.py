@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from leadline.active import total
 from leadline.board import Board
 from leadline.citations import number
-from leadline.counts import spent, used
+from leadline.counts import models, spent, used
 from leadline.events import utc_now
 from leadline.findings import AUDIT, EVIDENCE, FOUND, REPORT, SECTIONS, SOURCES, VERIFICATION
 from leadline.folder import JOURNAL, METADATA, write_whole
@@ -39,7 +39,8 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
     counts = session.door.counts()
     now = utc_now()
     seconds = wall(session.journal.sessions(), now)
-    usage, kept = usage_of(session.journal.rows()), retention(board)
+    rows = session.journal.rows()
+    usage, kept, replied = usage_of(rows), retention(board), models(rows)
     return Metadata(
         run_id=order.run_id,
         trace_id=order.trace_id,
@@ -58,7 +59,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
         choices=session.house.loaded.choices,
         notices=tuple(dict.fromkeys(state.notices)),
         providers=session.house.loaded.chosen.get("ai.providers", ()),
-        models=session.door.models,
+        models=replied,
         engines=session.house.loaded.chosen.get("search.engines", ()),
         calls={f"{kind}/{name}": row["calls"] for kind, rows in counts.items() for name, row in rows.items()},
         usage=usage,
@@ -67,7 +68,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
         citations=citations(board),
         verification=_dumped(board.get(VERIFICATION), exclude={"verdicts"}),
         audit=_dumped(board.get(AUDIT)),
-        targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), kept if session.door.models else None),
+        targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), kept if replied else None),
         files=tuple(_files(session.folder)),
         errors=tuple(state.errors),
         versions=order.versions,

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from leadline.assemble import House
+from leadline.counts import answered, in_vain, refused
 from leadline.kinds import TASK
 from leadline.opening import closing_stages
 from leadline.pipeline import Pipeline
 from leadline.rows import Row
 from leadline.task_kinds import TaskKind
+
+
+def lacking(rows: Collection[Row], pipeline: Pipeline, house: House, *, told: bool) -> list[str]:
+    """Return why a report is not the whole that it could be: calls refused, models in vain, tasks that nobody did.
+
+    `told`: there is another reason already, of which refusals and failures are only what followed.
+    """
+    reasons = []
+    if not told and (stages := refused(rows)):
+        reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
+    heard = answered(rows)
+    for name in in_vain(rows):
+        did = "did none of what it was asked" if name in heard else "never answered"
+        reasons.append(f"{name} {did}: see the notices")
+    if not told and not reasons and (tasks := undone(rows, pipeline, house)):
+        reasons.append(f"nobody did {', '.join(tasks)}: see the notices")
+    return reasons
 
 
 def undone(rows: Iterable[Row], pipeline: Pipeline, house: House) -> tuple[str, ...]:

@@ -40,7 +40,6 @@ ASK = TaskKind(
     RepairRequest,
     Rewordings,
     template("repair_claim"),
-    role="thinking",
     shrink=fewer_claims,
     check=_unusable,
     expects=expect.repair_claim,
