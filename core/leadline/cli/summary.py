@@ -69,12 +69,22 @@ def done(known: Metadata) -> str:
 def errors(known: Metadata) -> Iterator[str]:
     """Yield what went wrong and is not told already: the first, and how many more there are."""
     said = [text for text in (known.reason, *known.notices) if text]
-    new = [error for error in known.errors if not any(error.message in text or text in error.message for text in said)]
+    new = [
+        error
+        for error in known.errors
+        if not any(_bare(error.message) in text or text in error.message for text in said)
+    ]
     for error in new[:_ERRORS]:
         often = f" (×{error.times})" if error.times > 1 else ""
         yield f"{error.step}: {one_line(error.message)}{often}"
     if len(new) > _ERRORS:
         yield f"{len(new) - _ERRORS} more in {METADATA}"
+
+
+def _bare(message: str) -> str:
+    """Return a failure without whose it was: a note tells the call's as that of its task."""
+    whose, _, rest = message.partition(": ")
+    return rest if rest and " by " in whose else message
 
 
 def checks(found: dict[str, Any]) -> str:

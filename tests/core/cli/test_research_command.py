@@ -200,6 +200,7 @@ def test_a_model_that_nobody_reached_makes_the_run_partial(cli: Cli, docs: Path)
     assert "partial" in out
     assert "openai never answered: see the notices" in out
     assert "Cost nothing: of " in out
+    assert "Error " not in out  # the notes tell it
     assert "none was answered" in out
     assert "127.0.0.1:9: no connection" in done.err
     assert "Go on with it: leadline resume" in done.err
