@@ -157,6 +157,10 @@ class ReportSettings(Section):
     citation_images: bool = Field(True, description="Whether pictures of the cited pages stand in it, credited.")
     figures: Literal["file", "inline"] = Field("file", description="Pictures of a Markdown report: file, inline.")
     length: Amount = Field(0, description="Words (Chinese, Japanese: characters) at most; 0 leaves it free.")
+    write: Literal["compose", "single"] = Field(
+        "compose",
+        description="compose: the sections stand, one call adds to them; single: one call writes it all anew.",
+    )
     title: str = Field("", description="The title; by default the question's.")
 
 

@@ -22,9 +22,10 @@ def tools() -> Iterator[Any]:
         yield emulator_use
 
 
-async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("write", "by"), [("compose", "write"), ("single", "write_whole")])
+async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path, write: str, by: str) -> None:
     with tools.emulator() as world:
-        async with tools.client(world, tmp_path, PRICES) as runs:
+        async with tools.client(world, tmp_path, PRICES | {"report.write": write}) as runs:
             told = await runs.estimate(tools.question())
             assert not world.tally()["asked"]
             result = await runs.research(tools.question())
@@ -35,6 +36,7 @@ async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path) 
     for one in told.tasks:
         assert one.least <= asked[one.task] <= one.most or not one.model, one
     assert abs(told.calls - asked.total()) <= 3
+    assert [task for task in asked if task.startswith("write")] == [by]
     usage = result.metadata.usage
     assert 0.6 < usage["tokens"] / (told.input_tokens + told.output_tokens) < 1.4
     assert 0.6 < float(usage["cost"]) / float(told.cost) < 1.4

@@ -1,4 +1,7 @@
-"""Stage `compose`: what stands around the sections, asked for as soon as they do and while charts are being drawn."""
+"""Stage `compose`: what stands around the sections, asked for as soon as they do and while charts are being drawn.
+
+Where the settings say so, one call writes the sections anew too, as one text by one hand (`report.write`).
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,19 @@ ASK = TaskKind(
     shows=("title", "summary", "text", "conclusion"),
     expects=expect.write,
 )
+WHOLE = TaskKind(
+    "write_whole",
+    WriteRequest,
+    Composition,
+    template("write_whole"),
+    role="thinking",
+    shrink=first_paragraphs,
+    check=answered_in_language(
+        lambda whole: (whole.summary, whole.conclusion, *(section.text or "" for section in whole.sections))
+    ),
+    shows=("title", "summary", "text", "conclusion"),
+    expects=expect.write_whole,
+)
 COMPOSITION: Key[Composition] = Key("composition", Composition)
 
 
@@ -49,17 +65,36 @@ class Composing:
             length=run.settings.report.length,
         )
         chat = await run.by_chat(ASK.name, ASK.role)
-        if chat:
-            request = texts_only(request)
-        stand = Composition(title=findings[PLAN].title)
-        saying = "summary and conclusion were not written: the sections stand"
-        composed = await perform_or(run, ASK.of(request), stand, saying)
-        read = _drafts(evidence) if chat else _known(evidence)
-        kept = taken(composed, sections, read)
-        title = stand.title if composed.title == stand.title else drafts.title(composed.title) or stand.title
+        whole = await in_one(request, run)
+        composed = whole or await around(texts_only(request) if chat else request, run)
+        kept = taken(
+            composed, sections, _drafts(evidence) if whole or chat else _known(evidence), anew=whole is not None
+        )
+        planned = request.plan.title
+        title = planned if composed.title == planned else drafts.title(composed.title) or planned
         findings[COMPOSITION] = kept.composition.model_copy(update={"title": title})
         for message in kept.told:
             await tell_once(run, message)
+
+
+async def in_one(request: WriteRequest, run: Run) -> Composition | None:
+    """Return the report as one call wrote it, where the settings want that; None where they do not, or it failed."""
+    if run.settings.report.write != "single":
+        return None
+    if not await run.by_chat(WHOLE.name, WHOLE.role):
+        await tell_once(run, "the sections stand: only a model writes them anew (report.write = single)")
+        return None
+    none = Composition()
+    composed = await perform_or(
+        run, WHOLE.of(texts_only(request)), none, "the sections stand: they were not written anew"
+    )
+    return None if composed is none else composed
+
+
+async def around(request: WriteRequest, run: Run) -> Composition:
+    """Return what was written around the sections; where that fails, nothing but the title."""
+    stand = Composition(title=request.plan.title)
+    return await perform_or(run, ASK.of(request), stand, "summary and conclusion were not written: the sections stand")
 
 
 def used(sections: Iterable[Section]) -> set[str]:
@@ -87,31 +122,41 @@ class Taken:
     told: tuple[str, ...] = ()
 
 
-def taken(composed: Composition, stand: Iterable[Section], read: Callable[[str, str], drafts.Draft]) -> Taken:
+def taken(
+    composed: Composition,
+    stand: Iterable[Section],
+    read: Callable[[str, str], drafts.Draft],
+    *,
+    anew: bool = False,
+) -> Taken:
     """Return a composition as it is taken: texts that cite, and changes of sections that lose nothing.
 
-    `read` makes a text that of a section, by its title.
+    `read` makes a text that of a section, by its title. Where all was written `anew`, a section may say less than
+    before, for another says it; one that cites nothing, or did not come back, stands as it was.
     """
     around = {part: read(getattr(composed, part), part) for part in ("summary", "conclusion")}
     texts = {part: draft.text if cited(draft.text) else "" for part, draft in around.items()}
     lost = [part for part, text in texts.items() if getattr(composed, part).strip() and not text]
     told = [f"the {part} was left out, for it cited nothing" for part in lost]
     standing = {section.id: section for section in stand}
-    changed: list[Section] = []
+    changed: dict[str, Section] = {}
     left_out = [draft.left_out for draft in around.values()]
     for section in composed.sections:
         old = standing.get(section.id)
         if old is None or not (section.text or "").strip():
             continue
         draft = read(section.text or "", old.title)
-        if set(cited(old.text or "")) <= set(cited(draft.text)):
+        cites = set(cited(draft.text))
+        if cites if anew else set(cited(old.text or "")) <= cites:
             title = drafts.title(section.title) or old.title
-            changed.append(old.model_copy(update={"text": draft.text, "title": title}))
+            changed[old.id] = old.model_copy(update={"text": draft.text, "title": title})
             left_out.append(draft.left_out)
-        else:
+        elif not anew:
             told.append(f"section '{old.title}' stands as it was, for its citations were lost when it was changed")
+    if anew and (same := [f"'{old.title}'" for old in standing.values() if old.id not in changed]):
+        told.append(f"what was written anew lacks {', '.join(same)}, or the citations there: as first written")
     told += [drafts.LEFT_OUT] if any(left_out) else []
-    return Taken(composed.model_copy(update={"sections": tuple(changed), **texts}), tuple(told))
+    return Taken(composed.model_copy(update={"sections": tuple(changed.values()), **texts}), tuple(told))
 
 
 def _drafts(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
@@ -142,5 +187,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         wants=(EVIDENCE,),
         gives=(COMPOSITION,),
         closing=True,
-        tasks=(ASK,),
+        tasks=(ASK, WHOLE),
     )

@@ -17,12 +17,15 @@ JUDGED: Key[tuple[Verdict, ...]] = Key("judged", Verdict, grows=True)
 
 
 class Judging:
-    """Judges ahead what `verify` would wait for at the end; without a model there is nothing to wait for."""
+    """Judges ahead what `verify` would wait for at the end; without a model there is nothing to wait for.
+
+    Nor is it done where the sections are still to be written anew, for other claims will stand there.
+    """
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the verdicts, none where no model judges."""
         verdicts: list[Verdict] = []
-        if await run.by_chat(ASK.name):
+        if run.settings.report.write == "compose" and await run.by_chat(ASK.name):
             sections, evidence, sources = findings[SECTIONS], findings[EVIDENCE], findings[SOURCES]
             draft = Report(title="", language="", sections=sections, evidence=evidence, sources=sources)
             verdicts = await judged(run, claims_of(draft), Library(draft))

@@ -57,7 +57,7 @@ class Asking:
     stages = ()
     rounds_left = 1
     settings = SimpleNamespace(
-        report=SimpleNamespace(length=0), research=SimpleNamespace(max_queries=20, followup_queries=5)
+        report=SimpleNamespace(length=0, write="compose"), research=SimpleNamespace(max_queries=20, followup_queries=5)
     )
 
     def __init__(self, reply: Record | CallFailed) -> None:
