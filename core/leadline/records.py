@@ -222,6 +222,8 @@ class Evidence(Record):
     score: float = 0.0
     """How well it serves its search task, by the measure of whoever extracted it; larger is better."""
     task_id: str = ""
+    under: Text = ""
+    """The headings over the quote in its document, the outermost first: what it speaks of may stand there alone."""
 
 
 class Section(Record):
