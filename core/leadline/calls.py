@@ -12,7 +12,6 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -37,8 +36,8 @@ from leadline.records import ChatReply, Record, Usage
 from leadline.reports import Reports
 from leadline.retry import RetryPolicy
 from leadline.secrets import Secrets
-from leadline.spare import Spare
 from leadline.turns import Place
+from leadline.winding import Winding
 from leadline.wire import compact, decode, reads
 
 __all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
@@ -98,14 +97,11 @@ class Door:
         )
         self._flights: Flights[_Landed] = Flights(self._reports.late)
         self._unkept: dict[str, Row] = {}
-        self.winding_down: str | None = None
-        """Why calls are refused now; None while they are not."""
-        self._ask_no_more = False
+        self._winding = Winding(budget, self._flights, self._reports)
         self.replayed: set[str] = set()
         """Keys of the calls that this session answered from the journal, as an earlier one left them there."""
         self._made: set[str] = set()
         self._place = Place()
-        self._spare = Spare(budget)
         budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
@@ -188,13 +184,12 @@ class Door:
 
         With `writing` closing stages ask no model anew either; what they have asked is waited for.
         """
-        self._ask_no_more = self._ask_no_more or writing
-        if self.winding_down is None:
-            self.winding_down = reason
-            self._reports.notice(reason)
-        for flight in self._flights.all():
-            if flight.cut and not flight.cut.expired():
-                flight.cut.reschedule(0)
+        self._winding.down(reason, writing=writing)
+
+    @property
+    def winding_down(self) -> str | None:
+        """Why calls are refused now; None while they are not."""
+        return self._winding.reason
 
     async def close(self) -> None:
         """Cancel what is under way, and wait for its end; what ignores that for 5 s is named in an error event."""
@@ -327,50 +322,15 @@ class Door:
                 self._secrets.refuse(job.tree, job.what)
         except Refused as error:
             return blame.refused(str(error))
-        if (not self._exempt(job) or self._unasked(job)) and (reason := self._over()):
+        if reason := self._winding.refuses(job):
             return blame.refused(reason, by=WIND_DOWN)
         await self._reports.started(job)
         if job.kind.effect:
             await self._journal.begin_effect(job.key)
         if job.kind.composite:
             return await self._attempts.composite(job, trip, blame)
-        return await self._leaf(job, trip, flight, blame)
-
-    async def _leaf(self, job: Job, trip: Trip, flight: Flight[_Landed], blame: Blame) -> Ended:
-        ended: Ended | None = None
-        try:
-            async with self._limit(job) as cut:
-                if not self._exempt(job) and not job.kind.effect:
-                    flight.cut = cut
-                ended = await self._attempts.leaf(job, trip, blame)
-        except TimeoutError:
-            self._over()  # it was the cut: the attempts translate their own timeouts
-        finally:
-            flight.cut = None
-        if ended and (ended.outcome == "reply" or not cut.expired()):
-            if job.kind.free and ended.outcome == "reply":
-                self._spare.replied(job)
-            return ended  # a reply that came all the same is paid for
-        return blame.refused(self.winding_down or "the run's time is spent", trip.attempts, by=WIND_DOWN)
-
-    def _limit(self, job: Job) -> AbstractAsyncContextManager[asyncio.Timeout]:
-        if job.kind.free:
-            return self._spare.limit(job)
-        return asyncio.timeout(None if job.kind.effect else self._budget.time_left())
-
-    def _exempt(self, job: Job) -> bool:
-        return self._budget.reserved or job.kind.quiet or (job.kind.free and not self._spare.over(job))
-
-    def _unasked(self, job: Job) -> bool:
-        return self._ask_no_more and job.kind.name == CHAT
-
-    def _over(self) -> str | None:
-        left = self._budget.time_left()
-        if left is not None and left <= 0:
-            self.wind_down(
-                f"the run's time is spent; more with --set budget.seconds={2 * (self._budget.limits.seconds or 0):g}"
-            )
-        return self.winding_down
+        ended = await self._winding.in_time(job, flight, partial(self._attempts.leaf, job, trip, blame))
+        return blame.refused(ended, trip.attempts, by=WIND_DOWN) if isinstance(ended, str) else ended
 
 
 def _model(reply: Record | None) -> str:
