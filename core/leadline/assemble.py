@@ -15,12 +15,12 @@ from typing import Any
 from leadline.asynchronous import awaitable
 from leadline.breaker import Breaker
 from leadline.cache import Answers, account_of
-from leadline.calls import Maker
 from leadline.context import HouseContext
 from leadline.contracts import Call, Parser
 from leadline.durations import seconds
 from leadline.errors import ConfigError, Unsupported
 from leadline.keys import digest, fingerprint
+from leadline.kinds import Maker
 from leadline.lifecycle import Keeper
 from leadline.limits import Limiter
 from leadline.loading import AnyOffer

@@ -25,7 +25,7 @@ from leadline.counts import Counts, count
 from leadline.errors import CallFailed, PluginError, Refused
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
-from leadline.journal import Journal, Row
+from leadline.journal import Journal
 from leadline.keys import call_text, digest, outline
 from leadline.kinds import CHAT, Job, Kind, Maker
 from leadline.memory import Landed, Memory
@@ -33,11 +33,11 @@ from leadline.outcomes import WIND_DOWN, Blame, Ended, escaped, raised
 from leadline.records import Record
 from leadline.reports import Reports
 from leadline.retry import RetryPolicy
+from leadline.rows import Row
 from leadline.secrets import Secrets
 from leadline.turns import Place
 from leadline.winding import Winding
 
-__all__ = ["Door", "Kind", "Maker", "call_now", "stage_now"]
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
 

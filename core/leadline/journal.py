@@ -24,7 +24,6 @@ from leadline.recent import Recent
 from leadline.rows import Row, Session, blob, mark_of, put, put_blob
 from leadline.storage import Mode, Storage
 
-__all__ = ["Journal", "Row", "Session"]
 RECENT = 2**18
 """Bytes of what was written last that stay in memory: work done ahead is asked for again within the second."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leadline.assemble import House, Member, together
-from leadline.calls import Door, Kind, Maker
+from leadline.calls import Door
 from leadline.contracts import Call, Fetcher, Parser
 from leadline.errors import CallFailed, Unsupported
 from leadline.faults import wished
+from leadline.kinds import Kind, Maker
 from leadline.records import Blob, Document, FetchRequest
 
 

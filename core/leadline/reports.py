@@ -8,10 +8,10 @@ from typing import Any, Literal
 from leadline.active import stage_now
 from leadline.budget import Budget
 from leadline.events import Bus
-from leadline.journal import Row
 from leadline.kinds import Job
 from leadline.prose import Prose
 from leadline.records import Failure, Usage
+from leadline.rows import Row
 from leadline.wire import decode
 
 Origin = Literal["live", "journal", "cache", "shared"]

@@ -13,9 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from leadline.active import call_now, stage_now
 from leadline.assemble import House, Member
 from leadline.budget import Budget
-from leadline.calls import Door, Kind, Maker, call_now, stage_now
+from leadline.calls import Door
 from leadline.contracts import Call
 from leadline.embedding import EmbedCosts
 from leadline.errors import CallFailed, ConfigError, LeadlineError, NeedsClarification, PluginError, PluginFault
@@ -24,6 +25,7 @@ from leadline.faults import wished, words
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
 from leadline.keys import fingerprint
+from leadline.kinds import Kind, Maker
 from leadline.models import Models
 from leadline.pipeline import Step
 from leadline.prices import Prices

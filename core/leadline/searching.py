@@ -12,11 +12,12 @@ from dataclasses import replace
 from leadline.assemble import House, Member, together
 from leadline.breaker import Guarded
 from leadline.budget import Need
-from leadline.calls import Door, Kind, Maker
+from leadline.calls import Door
 from leadline.contracts import Call, Search
 from leadline.durations import seconds
 from leadline.errors import CallFailed, CallRefused
 from leadline.keys import digest
+from leadline.kinds import Kind, Maker
 from leadline.limits import Both, Slots
 from leadline.plaintext import plain_hits
 from leadline.records import Failure, SearchPage, SearchRequest

@@ -20,7 +20,7 @@ from leadline.rows import Row
 from leadline.state import Metadata, StepState
 
 if TYPE_CHECKING:
-    from leadline.journal import Session as JournalSession
+    from leadline.rows import Session as JournalSession
     from leadline.session import Session
 
 TARGET_SECONDS = 60

@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 
 from leadline.budget import Need
-from leadline.calls import Kind, Maker
 from leadline.contracts import Call
+from leadline.kinds import Kind, Maker
 from leadline.records import Document, SearchRequest
 from leadline.testing.fakes import open_door
 

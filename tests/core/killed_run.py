@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from leadline.budget import Need
-from leadline.calls import Kind, Maker
 from leadline.errors import CallFailed, Unavailable
 from leadline.keys import canonical, digest
+from leadline.kinds import Kind, Maker
 from leadline.records import Hit, Record, SearchPage, SearchRequest, Usage
 from leadline.testing.fakes import OpenDoor, open_door
 

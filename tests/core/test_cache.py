@@ -17,9 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 from leadline.budget import Limits
 from leadline.cache import Answers, account_of
 from leadline.cache_file import mark_of
-from leadline.calls import Kind, Maker
 from leadline.durations import Duration, seconds
 from leadline.errors import CallFailed, Unsupported
+from leadline.kinds import Kind, Maker
 from leadline.records import SearchPage, SearchRequest
 from leadline.secrets import Secrets
 from leadline.testing.fakes import FakeSearch, OpenDoor, open_door

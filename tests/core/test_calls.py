@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from leadline.budget import Budget, Limits, Need, Share
-from leadline.calls import Kind, Maker
 from leadline.contracts import Call
 from leadline.errors import (
     BadReply,
@@ -22,6 +21,7 @@ from leadline.errors import (
     Refused,
     Unavailable,
 )
+from leadline.kinds import Kind, Maker
 from leadline.records import Document, Record, SearchPage, SearchRequest, Usage
 from leadline.secrets import MASK, Secrets
 from leadline.storage import Storage

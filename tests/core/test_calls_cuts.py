@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from leadline.budget import Budget, Limits, Need
-from leadline.calls import Kind, Maker
 from leadline.contracts import Call
 from leadline.errors import CallRefused
 from leadline.flights import Flight, Flights
+from leadline.kinds import Kind, Maker
 from leadline.limits import Limiter
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.fakes import FakeSearch, OpenDoor, open_door

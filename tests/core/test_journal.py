@@ -15,9 +15,10 @@ import pytest
 
 from leadline.budget import Need
 from leadline.errors import JournalBusy, JournalError
-from leadline.journal import RECENT, Journal, Row
+from leadline.journal import RECENT, Journal
 from leadline.lock import FolderLock, is_locked
 from leadline.records import Usage
+from leadline.rows import Row
 from leadline.storage import Mode, Storage
 
 ROW = Row(key="k", kind="search", provider="fake", outcome="reply")

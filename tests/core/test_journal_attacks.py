@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from leadline.budget import Need
-from leadline.calls import Door, Kind, Maker
+from leadline.calls import Door
 from leadline.contracts import Call
 from leadline.errors import JournalError
 from leadline.journal import Journal
+from leadline.kinds import Kind, Maker
 from leadline.records import SearchPage, SearchRequest
 from leadline.storage import Mode
 from leadline.testing.fakes import FakeSearch, open_door
@@ -247,7 +248,7 @@ async def test_a_killed_run_in_a_read_only_folder_can_be_read(tmp_path: Path) ->
     with small_disk(tmp_path / "disk", "size=20m") as disk:
         code = (
             "import asyncio, os, sys; from pathlib import Path; from leadline.testing.fakes import *\n"
-            "from leadline.calls import Kind, Maker; from leadline.records import *\n"
+            "from leadline.kinds import Kind, Maker; from leadline.records import *\n"
             "async def main():\n"
             "    async with open_door(Path(sys.argv[1])) as opened:\n"
             "        kind = Kind('search', SearchPage)\n"

@@ -18,10 +18,11 @@ from leadline.contracts import AIProvider, Call, Context
 from leadline.errors import Unsupported
 from leadline.folder import JOURNAL
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.journal import Journal, Row
+from leadline.journal import Journal
 from leadline.keys import dump, outline, plain
 from leadline.missing import difference
 from leadline.records import ChatReply, ChatRequest, Failure, ModelTraits
+from leadline.rows import Row
 from leadline.wire import decode
 
 _NOT_COMPARED = ("model", "json_schema")
