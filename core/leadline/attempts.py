@@ -168,12 +168,12 @@ class Attempts:
 
     def _noted(self, lease: Lease, trip: Trip) -> tuple[Lease, str]:
         trip.leased += lease.need
-        return lease, self.journal.lease(lease.need) if lease.need and not self.journal.readonly else ""
+        return lease, self.journal.ledger.lease(lease.need) if lease.need and not self.journal.readonly else ""
 
     def _settle(self, lease: tuple[Lease, str], used: Need) -> None:
         self.budget.settle(lease[0], used)
         if lease[1]:
-            self.journal.settle(lease[1], used)
+            self.journal.ledger.settle(lease[1], used)
 
 
 async def _done(job: Job, call: ActiveCall) -> Any:

@@ -86,7 +86,7 @@ class Door:
         self._memory = Memory(journal, self._flights, self._reports, self._secrets, answers, offline=offline)
         self._winding = Winding(budget, self._flights, self._reports)
         self._place = Place()
-        budget.restore(journal.spent())
+        budget.restore(journal.ledger.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
             self._reports.notice(f"the journal is damaged at {places}: what is missing is asked again")

@@ -19,7 +19,8 @@ from pydantic import JsonValue
 from leadline.budget import Need
 from leadline.errors import JournalError
 from leadline.events import utc_now
-from leadline.kinds import CHAT, TASK
+from leadline.ledger import Ledger
+from leadline.lineage import above, lost, useless, with_those_below
 from leadline.recent import Recent
 from leadline.rows import Row, Session, blob, mark_of, put, put_blob
 from leadline.storage import Mode, Storage
@@ -37,11 +38,11 @@ class Journal:
         self._rows: dict[str, Row] = {}
         self._meta: dict[str, str] = {}
         self._sessions: dict[int, Session] = {}
-        self._leases: dict[str, tuple[Need, Need | None]] = {}
         self._asked: set[str] = set()
         self._recent = Recent(RECENT)
         self.damaged: list[str] = []
         """What could not be read when it was opened, in words."""
+        self.ledger = Ledger(storage)
 
     @classmethod
     async def open(cls, path: Path, *, mode: Mode = "write", now: Callable[[], datetime] = utc_now) -> Journal:
@@ -164,11 +165,17 @@ class Journal:
         earlier = [row for row in self._rows.values() if row.session < self.session and not row.parent]
         return [row for row in earlier if row.key not in self._asked]
 
+    def leased(self, row: Row) -> Need:
+        """Return what a call leased, with those below it."""
+        below = (other for other in self._rows.values() if row.key and other.parent == row.key)
+        return sum((self.leased(other) for other in below), Need.load(row.leased))
+
     # --- forgetting --------------------------------------------------------------------------------------------------
 
     async def mark_escaped(self, keys: Iterable[str]) -> None:
         """Mark the failures that ended the session: the next one forgets them."""
-        marked = [row.model_copy(update={"escaped": True}) for row in self._named(keys)]
+        wanted = set(keys)
+        marked = [row.model_copy(update={"escaped": True}) for row in lost(self.rows()) if row.key in wanted]
         await self._replace(marked)
 
     async def forget(self, keys: Iterable[str] | None = None, *, anew: Collection[str] = ()) -> int:
@@ -178,8 +185,9 @@ class Journal:
         In the stages `anew` what was made in spite of them is forgotten too, as a section of quotes is: of what it was
         made, all that had returned is found again.
         """
-        gone = self._below(self._named(keys)) if keys is not None else self._lost() + self._useless()
-        gone += self._above(gone, anew)
+        rows = self.rows()
+        gone = with_those_below(rows, keys) if keys is not None else lost(rows) + useless(rows)
+        gone += above(self._rows, gone, anew)
         for row in gone:
             del self._rows[row.key]
             self._recent.drop(row.key)
@@ -189,43 +197,9 @@ class Journal:
             await self._storage.write(lambda db: db.executemany(delete, names))
         return len(gone)
 
-    def _lost(self) -> list[Row]:
-        return [row for row in self._rows.values() if row.outcome != "reply"]
-
-    def _useless(self) -> list[Row]:
-        failed = {row.key for row in self._rows.values() if (row.kind, row.outcome) == (TASK, "failure")}
-        return [
-            row for row in self._rows.values() if row.parent in failed and (row.kind, row.outcome) == (CHAT, "reply")
-        ]
-
-    def _above(self, rows: list[Row], stages: Collection[str]) -> list[Row]:
-        """Return the replies of these stages below which one of the rows stands."""
-        found: dict[str, Row] = {}
-        waiting = [row.parent for row in rows]
-        while waiting:
-            row = self._rows.get(waiting.pop())
-            if row and row.outcome == "reply" and row.step in stages and row.key not in found:
-                found[row.key] = row
-                waiting.append(row.parent)
-        return list(found.values())
-
-    def _named(self, keys: Iterable[str]) -> list[Row]:
-        wanted = set(keys)
-        return [row for row in self._lost() if row.key in wanted]
-
     def behind(self, keys: Iterable[str]) -> set[str]:
         """Return these failed calls and those that they failed of."""
-        return {row.key for row in self._below(self._named(keys))}
-
-    def _below(self, rows: list[Row]) -> list[Row]:
-        found = {row.key: row for row in rows}
-        causes = {key for row in rows for key in row.causes}
-        while more := [
-            row for row in self._lost() if row.key not in found and (row.parent in found or row.key in causes)
-        ]:
-            found.update((row.key, row) for row in more)
-            causes.update(key for row in more for key in row.causes)
-        return list(found.values())
+        return {row.key for row in with_those_below(self.rows(), keys)}
 
     async def _replace(self, rows: list[Row]) -> None:
         def write(db: sqlite3.Connection) -> None:
@@ -234,34 +208,6 @@ class Journal:
 
         await self._storage.write(write)
         self._rows.update((row.key, row) for row in rows)
-
-    # --- the ledger --------------------------------------------------------------------------------------------------
-
-    def leased(self, row: Row) -> Need:
-        """Return what a call leased, with those below it."""
-        below = (other for other in self._rows.values() if row.key and other.parent == row.key)
-        return sum((self.leased(other) for other in below), Need.load(row.leased))
-
-    def lease(self, need: Need) -> str:
-        """Queue a ledger entry for what a call may use; returns its name."""
-        name = f"{self.session}.{len(self._leases)}"
-        self._leases[name] = (need, None)
-        self._write_lease(name)
-        return name
-
-    def settle(self, name: str, used: Need) -> None:
-        """Queue what the call used."""
-        self._leases[name] = (self._leases[name][0], used)
-        self._write_lease(name)
-
-    def spent(self) -> Need:
-        """Return what the run has spent over all sessions; a call that never settled counts at its lease."""
-        return sum((need if used is None else used for need, used in self._leases.values()), Need())
-
-    def _write_lease(self, name: str) -> None:
-        need, used = self._leases[name]
-        value = json.dumps([need.dump(), None if used is None else used.dump()])
-        self._storage.write_soon(lambda db: put(db, "lease", name, value))
 
     # --- notes of the run --------------------------------------------------------------------------------------------
 
@@ -301,11 +247,11 @@ class Journal:
             case "session":
                 self._sessions[int(name)] = Session.model_validate_json(value)
             case "lease":
-                need, used = json.loads(value)
-                self._leases[name] = (Need.load(need), None if used is None else Need.load(used))
+                self.ledger.take(name, value)
 
     async def _begin(self) -> None:
         session = Session(id=self.session + 1, began=self._now())
         self._sessions[session.id] = session
+        self.ledger.session = session.id
         await self._storage.write(lambda db: put(db, "session", str(session.id), session.model_dump_json()))
         await self.forget([row.key for row in self._rows.values() if row.escaped])

@@ -97,14 +97,14 @@ async def test_no_journal_is_said(tmp_path: Path) -> None:
 
 async def test_the_ledger_counts_a_call_that_never_settled_at_its_lease(tmp_path: Path) -> None:
     async with journal(tmp_path) as opened:
-        first = opened.lease(Need(model_calls=1, tokens=100))
-        opened.lease(Need(model_calls=1, tokens=50))
-        opened.settle(first, Need(model_calls=1, tokens=7))
+        first = opened.ledger.lease(Need(model_calls=1, tokens=100))
+        opened.ledger.lease(Need(model_calls=1, tokens=50))
+        opened.ledger.settle(first, Need(model_calls=1, tokens=7))
     async with journal(tmp_path) as opened:
-        assert opened.spent() == Need(model_calls=2, tokens=57)
-        opened.lease(Need(tokens=1))
+        assert opened.ledger.spent() == Need(model_calls=2, tokens=57)
+        opened.ledger.lease(Need(tokens=1))
     async with journal(tmp_path, "read") as opened:
-        assert opened.spent() == Need(model_calls=2, tokens=58)
+        assert opened.ledger.spent() == Need(model_calls=2, tokens=58)
 
 
 # --- forgetting and drift ------------------------------------------------------------------------------------------
@@ -295,8 +295,8 @@ async def test_what_one_turn_of_the_loop_writes_is_one_transaction(
 
     async with journal(tmp_path) as opened:
         monkeypatch.setattr(Storage, "_transaction", counted)
-        name = opened.lease(Need(tokens=1))
-        opened.settle(name, Need())
+        name = opened.ledger.lease(Need(tokens=1))
+        opened.ledger.settle(name, Need())
         await asyncio.gather(*(keep(opened, key) for key in "abc"))
         assert together == [5]
 
