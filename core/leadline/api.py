@@ -31,8 +31,8 @@ from leadline.journal import Journal
 from leadline.opening import forget_failures
 from leadline.options import ClientOptions, check_options
 from leadline.order import Order, checked_question, new_order
+from leadline.person import Asker
 from leadline.result import Result
-from leadline.run import Asker
 from leadline.runs import RunInfo, delete_run, find_run, info, list_runs
 from leadline.session import Session
 from leadline.settings import Loaded, load_settings

@@ -7,28 +7,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline.active import call_now, stage_now
-from leadline.assemble import House, Member
+from leadline.ahead import Ahead
+from leadline.assemble import House
 from leadline.budget import Budget
 from leadline.calls import Door
 from leadline.contracts import Call
-from leadline.embedding import EmbedCosts
-from leadline.errors import CallFailed, ConfigError, LeadlineError, NeedsClarification, PluginError, PluginFault
+from leadline.errors import LeadlineError, PluginFault
 from leadline.events import Bus
 from leadline.faults import wished, words
 from leadline.findings import Key
 from leadline.folder import inside, write_whole
-from leadline.keys import fingerprint
 from leadline.kinds import Kind, Maker
+from leadline.making import Making
 from leadline.models import Models
+from leadline.person import Asker, Person
 from leadline.pipeline import Step
-from leadline.prices import Prices
 from leadline.reading import Reading
 from leadline.records import (
     Answer,
@@ -37,7 +37,6 @@ from leadline.records import (
     Code,
     Document,
     Embeddings,
-    EmbedRequest,
     Execution,
     FetchRequest,
     Figure,
@@ -62,15 +61,6 @@ T = TypeVar("T")
 U = TypeVar("U")
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
-Asker = Callable[[str, Json], Awaitable[Answer]]
-"""Asks a person: a message and the JSON schema of the answer."""
-
-
-class Asking(Record):
-    """A question to a person, as the journal keeps it."""
-
-    message: str
-    json_schema: Json
 
 
 @dataclass
@@ -93,16 +83,17 @@ class ActiveRun:
     readonly: bool = False
     """A replay: nothing is written."""
     rounds_left: int = 0
-    _ahead: set[asyncio.Task[None]] = field(default_factory=set)
+    _ahead: Ahead = field(default_factory=Ahead)
 
     def open(self, door: Door) -> None:
         """Take the door; made after the run, since the door hands the run to its calls."""
         self.door = door
-        self._prices = Prices(self.settings.ai.prices)
         self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"], self._notice)
         engines = self.chosen["search.engines"]
         self._searching = Searching(self.house, door, self.settings, engines, self._notice)
         self._reading = Reading(self.house, door, self.chosen["read.fetchers"], self.chosen["read.parsers"])
+        self._making = Making(self.house, door, self.chosen, self._models, self.folder)
+        self._person = Person(self.asker, self.settings.clarify.timeout, door, self.bus, self.state)
 
     # --- verbs ---
 
@@ -124,86 +115,31 @@ class ActiveRun:
 
     async def synthesize(self, request: SectionRequest, /) -> Section:
         """Write one section."""
-        member = self.house.member("synthesizers", self.settings.research.synthesizer)
-        kind = Kind(name="synthesize", reply=Section, composite=True)
-
-        async def do(request: SectionRequest, call: Call) -> Section:
-            section: Section = await (await member.get()).synthesize(request, call)
-            return section
-
-        return await self.door.call(kind, request, do, maker=self._writer(member), task="synthesize")
-
-    def _writer(self, member: Member) -> Maker:
-        """Return who makes a section: the synthesizer, with the models and prompts of its tasks."""
-        maker = replace(member.maker, limiter=None)
-        models = self._models.fingerprint(member.offer.tasks)
-        return replace(maker, fingerprint=fingerprint({"own": maker.fingerprint, "tasks": models})) if models else maker
+        return await self._making.synthesize(request)
 
     async def draw(self, chart: Chart, /) -> Figure:
         """Draw a chart."""
-        member = self._only("chart_runners", "charts.runner", "".join(self.chosen["charts.runner"]))
-        runner = await member.get()
-        if not runner.accepts(chart.language):
-            raise PluginError(f"chart runner '{member.name}' does not draw '{chart.language}' (charts.runner)")
-        return await self._leaf("draw", Figure, member, chart, runner.draw)
+        return await self._making.draw(chart)
 
     async def draws(self, language: str, /) -> bool:
         """Return whether a chart runner is configured that draws this language."""
-        names = self.chosen["charts.runner"]
-        return any([(await self.house.member("chart_runners", name).get()).accepts(language) for name in names])
+        return await self._making.draws(language)
 
     async def execute(self, code: Code, /) -> Execution:
         """Run code in the sandbox."""
-        member = self._only("sandboxes", "code.sandbox", self.settings.code.sandbox)
-        return await self._leaf("execute", Execution, member, code, (await member.get()).execute)
+        return await self._making.execute(code)
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
         """Embed texts with the model that the settings name, else with the embedder's own."""
-        name, _, model = self.settings.ai.embedder.partition(":")
-        member = self._only("embedders", "ai.embedder", name)
-        embedder = await member.get()
-        costs = EmbedCosts(self._prices, embedder)
-        request = EmbedRequest(model=model, texts=tuple(texts))
-        return await self._leaf("embed", Embeddings, member, request, embedder.embed, costs=costs)
+        return await self._making.embed(texts)
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too. Spent time cuts none off."""
-        member = self.house.member("report_formatters", name)
-        formatter = await member.get()
-
-        async def do(report: Report, call: Call) -> Files:
-            files: Files = await formatter.format(report, call)
-            if isinstance(files, Files):  # what it is otherwise is told by the door
-                self._check_files(files)
-            return files
-
-        return await self._leaf("format", Files, member, report, do, keep=False, free=True)
-
-    def _check_files(self, files: Files) -> None:
-        if not files.files:
-            raise ValueError("it gave no file")
-        for file in files.files:
-            inside(self.folder, file.name)
+        return await self._making.format(report, name)
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None) -> Answer:
         """Ask a person; where nobody can be asked, `default` is the answer."""
-        if self.asker is None:
-            if default is None:
-                raise NeedsClarification(message)
-            return Answer(action="accept", content=default)
-        maker = Maker(name="person", timeout=self.settings.clarify.timeout)
-        request = Asking(message=message, json_schema=json_schema)
-        kind = Kind(name="ask", reply=Answer)
-        return await self.door.call(kind, request, self._asked, maker=maker, task="ask")
-
-    async def _asked(self, request: Asking, call: Call) -> Answer:
-        assert self.asker is not None
-        self.state.status = "waiting"
-        await self.bus.emit("question", {"message": request.message, "schema": dict(request.json_schema)})
-        try:
-            return await self.asker(request.message, request.json_schema)
-        finally:
-            self.state.status = "running"
+        return await self._person.ask(message, json_schema, default)
 
     async def call(
         self,
@@ -229,20 +165,11 @@ class ActiveRun:
 
     def ahead(self, work: Coroutine[Any, Any, object], /) -> None:
         """Begin work of which a later stage will ask the same calls."""
-        task = asyncio.create_task(_quietly(work), name="ahead")
-        self._ahead.add(task)
-        task.add_done_callback(self._through_ahead)
-
-    def _through_ahead(self, task: asyncio.Task[None]) -> None:
-        self._ahead.discard(task)
-        if not task.cancelled():
-            task.exception()  # whoever asks the same has it; where nobody does, it is no news
+        self._ahead.begin(work)
 
     async def leave_ahead(self) -> None:
         """Stop what was begun ahead and nobody has asked for."""
-        for task in (tasks := set(self._ahead)):
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._ahead.leave()
 
     async def save(self, file: Blob, /) -> Path:
         """Write a file into the run's folder, whole or not at all."""
@@ -308,6 +235,10 @@ class ActiveRun:
         finally:
             stage_now.reset(token)
 
+    def _blamed(self, step: Step, error: BaseException) -> str:
+        who = str(self.house.loaded.plugins[step.name]).removeprefix("plugin ")
+        return f"stage {who} raised {words(error)}; this is a fault of the plugin"
+
     async def progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
         """Tell where the run stands."""
         self.state.step(step, status, str(data.get("reason", "")))
@@ -316,39 +247,3 @@ class ActiveRun:
     async def keep(self, key: Key[Any], value: Any) -> None:
         """Save a finding that has a file, as JSON."""
         await self.save(Blob(name=key.file, media_type="application/json", data=indented(value) + b"\n"))
-
-    # --- helpers ---
-
-    def _blamed(self, step: Step, error: BaseException) -> str:
-        who = str(self.house.loaded.plugins[step.name]).removeprefix("plugin ")
-        return f"stage {who} raised {words(error)}; this is a fault of the plugin"
-
-    def _only(self, kind: str, setting: str, name: str) -> Member:
-        if not name:
-            raise ConfigError(f"nothing is chosen for it: set {setting} to the name of one of the {kind}")
-        return self.house.member(kind, name)
-
-    async def _leaf(
-        self,
-        kind: str,
-        reply: type[R],
-        member: Member,
-        request: Q,
-        do: Callable[[Q, Call], Awaitable[R]],
-        *,
-        keep: bool = True,
-        free: bool = False,
-        costs: EmbedCosts | None = None,
-    ) -> R:
-        calls = member.offer.calls
-        kept, alone = keep and member.offer.keep, not (keep or calls)
-        form = Kind(name=kind, reply=reply, keep=kept, alone=alone, composite=calls, free=free)
-        if costs and not calls:
-            form = replace(form, need=costs.need, price=costs.priced)
-        maker = replace(member.maker, limiter=None) if calls else member.maker
-        return await self.door.call(form, request, do, maker=maker, task=kind)
-
-
-async def _quietly(work: Coroutine[Any, Any, object]) -> None:
-    with suppress(CallFailed):
-        await work

@@ -25,11 +25,12 @@ from leadline.folder import EVENTS
 from leadline.journal import Journal
 from leadline.opening import budget_of, closing_stages, next_seq, observers_of, pipeline_of
 from leadline.order import Order
+from leadline.person import Asker
 from leadline.pipeline import Pipeline
 from leadline.records import Report
 from leadline.result import Result
 from leadline.retry import RetryPolicy
-from leadline.run import ActiveRun, Asker
+from leadline.run import ActiveRun
 from leadline.secrets import Secrets
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
 from leadline.summary import summarize, write_metadata

@@ -12,9 +12,9 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.embedding import EmbedCosts
+from leadline.making import Making
 from leadline.prices import Prices
 from leadline.records import Embeddings, EmbedRequest, Usage
-from leadline.run import ActiveRun
 from leadline.settings_model import Price
 
 
@@ -53,10 +53,9 @@ async def test_the_model_behind_the_colon_is_asked_and_priced(
         "plugins.local.folders": [str(tmp_path)],
     }
     async with leadline.Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache") as client:
-        run, door = object.__new__(ActiveRun), Door()
-        run.house, run.settings, run.chosen = client.house, client.house.settings, client.house.loaded.chosen
-        run.open(door)  # type: ignore[arg-type]
-        assert (await run.embed(["a text"])).vectors == ((1.0,),)
+        house, door = client.house, Door()
+        making = Making(house, door, house.loaded.chosen, None, tmp_path)  # type: ignore[arg-type]
+        assert (await making.embed(["a text"])).vectors == ((1.0,),)
     assert door.asked == EmbedRequest(model=model, texts=("a text",))
     assert door.kind.price(door.asked, Usage(input_tokens=1000)).cost == cost
 
