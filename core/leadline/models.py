@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from leadline.assemble import House
-from leadline.budget import Need
 from leadline.calls import Door
-from leadline.chains import TRAITS, Choice, Standing, chain_of, together, unfit
+from leadline.chains import Choice, Standing, chain_of, together
+from leadline.chatting import Chatting
 from leadline.contracts import Call
-from leadline.durations import seconds
-from leadline.errors import BadReply, CallFailed, CallRefused, Unsupported
-from leadline.faults import wished
+from leadline.errors import CallFailed, CallRefused
 from leadline.keys import fingerprint
 from leadline.kinds import CHAT, TASK, Kind, Maker
-from leadline.leases import Leases
-from leadline.prices import Prices
-from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
+from leadline.records import Record
 from leadline.settings import Settings
 from leadline.task_kinds import TaskKind
-from leadline.tasks import Performed, Talk, Task, TaskRequest, checked, parse, render, repair, schema, talk
-from leadline.wire import right
+from leadline.tasks import Performed, Task, TaskRequest
 
 R = TypeVar("R", bound=Record)
 
@@ -41,12 +35,10 @@ class Models:
     ) -> None:
         self._house = house
         self._door = door
-        self._settings = settings
         self._providers = providers
         self._notice = notice
-        self._prices = Prices(settings.ai.prices)
-        self._leases = Leases(self._prices)
         self._standing = Standing(notice)
+        self._chatting = Chatting(door, settings, self._standing)
 
     async def perform(self, task: Task[R]) -> R:
         """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
@@ -74,7 +66,7 @@ class Models:
 
     def _chain_maker(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> Maker:
         parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
-        return Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._prompt(task)}))
+        return Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._chatting.prompt(task)}))
 
     def fingerprint(self, kinds: Iterable[TaskKind[Any, Any]]) -> str:
         """Return a digest of who does these tasks, with which models and prompts; empty for none."""
@@ -125,7 +117,7 @@ class Models:
         if hasattr(provider, "perform"):
             reply = await self._performed(choice, provider, task)
         else:
-            reply, cut = await self._chat(choice, provider, task)
+            reply, cut = await self._chatting.perform(choice, provider, task)
             fallen += cut
         return Performed(reply=reply.model_dump(mode="json"), notices=tuple(fallen))
 
@@ -141,128 +133,3 @@ class Models:
             return answer
 
         return await self._door.call(kind, request, do, maker=choice.member.maker, sample=task.sample, task=task.name)
-
-    # --- by chat -----------------------------------------------------------------------------------------------------
-
-    async def _chat(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
-        """Put a task to a chat; inputs over its context are shrunk until they fit."""
-        cut = 0
-        while True:
-            try:
-                ask = self._turn if isinstance(task.inputs, Talk) else self._read
-                reply, told = await ask(choice, provider, task)
-            except CallFailed as failed:
-                smaller = task.shrink(task.inputs) if task.shrink and failed.record.type == "TooLong" else None
-                if smaller is None:
-                    raise
-                task, cut = replace(task, inputs=smaller), cut + 1
-            else:
-                less = f"{task.name}: the material was over the model's context, and the least relevant was left out"
-                return reply, [less, *told] if cut else told
-
-    async def _read(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
-        """Read the reply; an unusable one is asked for once more, with the error in hand.
-
-        One that is cut off again is taken as far as it is whole, and that is told.
-        """
-        messages = render(self._prompt(task), task.request, task.reply)
-        said = await self._say(choice, provider, task, messages)
-        try:
-            return checked(read(said, task.reply), task), []
-        except BadReply as error:
-            messages = repair(messages, said.message.text, error)
-        said = await self._say(choice, provider, replace(task, heard=None), messages)
-        cut = said.finish_reason == "length"
-        less = f"{task.name}: the reply was cut off at the model's limit of length twice, and what was whole is taken"
-        try:
-            return checked(parse(said.message.text, task.reply, cut=cut), task), [less] if cut else []
-        except BadReply as error:
-            raise unfit(choice, BadReply, str(error)) from error
-
-    async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
-        """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""
-        traits, speaker = await self._traits(choice, provider), f"{choice.member.name}:{choice.model}"
-        if not traits.tools:
-            raise unfit(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
-        messages = talk(self._prompt(task), task.request, cast("Talk", task.inputs).turns, speaker)
-        said = await self._say(choice, provider, task, messages)
-        if said.finish_reason == "length":
-            raise unfit(choice, BadReply, "the reply was cut off at the model's limit of length")
-        return task.reply.model_validate(said.message.model_copy(update={"by": speaker})), []
-
-    async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
-        traits = await self._traits(choice, provider)
-        request = ChatRequest(model=choice.model, messages=messages)
-        if isinstance(task.inputs, Talk):
-            request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
-        elif traits.json_schema:
-            request = request.model_copy(update={"json_schema": schema(task.reply)})
-        kind = Kind(
-            name=CHAT,
-            reply=ChatReply,
-            need=partial(self._need, traits.model),
-            text=_text,
-            price=partial(self._priced, traits.model),
-            ttl=self._ttl(choice, task),
-            whole=partial(usable, task),
-            once=self._standing.silent(choice),
-        )
-        return await self._door.call(
-            kind,
-            request,
-            lambda request, call: provider.chat(request, call),  # what it may raise is the call's
-            maker=choice.member.maker,
-            sample=task.sample,
-            task=task.name,
-            heard=task.heard,
-            shows=task.shows,
-        )
-
-    async def _traits(self, choice: Choice, provider: Any) -> ModelTraits:
-        try:
-            return right(provider.traits(choice.model), ModelTraits)
-        except BaseException as error:
-            if wished(error):
-                raise
-            raise await self._door.fault(TRAITS, choice.member.maker, error) from error
-
-    def _ttl(self, choice: Choice, task: Task[Any]) -> float:
-        """Return for how long a reply serves other runs."""
-        cache = self._settings.cache
-        kept = seconds(cache.plan if task.name == "plan" else cache.model)
-        offer = choice.member.offer
-        return 0.0 if offer.per_user or not offer.keep else kept
-
-    def _need(self, model: str, request: ChatRequest) -> Need:
-        return self._leases.need(request, request.model or model)
-
-    def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
-        self._leases.note(request, usage)
-        return self._prices.priced(usage, request.model or model)
-
-    def _prompt(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
-        return self._settings.prompts.get(task.name, task.prompt)
-
-
-def read(reply: ChatReply, form: type[R]) -> R:
-    """Read a reply that may have been cut off: then it is not taken before it was asked for once more."""
-    if reply.finish_reason == "length":
-        raise BadReply("the reply was cut off at the model's limit of length: say it shorter")
-    return parse(reply.message.text, form)
-
-
-def usable(task: Task[Any], reply: ChatReply) -> bool:
-    """Return whether a reply is good enough for other runs: whole, and of use for its task."""
-    if reply.finish_reason not in ("stop", "tool_calls"):
-        return False
-    if isinstance(task.inputs, Talk):
-        return True
-    try:
-        checked(read(reply, task.reply), task)
-    except BadReply:
-        return False
-    return True
-
-
-def _text(reply: ChatReply) -> str:
-    return reply.message.text
