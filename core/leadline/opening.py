@@ -1,18 +1,26 @@
-"""What a session is put together from: its pipeline, its budget, its observers, where its events go on."""
+"""What a session is put together from: its pipeline, its budget, its door, the stream of its events."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from leadline.assemble import House
 from leadline.budget import Budget, Limits
+from leadline.calls import Door
+from leadline.contracts import Run
+from leadline.events import Bus
+from leadline.folder import EVENTS
 from leadline.journal import Journal
 from leadline.order import Order
 from leadline.outcomes import WIND_DOWN
 from leadline.pipeline import Pipeline, assemble
 from leadline.records import Failure
+from leadline.retry import RetryPolicy
+from leadline.secrets import Secrets
 from leadline.settings import resolve
 
 
@@ -75,12 +83,35 @@ async def _wound_down(journal: Journal) -> set[str]:
     return found
 
 
-async def observers_of(house: House) -> dict[str, Any]:
-    """Return the configured observers, made."""
-    return {name: await house.member("observers", name).get() for name in house.loaded.chosen["observers"]}
+async def bus_of(house: House, order: Order, folder: Path, observers: Mapping[str, Any], *, replaying: bool) -> Bus:
+    """Return the stream of events, with these observers and those of the settings; a replay is for these alone."""
+    chosen = () if replaying else house.loaded.chosen["observers"]
+    return Bus(
+        order.run_id,
+        order.trace_id,
+        {**{name: await house.member("observers", name).get() for name in chosen}, **observers},
+        first_seq=0 if replaying else await asyncio.to_thread(_next_seq, folder / EVENTS),
+        secrets=Secrets(house.loaded.secrets),
+    )
 
 
-def next_seq(path: Path) -> int:
+async def door_of(house: House, run: Run, journal: Journal, budget: Budget, bus: Bus) -> Door:
+    """Return the door by which the run reaches what is outside; over a journal that is only read it is offline."""
+    retry = house.settings.retry
+    return Door(
+        run,
+        journal,
+        budget,
+        bus,
+        retry=RetryPolicy(retry.attempts, retry.base, retry.factor, retry.maximum),
+        secrets=Secrets(house.loaded.secrets),
+        middleware={name: await house.member("middleware", name).get() for name in house.loaded.chosen["middleware"]},
+        offline=journal.readonly,
+        answers=None if journal.readonly else house.answers,
+    )
+
+
+def _next_seq(path: Path) -> int:
     """Return the number after the last whole event on disk: a resumed run goes on counting."""
     if not path.exists():
         return 0

@@ -17,25 +17,22 @@ from leadline.budget import Budget
 from leadline.calls import Door
 from leadline.computing import get_ready
 from leadline.crowd import run_under_way
+from leadline.ending import ending, in_vain, rejected
 from leadline.engine import Engine
 from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvidence
 from leadline.events import Bus, Subscription
-from leadline.findings import AUDIT, FOUND, QUESTION, REPORT, Question
-from leadline.folder import EVENTS
+from leadline.findings import QUESTION, REPORT, Question
 from leadline.journal import Journal
-from leadline.opening import budget_of, closing_stages, next_seq, observers_of, pipeline_of
+from leadline.opening import budget_of, bus_of, closing_stages, door_of, pipeline_of
 from leadline.order import Order
 from leadline.person import Asker
 from leadline.pipeline import Pipeline
-from leadline.records import Report
 from leadline.result import Result
-from leadline.retry import RetryPolicy
 from leadline.run import ActiveRun
 from leadline.secrets import Secrets
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
 from leadline.summary import summarize, write_metadata
 from leadline.troubles import lived_through
-from leadline.undone import lacking
 
 T = TypeVar("T")
 INTERRUPTED = 130
@@ -75,15 +72,8 @@ class Session:
     ) -> Session:
         """Put a session together; nothing is asked of anybody yet. Raises `ConfigError`."""
         pipeline = pipeline_of(house, order.pipeline)
-        settings, state = house.settings, RunState(Secrets(house.loaded.secrets))
-        watching = {} if journal.readonly else await observers_of(house)
-        bus = Bus(
-            order.run_id,
-            order.trace_id,
-            {**watching, **(observers or {})},
-            first_seq=0 if journal.readonly else await asyncio.to_thread(next_seq, folder / EVENTS),
-            secrets=Secrets(house.loaded.secrets),
-        )
+        state = RunState(Secrets(house.loaded.secrets))
+        bus = await bus_of(house, order, folder, observers or {}, replaying=journal.readonly)
         budget = budget_of(house, pipeline)
         run = ActiveRun(
             id=order.run_id,
@@ -94,28 +84,14 @@ class Session:
             bus=bus,
             budget=budget,
             state=state,
-            settings=settings,
+            settings=house.settings,
             chosen=house.loaded.chosen,
             tags=order.tags,
             asker=asker,
             readonly=journal.readonly,
         )
         await house.open()
-        door = Door(
-            run,
-            journal,
-            budget,
-            bus,
-            retry=RetryPolicy(
-                settings.retry.attempts, settings.retry.base, settings.retry.factor, settings.retry.maximum
-            ),
-            secrets=Secrets(house.loaded.secrets),
-            middleware={
-                name: await house.member("middleware", name).get() for name in house.loaded.chosen["middleware"]
-            },
-            offline=journal.readonly,
-            answers=None if journal.readonly else house.answers,
-        )
+        door = await door_of(house, run, journal, budget, bus)
         run.open(door)
         state.expect(tuple(step.name for step in pipeline.steps()))
         return cls(order, folder, house, journal, pipeline, bus, run, door, budget, state, journal.readonly)
@@ -144,7 +120,7 @@ class Session:
             await self._through()
             self._settle()
         except NoEvidence as error:
-            self._end("no_evidence", self._in_vain(error))
+            self._end("no_evidence", in_vain(error, self._engine, self.door.winding_down))
         except NeedsClarification as error:
             self._end("waiting", str(error), NeedsClarification.exit_code)
         except asyncio.CancelledError:
@@ -206,41 +182,9 @@ class Session:
         """Decide how a run ended that went through its pipeline."""
         engine = self._engine
         assert engine is not None
-        report: Report | None = engine.board.get(REPORT)
-        wanted = any(key.name == REPORT.name for step in self.pipeline.steps() for key in step.writes)
-        reasons = self._lost(engine.lost)
-        reasons += lacking(self.journal.rows(), self.pipeline, self.house, told=bool(reasons))
-        empty = [section for section in report.sections if not (section.text or "").strip()] if report else []
-        if report is not None and report.sources and len(empty) == len(report.sections):
-            reasons.append("the report is empty: no section has a text")
-        elif empty:
-            reasons.append(f"nothing was written under {', '.join(repr(section.title) for section in empty)}")
-        why = "; ".join(dict.fromkeys(reasons))
-        if wanted and report is None:
-            found = any(item.hits for item in engine.board.get(FOUND))
-            self._end("failed" if found or why else "no_evidence", why or "no report was written")
-        elif report is not None and not report.sources:
-            self._end("no_evidence", "the report rests on no source")
-        elif report is not None and len(empty) == len(report.sections):
-            self._end("failed", why)
-        else:
-            self._end("partial" if reasons else "complete", why)
-        audit = engine.board.get(AUDIT)
-        if audit is not None and audit.decides and not audit.accepted and self.state.status == "complete":
+        self._end(*ending(engine, self.house, self.journal, self.door.winding_down))
+        if self.state.status == "complete" and rejected(engine.board):
             self._exit_code = REJECTED
-
-    def _lost(self, lost: Mapping[str, str]) -> list[str]:
-        """Return what kept stages from giving anything: a reason that the whole run had, once for all of them."""
-        why = self.door.winding_down
-        refused = [name for name, reason in lost.items() if why and why in reason]
-        own = [f"{name}: {reason}" for name, reason in lost.items() if name not in refused]
-        return [*([why] if why else []), *([f"without {', '.join(refused)}"] if refused else []), *own]
-
-    def _in_vain(self, error: NoEvidence) -> str:
-        """Return why there is no evidence: what was never asked can have brought none."""
-        lost = self._engine.lost if self._engine and not self.door.winding_down else {}
-        why = self._lost(lost)
-        return f"{'; '.join(why)}; until then {error}" if why else str(error)
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
         self.state.end(status, reason)
