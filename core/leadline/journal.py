@@ -23,7 +23,8 @@ from leadline.ledger import Ledger
 from leadline.lineage import above, lost, useless, with_those_below
 from leadline.recent import Recent
 from leadline.rows import Row, Session, blob, mark_of, put, put_blob
-from leadline.storage import Mode, Storage
+from leadline.storage import Storage
+from leadline.storage_file import Mode
 
 RECENT = 2**18
 """Bytes of what was written last that stay in memory: work done ahead is asked for again within the second."""

@@ -9,32 +9,20 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
-import shutil
 import sqlite3
-import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from leadline.errors import JournalError
-from leadline.lock import FolderLock
 from leadline.storage_errors import explain
+from leadline.storage_file import JournalFile, Mode
 
 T = TypeVar("T")
-Mode = Literal["write", "read"]
 THREADS = 4
-ROOM = 8 * 2**20
-"""Bytes that must be free on the disk at the start."""
-VERSION = 1
-"""Of the file's layout."""
-# Blobs have row ids, so that a new one goes to the end of the file; in a tree by digest each would tear another page.
-_LAYOUT = """
-create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
-create table blobs (digest text primary key, data blob);
-"""
 _pool: list[ThreadPoolExecutor] = []
 _turn = itertools.count()
 
@@ -68,15 +56,13 @@ class Storage:
         self._thread = _thread()
         self._waiting: list[_Job] = []
         self._guard = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._lock: FolderLock | None = None
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._file = JournalFile(path, mode)
         self._synchronous = ""
 
     async def open(self) -> None:
         """Lock, check and open the file."""
         try:
-            await self._loop.run_in_executor(self._thread, self._open)
+            await self._loop.run_in_executor(self._thread, self._file.open)
         except BaseException:
             await self.close()
             raise
@@ -169,74 +155,21 @@ class Storage:
             return job, None, error
 
     def _open_connection(self) -> sqlite3.Connection:
-        if self._connection is None:
+        if self._file.connection is None:
             raise JournalError(f"the journal {self.path} is closed")
-        return self._connection
+        return self._file.connection
 
     def _set_synchronous(self, level: str) -> None:
         if level != self._synchronous:
             self._open_connection().execute(f"pragma synchronous={level}")
             self._synchronous = level
 
-    def _open(self) -> None:
-        try:
-            path = self._prepare() if self.mode == "write" else self._copied()
-            self._connection = sqlite3.connect(path, isolation_level=None)
-            # A flipped bit may leave text that is no UTF-8: that is for the marks to notice, row by row.
-            self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            self._layout(self._connection)
-        except (sqlite3.Error, OSError) as error:
-            raise explain(error, self.path) from error
-
-    def _prepare(self) -> Path:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = FolderLock(self.path.with_name(self.path.name + ".lock"))
-        stats = os.statvfs(self.path.parent)
-        free = stats.f_bavail * stats.f_frsize
-        if free < ROOM:
-            raise JournalError(
-                f"the disk of {self.path.parent} is full: {free / 2**20:.1f} MB free, {ROOM / 2**20:.0f} MB needed to "
-                "begin; make room, or choose another folder with --set runs.folder=DIR"
-            )
-        return self.path
-
-    def _copied(self) -> Path:
-        # A reader of a WAL makes files beside it, so it reads a copy. The main file is written only when its owner
-        # closes it (no checkpoints in between): the main file first, then the WAL, is a consistent state.
-        if not self.path.exists():
-            raise JournalError(f"no journal at {self.path}; `leadline runs list` shows the runs")
-        self._copy = tempfile.TemporaryDirectory(prefix="leadline-")
-        target = Path(self._copy.name) / self.path.name
-        while True:
-            before = self.path.stat()
-            shutil.copyfile(self.path, target)
-            wal = self.path.with_name(self.path.name + "-wal")
-            if wal.exists():
-                shutil.copyfile(wal, target.with_name(wal.name))
-            after = self.path.stat()
-            if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
-                return target
-
-    def _layout(self, connection: sqlite3.Connection) -> None:
-        connection.execute("pragma journal_mode=wal")
-        connection.execute("pragma wal_autocheckpoint=0")  # see `_copied`
-        version = connection.execute("pragma user_version").fetchone()[0]
-        if version > VERSION:
-            raise JournalError(f"{self.path} was written by a newer Leadline (layout {version}); update leadline")
-        if version == 0:
-            connection.executescript(f"begin; {_LAYOUT} pragma user_version={VERSION}; commit;")
-
     def _close(self) -> None:
         try:
-            if self._connection:
+            if self._file.connection:
                 self._drain()
-                self._connection.close()
         finally:
-            self._connection = None
-            if self._lock:
-                self._lock.release()
-            if self._copy:
-                self._copy.cleanup()
+            self._file.close()
 
 
 _Answer = tuple[_Job, Any, BaseException | None]

@@ -19,7 +19,8 @@ from leadline.journal import RECENT, Journal
 from leadline.lock import FolderLock, is_locked
 from leadline.records import Usage
 from leadline.rows import Row
-from leadline.storage import Mode, Storage
+from leadline.storage import Storage
+from leadline.storage_file import Mode
 
 ROW = Row(key="k", kind="search", provider="fake", outcome="reply")
 

@@ -22,7 +22,7 @@ from leadline.errors import JournalError
 from leadline.journal import Journal
 from leadline.kinds import Kind, Maker
 from leadline.records import SearchPage, SearchRequest
-from leadline.storage import Mode
+from leadline.storage_file import Mode
 from leadline.testing.fakes import FakeSearch, open_door
 
 SEARCH = Kind("search", SearchPage, need=lambda _: Need(queries=1))
