@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from threading import Event
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from leadline.transport_body import Body
+from leadline.transport_errors import as_httpx
+
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse, ClientSession, StreamReader
+    from aiohttp import ClientSession
     from aiohttp.abc import AbstractResolver
 
 _HEADER = 65_536
@@ -90,7 +92,7 @@ class Transport(httpx.AsyncBaseTransport):
         url, times = request.url, request.extensions.get("timeout", {})
         connect, read = times.get("connect"), times.get("read")
         timeout = aiohttp.ClientTimeout(connect=connect, sock_connect=connect, sock_read=read)
-        with _as_httpx():
+        with as_httpx():
             answer = await session.request(
                 request.method,
                 _address(url),
@@ -106,7 +108,7 @@ class Transport(httpx.AsyncBaseTransport):
         return httpx.Response(
             answer.status,
             headers=answer.raw_headers,
-            stream=_Body(answer, held=held),
+            stream=Body(answer, held=held),
             request=request,
             extensions={"http_version": b"HTTP/1.1", "reason_phrase": reason, HELD: held},
         )
@@ -142,80 +144,6 @@ class Transport(httpx.AsyncBaseTransport):
         )
 
 
-class _Body(httpx.AsyncByteStream):
-    def __init__(self, answer: ClientResponse, *, held: bool) -> None:
-        self._answer = answer
-        self._held = held
-        _end_with_its_connection(answer)
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _as_httpx():
-            async for piece in self._answer.content.iter_any():
-                with _reading_paused(self._answer) if self._held else nullcontext():
-                    yield piece
-
-    async def aclose(self) -> None:
-        self._answer.close()  # a connection whose body was read to its end is back with the others already
-
-
-def _end_with_its_connection(answer: ClientResponse) -> None:
-    """Let whoever reads know when the connection is gone.
-
-    When aiohttp cannot read what comes next, it closes the connection, and a reader that waits then waits for ever.
-    """
-    body, connection = answer.content, answer.connection
-    protocol = connection.protocol if connection is not None else None
-    closed = protocol.closed if protocol is not None else None
-    if closed is None:
-        return
-    gone = partial(_gone, body)
-
-    def over() -> None:
-        closed.remove_done_callback(gone)
-
-    closed.remove_done_callback(_known)  # of the answer before, on a connection that was kept
-    closed.add_done_callback(_known)
-    closed.add_done_callback(gone)
-    body.on_eof(over)
-
-
-def _known(closed: asyncio.Future[None]) -> None:
-    """Take note of how a connection ended: asyncio complains of errors that nobody looked at."""
-    if not closed.cancelled():
-        closed.exception()
-
-
-def _gone(body: StreamReader, closed: asyncio.Future[None]) -> None:
-    import aiohttp
-
-    if not body.is_eof() and body.exception() is None:
-        error = None if closed.cancelled() else closed.exception()
-        body.set_exception(aiohttp.ClientPayloadError(str(error or "what came is not HTTP")))
-
-
-@contextmanager
-def _reading_paused(answer: ClientResponse) -> Iterator[None]:
-    """Take nothing more from the network meanwhile: of a stream of tokens each would wake the event loop.
-
-    Only where the connection serves no other request: of one that is kept, nobody would see that the server hung up.
-    And not with TLS: asyncio goes on reading beneath it, and loses what is not yet decrypted when the server resets.
-    """
-    connection = answer.connection
-    transport = connection.transport if connection is not None else None
-    over = answer.content.is_eof()  # the connection may still be there, busy with a large request
-    if over or transport is None or transport.is_closing():
-        yield
-        return
-    # Of the transport alone: aiohttp's own pause goes through its parser, which may be at an end that nobody knows yet.
-    reading = cast("asyncio.ReadTransport", transport)  # other event loops have classes of their own
-    reading.pause_reading()
-    try:
-        yield
-    finally:
-        if not reading.is_closing():
-            reading.resume_reading()
-
-
 def _address(url: httpx.URL) -> Any:
     """Return the address as it stands: yarl would quote it anew."""
     from yarl import URL
@@ -240,34 +168,3 @@ def _body(request: httpx.Request) -> Any:
     except httpx.RequestNotRead:
         return request.stream
     return BytesIO(content) if len(content) > _LARGE else content or None  # aiohttp warns of large bytes
-
-
-@contextmanager
-def _as_httpx() -> Iterator[None]:
-    """Raise aiohttp's errors as httpx's."""
-    import aiohttp
-
-    try:
-        yield
-    except aiohttp.ConnectionTimeoutError as error:
-        raise httpx.ConnectTimeout("no connection in time") from error
-    except aiohttp.ServerTimeoutError as error:
-        raise httpx.ReadTimeout("no answer in time") from error
-    except aiohttp.ClientConnectorError as error:
-        raise httpx.ConnectError(str(error.os_error)) from error
-    except (aiohttp.NonHttpUrlClientError, aiohttp.InvalidURL) as error:
-        raise httpx.UnsupportedProtocol(f"{error} is no address of the web") from error
-    except (aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError) as error:
-        raise httpx.RemoteProtocolError(f"the connection broke off: {error}") from error
-    except aiohttp.http.HttpProcessingError as error:  # of the parser in Python; the compiled one hides it
-        raise httpx.RemoteProtocolError(f"what came is not HTTP: {error.message}") from error
-    except aiohttp.ClientResponseError as error:
-        raise httpx.RemoteProtocolError(f"the answer is not HTTP: {error.message}") from error
-    except RuntimeError as error:
-        if str(error) != "Connection closed.":
-            raise
-        raise httpx.RemoteProtocolError("the connection broke off") from error
-    except ValueError as error:  # of a header
-        raise httpx.LocalProtocolError(str(error)) from error
-    except (aiohttp.ClientError, OSError) as error:
-        raise httpx.ReadError(f"{type(error).__name__}: {error}".removesuffix(": ")) from error
