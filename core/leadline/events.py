@@ -37,12 +37,11 @@ from datetime import UTC, datetime
 from typing import Any, TypeVarTuple
 
 from leadline.contracts import Observer
-from leadline.faults import wished, words
+from leadline.faults import words
 from leadline.records import Event
 from leadline.secrets import Secrets
+from leadline.watching import FAILURES, Watcher
 
-FAILURES = 3
-"""After so many an observer is dropped."""
 Ts = TypeVarTuple("Ts")
 log = logging.getLogger(__name__)
 
@@ -89,59 +88,6 @@ class Subscription:
         self.put(None)
 
 
-class _Watcher:
-    """An observer with a queue and a task of its own."""
-
-    def __init__(self, name: str, observer: Observer, report: Callable[[str, int, BaseException], None]) -> None:
-        self.name = name
-        self.deltas = bool(getattr(observer, "deltas", True))
-        self._observer = observer
-        self._report = report
-        self._queue: asyncio.Queue[Event | asyncio.Future[None]] = asyncio.Queue()
-        self._failures = 0
-        self._task: asyncio.Task[None] | None = None
-
-    @property
-    def watching(self) -> bool:
-        return self._failures < FAILURES
-
-    def put(self, item: Event | asyncio.Future[None]) -> None:
-        if self.watching:
-            self._queue.put_nowait(item)
-            self._task = self._task or asyncio.create_task(self._watch(), name=f"observer {self.name}")
-
-    async def in_time(self, grace: float) -> bool:
-        """Wait until what is queued is taken in; returns whether that was done within the grace (seconds)."""
-        if self._task is None:
-            return True
-        mark: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.put(mark)
-        done, _ = await asyncio.wait({mark, self._task}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
-        return bool(done)
-
-    async def stop(self, grace: float) -> None:
-        if self._task:
-            self._task.cancel()
-            await asyncio.wait({self._task}, timeout=grace)
-
-    async def _watch(self) -> None:
-        while self.watching:
-            item = await self._queue.get()
-            if isinstance(item, asyncio.Future):
-                item.set_result(None)
-            else:
-                await self._show(item)
-
-    async def _show(self, event: Event) -> None:
-        try:
-            await self._observer.observe(event)
-        except BaseException as error:
-            if wished(error):
-                raise
-            self._failures += 1
-            self._report(self.name, self._failures, error)
-
-
 class Bus:
     """The stream of one run; made on its event loop."""
 
@@ -162,7 +108,7 @@ class Bus:
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._watchers = [_Watcher(name, observer, self._failed) for name, observer in observers.items()]
+        self._watchers = [Watcher(name, observer, self._failed) for name, observer in observers.items()]
         self._subscriptions: list[Subscription] = []
         self._closed = False
 
@@ -220,7 +166,7 @@ class Bus:
         await asyncio.gather(*(watcher.stop(grace) for watcher in self._watchers))
         return tuple(watcher.name for watcher in slow)
 
-    async def _late(self, watchers: list[_Watcher], grace: float) -> list[_Watcher]:
+    async def _late(self, watchers: list[Watcher], grace: float) -> list[Watcher]:
         in_time = await asyncio.gather(*(watcher.in_time(grace) for watcher in watchers))
         return [watcher for watcher, well in zip(watchers, in_time, strict=True) if not well]
 

@@ -4,10 +4,11 @@ import asyncio
 import threading
 from typing import Any
 
-from leadline.events import FAILURES, Bus
+from leadline.events import Bus
 from leadline.records import Event
 from leadline.secrets import MASK, Secrets
 from leadline.testing.fakes import Recorder
+from leadline.watching import FAILURES
 
 
 class Raises:
