@@ -14,21 +14,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Unpack
 
 from leadline import leaving
 from leadline.assemble import House
-from leadline.errors import LeadlineError, UsageError
+from leadline.errors import UsageError
 from leadline.estimate import Estimate, estimate
 from leadline.explain import Explanation, explain
-from leadline.folder import JOURNAL, LOCK
 from leadline.handle import RunHandle
 from leadline.host import Host
-from leadline.journal import Journal
-from leadline.opening import forget_failures
+from leadline.launching import begin, go_again, go_on, order_of
 from leadline.options import ClientOptions, check_options
 from leadline.order import Order, checked_question, new_order
 from leadline.person import Asker
@@ -36,8 +34,6 @@ from leadline.result import Result
 from leadline.runs import RunInfo, delete_run, find_run, info, list_runs
 from leadline.session import Session
 from leadline.settings import Loaded, load_settings
-
-T = TypeVar("T")
 
 
 class Client:
@@ -120,7 +116,7 @@ class Client:
         house = self.house
         order = new_order(checked_question(question), house.settings, tags or {})
         folder = (house.settings.runs.folder / order.run_id).absolute()
-        return await self._launch(order, folder, house, asker=asker, observers=observers, new=True)
+        return self._handle(await begin(order, folder, house, asker=asker, observers=observers))
 
     async def resume(
         self,
@@ -135,17 +131,16 @@ class Client:
         `run` is its folder, its id, or the beginning of it. With `retry_failed` all calls that failed are tried again.
         """
         folder = find_run(self.runs_folder(), run)
-        order, loaded = await self._stored(folder)
-        house = self._make_house(loaded)
-        return await self._launch(order, folder, house, asker=asker, observers=observers, retry_failed=retry_failed)
+        order = await order_of(folder)
+        house = self._house_of(order)
+        opening = go_on(order, folder, house, asker=asker, observers=observers, retry_failed=retry_failed)
+        return self._handle(await opening)
 
     async def replay(self, run: str | Path) -> Result:
         """Go through a finished run again, offline and without writing anything; returns its report."""
         folder = find_run(self.runs_folder(), run)
-        order, loaded = await self._stored(folder)
-        house = self._make_house(loaded)
-        journal = await Journal.open(folder / JOURNAL, mode="read")
-        session = await _opened(Session.open(order, folder, house, journal), journal)
+        order = await order_of(folder)
+        session = await go_again(order, folder, self._house_of(order))
         return await session.go()
 
     def explain(self) -> Explanation:
@@ -181,64 +176,19 @@ class Client:
         self._houses.append(house)
         return house
 
-    async def _stored(self, folder: Path) -> tuple[Order, Loaded]:
-        """Return what a run was asked to do, and its settings as far as they were not secret."""
-        journal = await Journal.open(folder / JOURNAL, mode="read")
-        try:
-            stored = await journal.get_meta("order")
-        finally:
-            await journal.close()
-        if stored is None:
-            raise LeadlineError(f"{folder} has not begun: there is nothing to go on with; start the run again")
-        order = Order.model_validate(stored)
-        loaded = load_settings(
-            self._host, arguments=self._arguments, sets=self._sets, stored=order.settings, file=self._file
+    def _house_of(self, order: Order) -> House:
+        """Return the chosen plugins by the settings that a run had, as far as they were not secret."""
+        return self._make_house(
+            load_settings(
+                self._host, arguments=self._arguments, sets=self._sets, stored=order.settings, file=self._file
+            )
         )
-        return order, loaded
 
-    async def _launch(
-        self,
-        order: Order,
-        folder: Path,
-        house: House,
-        *,
-        asker: Asker | None,
-        observers: Mapping[str, Any] | None,
-        new: bool = False,
-        retry_failed: bool = False,
-    ) -> RunHandle:
-        with _tidied(folder, new):
-            journal = await Journal.open(folder / JOURNAL)
-        if new:
-            await journal.set_meta("order", order.model_dump(mode="json"))
-        else:
-            await _opened(forget_failures(journal, order, house, everything=retry_failed), journal)
-        opening = Session.open(order, folder, house, journal, asker=asker, observers=observers)
-        handle = RunHandle(await _opened(opening, journal))
+    def _handle(self, session: Session) -> RunHandle:
+        handle = RunHandle(session)
         self._handles.append(handle)
         handle.when_ended(self._handles.remove)
         return handle
-
-
-@contextlib.contextmanager
-def _tidied(folder: Path, new: bool) -> Iterator[None]:
-    """Leave no folder behind of a run that could not begin."""
-    try:
-        yield
-    except BaseException:
-        if new:
-            with contextlib.suppress(OSError):  # what could not be made cannot be taken away either
-                (folder / LOCK).unlink(missing_ok=True)
-                folder.rmdir()
-        raise
-
-
-async def _opened(opening: Coroutine[Any, Any, T], journal: Journal) -> T:
-    try:
-        return await opening
-    except BaseException:
-        await journal.close()
-        raise
 
 
 def _arguments(
