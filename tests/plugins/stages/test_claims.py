@@ -9,29 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline.citations import cited, uncited
-from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline.records import Report
+from leadline.testing.reports import quoting
 from leadline_plugins.stages.claims import Claim, Library, claims_of
 from leadline_plugins.stages.paragraphs import blocks
 from leadline_plugins.stages.said import tables
 from leadline_plugins.stages.verdicts import by_rule
 
 QUOTES = "The bay is 40 fathoms deep.", "It was sounded in 1831.", "Oslo paid 12 million euros."
-STORED = " ".join(QUOTES)
 
 
 def report(text: str) -> Report:
-    evidence = (
-        Evidence(id=f"e{place}", source_id="s1", quote=quote, span=(at, at + len(quote)), claim=quote)
-        for place, quote in enumerate(QUOTES, start=1)
-        for at in [STORED.index(quote)]
-    )
-    return Report(
-        title="Depth",
-        language="en",
-        sections=(Section(id="1", title="Depth", text=text),),
-        sources=(Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=STORED)),),
-        evidence=tuple(evidence),
-    )
+    return quoting(text, quotes=QUOTES)
 
 
 def said(text: str) -> list[tuple[str, tuple[str, ...]]]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline.records import Report
+from leadline.testing.reports import quoting
 from leadline_plugins.stages.claims import Library, claims_of
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.recite import bearers
@@ -16,23 +17,11 @@ from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.verdicts import by_rule
 
 QUOTES = "The bay is 40 fathoms deep.", "It was sounded in 1831."
-STORED = " ".join(QUOTES)
 HEDGE = " (not confirmed by the source cited)"
 
 
 def report(text: str) -> Report:
-    evidence = (
-        Evidence(id=f"e{place}", source_id="s1", quote=quote, span=(at, at + len(quote)), claim=quote)
-        for place, quote in enumerate(QUOTES, start=1)
-        for at in [STORED.index(quote)]
-    )
-    return Report(
-        title="Depth",
-        language="en",
-        sections=(Section(id="1", title="Depth", text=text),),
-        sources=(Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=STORED)),),
-        evidence=tuple(evidence),
-    )
+    return quoting(text, quotes=QUOTES)
 
 
 def shown(made: Report) -> str:

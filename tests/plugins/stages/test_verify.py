@@ -12,8 +12,9 @@ import pytest
 
 from leadline.errors import NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Verification
-from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline.records import Report
 from leadline.tasks import Task
+from leadline.testing.reports import quoting
 from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.rechecking import recheck
 from leadline_plugins.stages.verify import Verifying
@@ -62,15 +63,7 @@ class Run:
 
 
 def report(*texts: str, quotes: Sequence[str] = (DEEP, OLD)) -> Report:
-    stored = " ".join(quotes)
-    evidence = (
-        Evidence(id=f"e{place}", source_id="s1", quote=quote, span=(at, at + len(quote)), claim=quote)
-        for place, quote in enumerate(quotes, start=1)
-        for at in [stored.index(quote)]
-    )
-    sections = (Section(id=str(n), title=f"Part {n}", text=text) for n, text in enumerate(texts, start=1))
-    source = Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=stored))
-    return Report(title="Depth", language="en", sections=tuple(sections), sources=(source,), evidence=tuple(evidence))
+    return quoting(*texts, quotes=quotes)
 
 
 async def verified(run: Run, made: Report) -> tuple[str, Verification]:
