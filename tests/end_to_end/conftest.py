@@ -144,3 +144,13 @@ def small() -> Iterator[Any]:
         if lacking := small_model.missing():
             pytest.skip(lacking)
         yield small_model
+
+
+@pytest.fixture(scope="session")
+def tools() -> Iterator[Any]:
+    """Import the emulator's client side, which stands beside the benchmarks that are scripts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tests" / "benchmarks"))
+        import emulator_use
+
+        yield emulator_use

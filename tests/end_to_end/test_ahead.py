@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,6 @@ import pytest
 from leadline.testing.twins import assert_twins
 
 SLOW = {"first_token": 0.01, "tokens_per_second": 1000, "search": 0.02, "page": 0.02}
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
-        import emulator_use
-
-        yield emulator_use
 
 
 def events_of(result: Any) -> list[dict[str, Any]]:

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        import emulator_use
-
-        yield emulator_use
 
 
 async def test_a_spent_budget_costs_the_prose_and_not_the_report(tools: Any, tmp_path: Path) -> None:

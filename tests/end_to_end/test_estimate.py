@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 PRICES = {"ai.prices": {"emulated": {"input": 1.0, "output": 4.0}}}
-
-
-@pytest.fixture(scope="module")
-def tools() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(__file__).parents[1] / "benchmarks"))
-        import emulator_use
-
-        yield emulator_use
 
 
 @pytest.mark.parametrize(("write", "by"), [("compose", "write"), ("single", "write_whole")])

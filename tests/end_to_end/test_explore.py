@@ -31,15 +31,6 @@ asyncio.run(main())
 """
 
 
-@pytest.fixture(scope="module")
-def tools() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        import emulator_use
-
-        yield emulator_use
-
-
 @pytest.fixture
 def world(tools: Any) -> Iterator[Any]:
     with tools.emulator() as started:

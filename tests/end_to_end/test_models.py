@@ -22,16 +22,6 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture(scope="module")
-def tools() -> Iterator[Any]:
-    """Import the emulator's client side, which stands beside the benchmarks that are scripts."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(BENCHMARKS))
-        import emulator_use
-
-        yield emulator_use
-
-
-@pytest.fixture(scope="module")
 def world(tools: Any) -> Iterator[Any]:
     with tools.emulator() as started:
         yield started
