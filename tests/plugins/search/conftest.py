@@ -15,18 +15,11 @@ from leadline.context import HouseContext
 from leadline.hookspecs import Offer
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.server import ScriptedServer, scripted_server
+from leadline.testing.server import ScriptedServer
 
 HERE = Path(__file__).parents[3]
 DATA = Path(os.environ.get("EVAL_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
 KEY = "tvly-a-secret-of-twenty-four"
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[ScriptedServer]:
-    """Serve scripted answers on loopback."""
-    async with scripted_server() as server:
-        yield server
 
 
 @pytest.fixture
@@ -35,12 +28,6 @@ async def context(tmp_path: Path) -> AsyncIterator[HouseContext]:
     context = fake_context(tmp_path, name="engine")
     yield context
     await context.close()
-
-
-@pytest.fixture
-def call() -> FakeCall:
-    """Give a call that keeps what it is told."""
-    return FakeCall()
 
 
 @pytest.fixture

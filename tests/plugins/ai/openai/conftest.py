@@ -10,17 +10,10 @@ import pytest
 
 from leadline.context import HouseContext
 from leadline.records import ChatRequest, Message
-from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.server import ScriptedServer, scripted_server
+from leadline.testing.context import fake_context
+from leadline.testing.server import ScriptedServer
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.settings import OpenAISettings
-
-
-@pytest.fixture
-async def server() -> AsyncIterator[ScriptedServer]:
-    """Serve scripted answers on loopback."""
-    async with scripted_server() as server:
-        yield server
 
 
 @pytest.fixture
@@ -39,12 +32,6 @@ def provider(server: ScriptedServer, context: HouseContext) -> Callable[..., Ope
         return OpenAI(OpenAISettings(**({"base_url": f"{server.url}/v1", "model": "m"} | settings)), context)
 
     return make
-
-
-@pytest.fixture
-def call() -> FakeCall:
-    """Give a call that keeps what it is told."""
-    return FakeCall()
 
 
 @pytest.fixture
