@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 
 class Held(Exception):
@@ -50,3 +51,12 @@ def text_of(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - whatever it raises, something must be told
         return "its text cannot be had"
     return "cancelled from within" if isinstance(error, asyncio.CancelledError) and not text else text
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors that an error is made of: those of a group, and of the groups in it; else it alone."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from leaves(one)
+    else:
+        yield error

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
-from leadline.faults import text_of, words
+from leadline.faults import leaves, text_of, words
 from leadline.records import Failure, Record
 from leadline.retry import translate
 from leadline.rows import Outcome
@@ -63,7 +62,7 @@ class Blame:
 
         The house's own errors are raised again: they are no outcome.
         """
-        errors = list(_leaves(error))
+        errors = list(leaves(error))
         for one in errors:
             if isinstance(one, JournalError) or (isinstance(one, LeadlineError) and not isinstance(one, CallFailed)):
                 raise one
@@ -97,14 +96,6 @@ def raised(outcome: Outcome, body: bytes, key: str) -> CallFailed:
     """Return the error that a caller gets for a row of this outcome."""
     record = Failure.model_validate_json(body)
     return CallRefused(record, key) if outcome == "refusal" else CallFailed(record, key)
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:
-            yield from _leaves(one)
-    else:
-        yield error
 
 
 def escaped(error: BaseException | None) -> set[str]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from leadline.faults import Held, wished, words
+from leadline.faults import Held, leaves, wished, words
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -15,18 +15,10 @@ R = TypeVar("R")
 
 def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the first real error of a group, with the others as its notes."""
-    errors = list(_leaves(group))
-    first = errors[0]
-    for other in errors[1:]:
+    first, *others = leaves(group)
+    for other in others:
         first.add_note(f"and beside it {words(other)}")
     return first
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    found: list[BaseException] = []
-    for error in group.exceptions:
-        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
-    return found
 
 
 @asynccontextmanager
