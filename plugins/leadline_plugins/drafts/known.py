@@ -11,6 +11,8 @@ from leadline.citations import cite
 SHAPE = r"[eE][0-9a-fA-F]{10}"
 """How the ids of evidence look: what has this form and is none of a section's would be noise to a reader."""
 _SHAPED = re.compile(SHAPE)
+_WITHIN = re.compile("e(?=([0-9a-f]{10}))")
+"""Every id of that form in a caseless text, without its first letter; also those that lie in another one."""
 _WORD = re.compile(r"[\w-]+")
 _PREFIX = re.compile(r"(?:evidence|passage|source|ids?|refs?)[-_:#]@?(?=\S)", re.IGNORECASE)
 _APART = re.compile(r"[\s,;，；、&|]+")
@@ -33,7 +35,12 @@ class Known:
     def of(cls, ids: Iterable[str], quotes: Iterable[str] = ()) -> Known:
         """Return them; an id that a page names itself is read in no other form, or the page could cite."""
         exact, said = frozenset(ids), "\n".join(quotes).casefold()
-        return cls(exact, {name.casefold(): name for name in sorted(exact) if name.casefold() not in said})
+        found = set(_WITHIN.findall(said))  # once, for to look for each of hundreds took the time of as many texts
+
+        def stands(name: str) -> bool:
+            return name[1:] in found if _SHAPED.fullmatch(name) else name in said
+
+        return cls(exact, {name.casefold(): name for name in sorted(exact) if not stands(name.casefold())})
 
     def named(self, text: str) -> bool:
         """Return whether a text names one of them, in whatever form."""

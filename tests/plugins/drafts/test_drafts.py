@@ -146,6 +146,23 @@ def test_an_id_that_a_page_names_itself_is_read_in_the_exact_form_only() -> None
     assert cited(normalised(text, known).text) == [A, B]
 
 
+@given(st.lists(st.from_regex(r"[eE][eE0aA]{10}|[eE0ſß]{1,12}", fullmatch=True)), st.text("eE0aA[]ſß\n", max_size=60))
+def test_ids_that_stand_anywhere_in_a_page_are_read_in_no_other_form(ids: list[str], page: str) -> None:
+    stand = {name for name in ids if name.casefold() in page.casefold()}
+    assert {*Known.of(ids, (page,)).loose} == {name.casefold() for name in {*ids} - stand}
+
+
+def test_an_id_that_lies_in_another_stands_in_the_page() -> None:
+    assert Known.of((A, f"e{A[:-1]}"), (f"The page says e{A}.",)).loose == {}
+
+
+def test_hundreds_of_ids_are_looked_for_in_a_long_page_at_once() -> None:
+    ids, page = [f"e{number:010x}" for number in range(3_000)], ["The bay is deep. " * 20] * 3_000
+    began = time.process_time()
+    assert len(Known.of(ids, page).loose) == len(ids)
+    assert time.process_time() - began < 0.5
+
+
 def test_a_citation_becomes_no_link_and_no_definition() -> None:
     assert draft(f"So [@{A}](see there). [@{A}]") == f"So [@{A}] (see there). [@{A}]"
     assert draft(f"[@{A}]: so it is. [@{A}]") == f"[@{A}] : so it is. [@{A}]"
