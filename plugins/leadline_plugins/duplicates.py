@@ -28,6 +28,8 @@ SHORTEST = 40
 _MOST_KEPT = 2000
 _SIZE = 4
 """Bytes of a hash."""
+_ALL = 2 ** (8 * _SIZE)
+"""A limit above all hashes."""
 _FIRST = 16
 """Smallest hashes of a sketch: that nearly the same texts share none of them has a chance of 0.15 to the 16th."""
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
@@ -62,11 +64,11 @@ async def copies(texts: Iterable[tuple[str, str]], known: Mapping[str, str] | No
 def _compare(rows: Sequence[str | Sketch], start: int) -> tuple[dict[int, int], dict[int, Sketch]]:
     """Return which from `start` on are copies of an earlier one, by their places, and the sketches that were made."""
     made = {place: sketch(row) for place, row in enumerate(rows) if isinstance(row, str)}
-    kept: list[tuple[int, frozenset[int], Sketch]] = []
+    kept: list[tuple[int, frozenset[int], frozenset[int]]] = []
     found: dict[int, int] = {}
     for place, row in enumerate(rows):
-        own = made[place] if isinstance(row, str) else row
-        first = frozenset(own[:_FIRST])
+        hashes = made[place] if isinstance(row, str) else row
+        first, own = frozenset(hashes[:_FIRST]), frozenset(hashes)
         alike = (other for other, theirs, all_of in kept if not first.isdisjoint(theirs) and same(own, all_of))
         original = next(alike, None) if place >= start else None
         if original is None:
@@ -76,9 +78,8 @@ def _compare(rows: Sequence[str | Sketch], start: int) -> tuple[dict[int, int], 
     return found, made
 
 
-def same(one: Sketch, other: Sketch) -> bool:
+def same(mine: frozenset[int], theirs: frozenset[int]) -> bool:
     """Return whether two sketches are of nearly the same text."""
-    mine, theirs = frozenset(one), frozenset(other)
     shared = mine & theirs
     if len(shared) < SAME * min(len(mine), len(theirs)) / 2:
         return False
@@ -92,9 +93,19 @@ def sketch(text: str) -> Sketch:
     """Return the smallest hashes of runs of words, of a shorter text that of the whole; the same on every machine."""
     words = _words(text)
     known = {word: crc32(word.encode("utf-8", "replace")).to_bytes(_SIZE) for word in set(words)}
-    row, run = b"".join(map(known.__getitem__, words)), RUN * _SIZE
+    row = b"".join(map(known.__getitem__, words))
+    limit = 2 * _ALL * SKETCH // max(1, len(words))  # of a long text about twice as many as are kept: less to sort
+    lowest = _hashes(row, limit)
+    if len(lowest) < SKETCH and limit < _ALL:
+        lowest = _hashes(row, _ALL)
+    return array("Q", sorted(lowest)[:SKETCH])
+
+
+def _hashes(row: bytes, limit: int) -> set[int]:
+    """Return the hashes below a limit of the runs in a row of hashed words."""
+    run = RUN * _SIZE
     places = range(0, max(1, len(row) - run + 1), _SIZE)
-    return array("Q", sorted({crc32(row[place : place + run]) for place in places})[:SKETCH])
+    return {made for place in places if (made := crc32(row[place : place + run])) < limit}
 
 
 def _words(text: str) -> list[str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -59,6 +60,14 @@ async def test_short_texts_are_copies_only_word_for_word() -> None:
         [("a", "The bay is 3 m deep."), ("b", "The bay is 4 m deep."), ("c", "the bay is 3 M deep")]
     ) == {"c": "a"}
     assert await copies([("a", ""), ("b", "")]) == {"b": "a"}
+
+
+@pytest.mark.parametrize("text", [prose(9, 300), prose(10, 5_000), "one two three " * 900, prose(11, 270) * 20, ""])
+def test_a_sketch_is_the_smallest_hashes_of_all(text: str) -> None:
+    words = text.split()
+    runs = [words[place : place + 8] for place in range(max(1, len(words) - 7))]
+    hashes = {crc32(b"".join(crc32(word.encode()).to_bytes(4) for word in run)) for run in runs}
+    assert list(sketch(text)) == sorted(hashes)[:256]
 
 
 async def test_of_what_was_read_a_copy_is_noted_as_unread() -> None:
