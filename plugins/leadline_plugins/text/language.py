@@ -14,6 +14,8 @@ from leadline_plugins.text.stopwords import STOPWORDS
 
 TRADITIONAL = "zh-Hant"
 _WORD = re.compile("[\u0900-\u0963\u0970-\u097f]+|[^\\W\\d_]+")
+_LETTERS = "".join(sign.lower() if sign.isalpha() else " " for sign in map(chr, range(128)))
+"""The same of ASCII, for `translate` and `split`, in a fifth of the time."""
 _SYMBOL = re.compile("(?<![^\\W\\d_])[\u0370-\u03ff](?![^\\W\\d_])")
 """A Greek letter by itself, which is no word: `β-catenin`."""
 _SAMPLE = 4000
@@ -147,6 +149,8 @@ def _latin(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
+    if text.isascii():
+        return text.translate(_LETTERS).split()
     return _WORD.findall(text.replace("İ", "i").lower())  # its lower case has a dot of its own, which parts words
 
 

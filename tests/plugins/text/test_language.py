@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leadline_plugins.text import language
+from leadline_plugins.text.language import _words
 
 
 @pytest.mark.parametrize(
@@ -127,3 +132,8 @@ def test_what_too_little_speaks_for_is_no_language(text: str) -> None:
 )
 def test_the_form_of_han_tells_chinese_from_chinese_and_japanese(text: str, expected: str) -> None:
     assert language(text) == expected
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_words_of_ascii_are_its_letters_in_lower_case(text: str) -> None:
+    assert _words(text) == re.findall("[a-z]+", text.lower()) == _words(f"{text} é")[:-1]
