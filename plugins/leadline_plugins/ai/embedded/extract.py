@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice
+from operator import mul
 from typing import NamedTuple
 
 from leadline.records import Confidence
@@ -76,12 +77,13 @@ def _scored(
     Those without any are left out, unless the `whole` of the text is wanted.
     """
     known, total = frozenset(weight), sum(weight.values()) or 1.0
+    none = dict.fromkeys(weight, 0.0)
 
     @cache  # most sentences hold one of a few handfuls of terms
     def score(held: frozenset[str], before: frozenset[str]) -> float:
-        worth = {**dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
         # In the order of the weights: the sum of the same numbers in another order may differ in the last bit.
-        return sum(w * worth[term] for term, w in weight.items() if term in worth) / total
+        worth = {**none, **dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
+        return sum(map(mul, weight.values(), worth.values()), 0.0) / total
 
     before: frozenset[str] = frozenset()
     for a, b in sentences(text[start:end]):
