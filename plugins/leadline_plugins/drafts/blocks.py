@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,9 @@ _TRIES = 3
 """Blocks of code that are closed before the text goes on; each costs another look at the whole."""
 
 
-def tokens(text: str) -> list[Token]:
-    """Return the tokens of the blocks; what stands within a line is not looked at."""
+@lru_cache(maxsize=8)
+def tokens(text: str) -> Sequence[Token]:
+    """Return the tokens of the blocks; what stands within a line is not looked at. Kept, for each step asks anew."""
     made = parser()
     found: list[Token] = []
     made.block.parse(text, made, {}, found)

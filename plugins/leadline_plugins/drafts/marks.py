@@ -13,7 +13,9 @@ from leadline_plugins.drafts.standing import cites, joined
 _FREE = r"(?<![\w@./:#=&?%+-])"
 """Not within a word, an address of the web or of mail."""
 _TOKEN = re.compile(
-    rf"""(?P<code>(?<!`)(?P<ticks>`++)(?P<inside>.{{1,2000}}?)(?<!`)(?P=ticks)(?!`))
+    # Most signs begin none of these: to say so first takes a fifth of the time.
+    rf"""(?=[`$\\<!\[【［({{@]|https?:|{SHAPE})(?:
+    (?P<code>(?<!`)(?P<ticks>`++)(?P<inside>.{{1,2000}}?)(?<!`)(?P=ticks)(?!`))
     |(?P<kept>\$\$[^$]{{1,2000}}\$\$|\$(?=[^$]{{0,300}}[\\^_={{}}])(?=[^\s$])[^$]{{1,300}}(?<![\s\\])\$(?!\d)
         |\$(?=[^\s$])(?:[^$A-Za-z\n]|[A-Za-z](?![A-Za-z])){{1,100}}(?<![\s\\(])\$(?!\d)
         |\\\((?=.{{0,300}}?[\\^]).{{1,500}}?\\\)
@@ -28,7 +30,7 @@ _TOKEN = re.compile(
     |(?P<square>(?P<escape>(?:\\(?=\[))?)[\[【［]\^?(?P<squared>[^\[\]【】［］]{{1,400}})[\]】］])
     |(?P<round>[({{](?P<rounded>[^(){{}}\[\]]{{1,300}})[)}}])
     |(?P<bare>(?<!\\\[){_FREE}(?:@(?P<name>[\w-]+(?:[.:][\w-]+)*)|{SHAPE}(?![\w-])))
-    |(?P<escaped>\\[!-/:-@\[-`{{-~])""",
+    |(?P<escaped>\\[!-/:-@\[-`{{-~]))""",
     re.DOTALL | re.VERBOSE | re.IGNORECASE,
 )
 _PARAGRAPH = re.compile(r"\w{0,4}")
