@@ -14,7 +14,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline_plugins.citing import checking
 from leadline_plugins.stages import asking, rechecking
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import Claim, Library, claims_of
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
@@ -35,10 +35,10 @@ class Verifying:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the verification, and the report where a repair changed it; `NoEvidence` where that left no claim."""
         report, settings = findings[REPORT], run.settings.verify
-        library = Library(report)
+        library, said = Library(report), claims_of(report)
         ahead = findings[JUDGED]
-        verdicts = await judged(run, claims_of(report), library, ahead)
-        report, verdicts, repairs = await _repaired(run, report, library, verdicts)
+        verdicts = await judged(run, said, library, ahead)
+        report, verdicts, repairs = await _repaired(run, report, said, library, verdicts)
         if repairs:
             findings[REPORT] = report
         parts = paragraphs(report)
@@ -48,10 +48,10 @@ class Verifying:
 
 
 async def _repaired(
-    run: Run, report: Report, library: Library, verdicts: list[Verdict]
+    run: Run, report: Report, said: Sequence[Claim], library: Library, verdicts: list[Verdict]
 ) -> tuple[Report, list[Verdict], tuple[Repair, ...]]:
     """Return the report with what is not borne handled as the settings say, its verdicts, and what was done."""
-    said, how = claims_of(report), run.settings.verify.unsupported
+    how = run.settings.verify.unsupported
     bad = failed(said, verdicts)
     better: Mapping[str, str] = {}
     tried: list[Verdict] = []
