@@ -11,7 +11,7 @@ import json
 import math
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
@@ -56,15 +56,14 @@ def _plain(value: Any) -> JsonValue:
     kind: Any = type(value)
     if kind in _ITSELF:
         return value  # type: ignore[no-any-return]
-    if isinstance(value, BaseModel):
-        if known := getattr(kind, "__plain__", None):
-            return known(value)  # type: ignore[no-any-return]
-        return _fields(value.__dict__, _defaults(kind))
     if kind is tuple or kind is list:
         try:
             return [item if type(item) in _ITSELF else _plain(item) for item in value]
         except _UnfitError:
             return list(_tree(enumerate(value)).values())  # which says where
+    if kind is not dict and isinstance(value, BaseModel):
+        known = _known(kind)
+        return known(value) if known else _fields(value.__dict__, _defaults(kind))
     if isinstance(value, Mapping):
         return _tree(zip([_name(name) for name in value], value.values(), strict=True))
     return _scalar(value)
@@ -95,6 +94,12 @@ def _tree(items: Iterable[tuple[Any, Any]]) -> dict[Any, JsonValue]:
         error.place = f"[{place}]{error.place}" if isinstance(place, int) else f".{place}{error.place}"
         raise
     return tree
+
+
+@cache
+def _known(model: type[BaseModel]) -> Callable[[Any], JsonValue] | None:
+    """Return the method by which a record says itself what it is; to learn that it has none takes pydantic long."""
+    return getattr(model, "__plain__", None)
 
 
 @cache

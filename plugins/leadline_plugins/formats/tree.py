@@ -23,7 +23,7 @@ _SPACES = re.compile(r"[ \t\r\n]+")
 
 def clean(text: str) -> str:
     """Return a text without what no reader sees and some renderers obey."""
-    return _SURROGATES.sub("\ufffd", _HARMFUL.sub("", text))
+    return text if text.isprintable() else _SURROGATES.sub("\ufffd", _HARMFUL.sub("", text))
 
 
 def words(text: str) -> list[Node]:
