@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from leadline.keys import digest
+from leadline.packing import packed
 
 T = TypeVar("T")
 COUNTED = 100
@@ -97,8 +98,8 @@ class CacheFile:
 
     def _put(self, bodies: Mapping[str, bytes | None], db: sqlite3.Connection) -> None:
         now = self._clock()
-        packed = [(key, mark_of(key, body), zlib.compress(body, 1)) for key, body in bodies.items() if body is not None]
-        rows = [(key, now, now, len(data), mark, data) for key, mark, data in packed if len(data) <= self._size]
+        kept = [(key, mark_of(key, body), packed(body)) for key, body in bodies.items() if body is not None]
+        rows = [(key, now, now, len(data), mark, data) for key, mark, data in kept if len(data) <= self._size]
         with db:
             db.executemany(self._sql["use"], [(at, key) for key, at in self._used.items()])
             db.executemany(self._sql["renew"], [(now, now, key) for key, body in bodies.items() if body is None])

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from leadline.keys import digest
+from leadline.packing import packed
 from leadline.records import Json, Record, Text, Usage
 
 Outcome = Literal["reply", "failure", "refusal"]
@@ -74,7 +75,7 @@ def put(db: sqlite3.Connection, space: str, name: str, value: str) -> None:
 def put_blob(db: sqlite3.Connection, data: bytes) -> str:
     """Write a text; returns its digest."""
     name = digest(data)
-    db.execute("insert or replace into blobs values (?, ?)", (name, zlib.compress(data, 1)))
+    db.execute("insert or replace into blobs values (?, ?)", (name, packed(data)))
     return name
 
 
