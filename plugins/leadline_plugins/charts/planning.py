@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Protocol
 
@@ -32,12 +32,12 @@ class Material(Protocol):
     def sources(self) -> Mapping[str, Source]: ...
 
 
-def numeric(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> list[Evidence]:
-    """Return the best evidence of the sections that has a number other than a year, each quote once, best first."""
+def numeric(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> Iterator[Evidence]:
+    """Yield the best evidence of the sections that has a number other than a year, each quote once, best first."""
     own = {name for section in sections for name in section.evidence_ids}
     quotes = {item.quote: item for item in evidence if item.id in own}
     best_first = sorted(quotes.values(), key=lambda item: -item.score)
-    return list(islice((item for item in best_first if _has_number(item.quote)), BEST))
+    return islice((item for item in best_first if _has_number(item.quote)), BEST)
 
 
 def _has_number(quote: str) -> bool:

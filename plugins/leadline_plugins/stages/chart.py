@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field
@@ -61,8 +62,9 @@ class Charting:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the figures that could be drawn, and the charts as planned."""
-        evidence = numeric(findings[EVIDENCE], findings[SECTIONS])
-        if not await self._wanted(run, evidence):
+        numbers = numeric(findings[EVIDENCE], findings[SECTIONS])
+        few = list(islice(numbers, self._settings.at_least))  # the others are looked for where charts are drawn
+        if not await self._wanted(run, few):
             return
         languages = [language for language in ("data", "python") if await run.draws(language)]
         if not languages:
@@ -70,7 +72,7 @@ class Charting:
             if self._settings.mode == "auto":
                 return  # a plan is paid for: nobody asked for one that nobody draws
         sources = {source.id: source for source in findings[SOURCES]}
-        best = {item.id: item for item in evidence}
+        best = {item.id: item for item in (*few, *numbers)}
         material = Material(findings[QUESTION], (*languages, "data")[0], best, sources)
         outline = tuple(section.title for section in findings[SECTIONS])
         plan = await _plan(run, material, outline)
