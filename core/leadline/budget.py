@@ -34,13 +34,17 @@ class Need:
     money: Decimal = Decimal(0)
 
     def __add__(self, other: Need) -> Need:
+        if not other:  # most calls need nothing
+            return self
         return Need(*(getattr(self, name) + getattr(other, name) for name in NAMES))
 
     def __sub__(self, other: Need) -> Need:
+        if not other:
+            return self
         return Need(*(getattr(self, name) - getattr(other, name) for name in NAMES))
 
     def __bool__(self) -> bool:
-        return any(getattr(self, name) for name in NAMES)
+        return bool(self.model_calls or self.tokens or self.queries or self.money)
 
     def dump(self) -> dict[str, Any]:
         """Return the amounts that are not zero, as JSON."""

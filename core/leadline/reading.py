@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from leadline.assemble import House, Member, together
 from leadline.calls import Door
@@ -29,9 +30,13 @@ class Reading:
         async def do(request: FetchRequest, call: Call) -> Document:
             return await self._parse(await self.fetch(request))
 
+        return await self._door.call(kind, request, do, maker=self._maker, task="fetch")
+
+    @cached_property
+    def _maker(self) -> Maker:
+        """Who reads."""
         parsers = [self._house.member("parsers", name) for name in self._parsers]
-        maker = Maker(name="read", fingerprint=together(parsers))
-        return await self._door.call(kind, request, do, maker=maker, task="fetch")
+        return Maker(name="read", fingerprint=together(parsers))
 
     async def fetch(self, request: FetchRequest) -> Blob:
         """Return what stands at an address, as it is."""
