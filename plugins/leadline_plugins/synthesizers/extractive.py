@@ -9,6 +9,7 @@ from leadline.citations import cite, cited
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Evidence, Section, SectionRequest
+from leadline_plugins.ai.embedded.names import telling
 from leadline_plugins.synthesizers.verbatim import is_block, markdown
 from leadline_plugins.text import Said, content_words, is_cjk, language, length
 
@@ -53,7 +54,7 @@ def _within(evidence: Iterable[Quote], room: int, code: str) -> Iterator[Quote]:
     for item in evidence:
         size = length(item.quote, code) + (_CJK_MARKER if is_cjk(code) else _MARKER)
         words = frozenset(content_words(item.quote))
-        if size <= left and item.quote.strip() and not said.repeats(words):
+        if size <= left and item.quote.strip() and not said.repeats(words, telling(item.quote)):
             said.add(words)
             left -= size
             yield item

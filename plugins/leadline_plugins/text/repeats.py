@@ -1,11 +1,15 @@
-"""Near-repetitions: whether a sentence says nearly the same words as one of those before it."""
+"""Near-repetitions: whether a sentence says nearly the same words as one of those before it, and nothing else.
+
+Two estimates share their frame and differ in their figures: whoever drops one of them hides a conflict.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence, Set
-from functools import cache
+from collections.abc import Iterable, Sequence, Set
+from functools import cache, reduce
+from operator import and_
 
 SAME = 0.6
 """Share of the shorter one's content words that stand in the longer one as well."""
@@ -25,13 +29,16 @@ class Said:
         self._of_size: dict[int, int] = defaultdict(int)
         """By their number of words."""
 
-    def repeats(self, words: Set[str]) -> bool:
-        """Return whether a sentence nearly repeats one of those before it."""
+    def repeats(self, words: Set[str], telling: Iterable[str] = ()) -> bool:
+        """Return whether a sentence nearly repeats one of those before it that has all its `telling` words."""
+        having = reduce(and_, (self._with.get(word, 0) for word in telling), (1 << self._count) - 1)
+        if not having:
+            return False
         digits = self._shared(words)
         wanted: dict[int, int] = defaultdict(int)
         for size, same in self._of_size.items():
             if size:
-                wanted[_enough(min(len(words), size))] |= same
+                wanted[_enough(min(len(words), size))] |= same & having
         return any(_any_reach(count, digits, among) for count, among in wanted.items())
 
     def _shared(self, words: Set[str]) -> list[int]:

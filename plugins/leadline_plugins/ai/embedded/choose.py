@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from leadline.records import Evidence
 from leadline_plugins.ai.embedded.asked import Asked
+from leadline_plugins.ai.embedded.names import telling
 from leadline_plugins.text import Said, content_set, is_cjk, length
 from leadline_plugins.text.tokens import has_cjk
 
@@ -59,7 +60,7 @@ def _fitting(order: Sequence[Rated], room: int, language: str, measure: Callable
     said = Said()
     for item in order:
         size, words = measure(item.evidence, language), content_set(item.evidence.quote)
-        if size <= room and not said.repeats(words):
+        if size <= room and not said.repeats(words, telling(item.evidence.quote)):
             chosen.append(item)
             said.add(words)
             room -= size

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from leadline_plugins.text import content_words
 from leadline_plugins.text.stopwords import STOPWORDS, word_set
+from leadline_plugins.text.tokens import has_cjk
 
 Name = tuple[str, ...]
 """A name as its index tokens: what makes two spellings one."""
@@ -28,8 +29,15 @@ _OPENERS = word_set(
     compare contrast explain describe discuss summarize list name find give"""
 )
 """Words that begin sentences and requests, with a capital for that alone."""
+_ALONE = word_set(
+    """specifically additionally furthermore similarly consequently interestingly importantly notably overall unlike
+    existing previous recent current large small first second third next another many several early late new"""
+)
+"""Words that begin sentences as those do, and names as well: no name where they stand alone."""
 _NO_NAMES = STOPWORDS["en"] | _DATES | _OPENERS
 _NUMBER = re.compile(r"\d[\d.,/-]*(?:st|nd|rd|th|s)?")
+_CITED = re.compile(r"\[\d+(?:[,–-]\s*\d+)*\]")
+"""The number of a citation, which is no figure."""
 _LONGEST = 6
 """Words; a longer run of capitals is a heading or a list."""
 
@@ -52,7 +60,8 @@ def _trimmed(run: str) -> str:
     while words and _idle(words[-1]):
         words = words[:-1]
     name = " ".join(words).rstrip(".,").removesuffix("'s").removesuffix("’s")
-    return name if len(name) > 1 and len(words) <= _LONGEST else ""
+    alone = len(words) == 1 and name.lower() in _ALONE
+    return name if len(name) > 1 and len(words) <= _LONGEST and not alone else ""
 
 
 def _idle(word: str) -> bool:
@@ -63,6 +72,16 @@ def _idle(word: str) -> bool:
 def key(name: str) -> Name:
     """Return a name as its index tokens."""
     return tuple(content_words(name))
+
+
+def telling(text: str) -> set[str]:
+    """Return the tokens of the figures and names in a text: what tells it from another in the same words.
+
+    In CJK of the figures alone, for what stands between two marks there is no name as a rule.
+    """
+    bare = _CITED.sub(" ", text)
+    figures = {token for token in content_words(bare) if token.isdigit()}
+    return figures if has_cjk(bare) else figures.union(*map(key, names(bare)))
 
 
 def unasked(text: str, known: frozenset[str]) -> dict[Name, str]:
