@@ -52,3 +52,14 @@ def test_a_piece_is_rated_by_the_best_chain_it_stands_in() -> None:
 def test_a_piece_of_an_unknown_source_has_no_title() -> None:
     (piece,) = links(QUESTION, EVIDENCE[:1], [])
     assert (piece.titled, piece.worth, piece.about) == (frozenset(), 1.0, ())
+
+
+def test_in_an_account_a_piece_is_not_carried_along_for_sharing_a_name() -> None:
+    text = "Bo Reed was seen at a market by Ada Stone."
+    idle = Evidence(id="idle", source_id="s4", quote=text, claim=text, span=(0, len(text)))
+    pieces = links(QUESTION, [*EVIDENCE, idle], SOURCES)
+    for gaining in (False, True):
+        ranked = chains(WEIGHT, pieces, gaining=gaining)
+        carried = [path for _, path in ranked if len(path) > 1 and path[-1] == len(EVIDENCE)]
+        assert bool(carried) != gaining
+        assert ranked[0][0] == RANKED[0][0]

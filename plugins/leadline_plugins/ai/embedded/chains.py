@@ -21,6 +21,8 @@ _TITLE = 0.5
 """Worth of a question's word that stands only in a title that says more than the question."""
 _STEP = 0.9
 """What is kept of a chain's coverage for each step beyond the first."""
+_GAIN = _STEP * (1 + 1e-9)
+"""Of the score of a chain, what one that goes on from it and covers more has at least, whatever its last bits are."""
 _STEPS = 2
 _FOLLOWED = 40
 """Chains that are followed further, each round."""
@@ -50,7 +52,7 @@ Chain = tuple[float, tuple[int, ...]]
 
 A plain tuple: thousands are made for one report.
 """
-_score, _path = itemgetter(0), itemgetter(1)
+_score = itemgetter(0)
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,12 @@ def weights(question: Asked, sources: Iterable[Source]) -> dict[str, float]:
     return {term: weight / total for term, weight in raw.items()}
 
 
-def chains(weight: Mapping[str, float], pieces: Sequence[Link]) -> list[Chain]:
-    """Return chains of one to three pieces, best first."""
+def chains(weight: Mapping[str, float], pieces: Sequence[Link], *, gaining: bool = False) -> list[Chain]:
+    """Return chains of one to three pieces, best first; where they are to be `gaining`, each ends with a gain.
+
+    A piece that covers nothing more leads on, and in a search for one fact is kept for what it may say in other words;
+    in an account it would be there for sharing a name.
+    """
     by_name: dict[Name, list[int]] = defaultdict(list)
     for place, piece in enumerate(pieces):
         for name in piece.names | ({piece.about} if piece.about else set()):
@@ -113,10 +119,11 @@ def chains(weight: Mapping[str, float], pieces: Sequence[Link]) -> list[Chain]:
     level: list[Chain] = [(sum(cover), (place,)) for place, cover in enumerate(covers)]
     found = list(level)
     for _ in range(_STEPS):
-        best = map(_path, nlargest(_FOLLOWED, level, key=_score))
+        best = {path: score for score, path in nlargest(_FOLLOWED, level, key=_score)}
         longer = {path: _longer(covers, pieces, by_name, path) for path in best}
         level = [chain for group in longer.values() for chain in group]
-        found += (chain for path in sorted(longer) for chain in longer[path])
+        least = {path: _GAIN * score if gaining else 0.0 for path, score in best.items()}
+        found += (chain for path in sorted(longer) for chain in longer[path] if _score(chain) >= least[path])
     # Sorting keeps the order of equals: the shorter ones, then by place.
     return sorted(found, key=_score, reverse=True)
 

@@ -23,7 +23,7 @@ def sort(request: SortRequest) -> Sorted:
     question = asked(request.question.text)
     pieces = links(question, request.evidence, request.sources)
     weight = weights(question, request.sources)
-    ranked = chains(weight, pieces)
+    ranked = chains(weight, pieces, gaining=question.account)
     # Where a model writes, whether its passages answer in other words is its own to judge.
     if not request.material and (reason := unanswered(question, weight, pieces, ranked)):
         return Sorted(sections=(), answers=False, reason=reason)
