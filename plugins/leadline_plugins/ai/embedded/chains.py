@@ -26,7 +26,7 @@ _GAIN = _STEP * (1 + 1e-9)
 _STEPS = 2
 _FOLLOWED = 40
 """Chains that are followed further, each round."""
-_SAMPLE = 20_000
+SAMPLE = 20_000
 """Characters of a source by which the rarity of words is judged."""
 
 
@@ -98,7 +98,7 @@ def _link(question: Asked, known: frozenset[str], evidence: Evidence, title: Tit
 
 def weights(question: Asked, sources: Iterable[Source]) -> dict[str, float]:
     """Return the weights of the question's terms: those in fewer sources say more; they sum to 1."""
-    texts = [question.tokens(f"{title_of(source)}\n{source.document.text[:_SAMPLE]}") for source in sources]
+    texts = [question.tokens(f"{title_of(source)}\n{source.document.text[:SAMPLE]}") for source in sources]
     counts = Counter(term for text in texts for term in question.terms if term in text)
     raw = {term: math.log(1 + (len(texts) + 1) / (counts[term] + 0.5)) for term in question.terms}
     total = sum(raw.values())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from leadline_plugins.ai.embedded.answers import unanswered
 from leadline_plugins.ai.embedded.arrange import arrange, shares, unsure
-from leadline_plugins.ai.embedded.asked import asked
+from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import chains, links, ratings, weights
-from leadline_plugins.ai.embedded.choose import Rated, choose, room
-from leadline_plugins.ai.embedded.elsewhere import rated_elsewhere
+from leadline_plugins.ai.embedded.choose import Rated, choose, choose_material, room
 from leadline_plugins.ai.embedded.kinds import shows
+from leadline_plugins.ai.embedded.serving import serving
 from leadline_plugins.tasks import Sorted, SortRequest
 
 _OTHER_KIND = 0.7
@@ -21,26 +23,26 @@ _WRITTEN = 10
 def sort(request: SortRequest) -> Sorted:
     """Choose the evidence within the length of the report and arrange it, the answer first; tell what is a toss-up."""
     question = asked(request.question.text)
+    if request.material:  # whether its passages answer in other words is a writer's own to judge
+        code = request.question.language or question.language
+        return _arranged(request, question, choose_material(serving(request), request.material, code))
     pieces = links(question, request.evidence, request.sources)
     weight = weights(question, request.sources)
     ranked = chains(weight, pieces, gaining=question.account)
-    # Where a model writes, whether its passages answer in other words is its own to judge.
-    if not request.material and (reason := unanswered(question, weight, pieces, ranked)):
+    if reason := unanswered(question, weight, pieces, ranked):
         return Sorted(sections=(), answers=False, reason=reason)
     rated = [
         Rated(piece.evidence, rating * (1.0 if shows(question.kind, piece.evidence.quote) else _OTHER_KIND))
         for piece, rating in zip(pieces, ratings(len(pieces), ranked), strict=True)
     ]
-    if request.material:
-        rated = rated_elsewhere(rated, question.language, request.sources, request.tasks)
-        chosen = choose(rated, request.material, request.question.language or question.language, material=True)
-    else:
-        chosen = choose(rated, room(question, request.length), question.language)
+    return _arranged(request, question, choose(rated, room(question, request.length), question.language))
+
+
+def _arranged(request: SortRequest, question: Asked, chosen: Sequence[Rated]) -> Sorted:
     evidence = [item.evidence for item in chosen]
     parted = shares(request.plan.sections, evidence, request.tasks)
+    most = _WRITTEN if request.material else None
     return Sorted(
-        sections=arrange(
-            request.plan, chosen, request.sources, question, parted, most=_WRITTEN if request.material else None
-        ),
+        sections=arrange(request.plan, chosen, request.sources, question, parted, most=most),
         unsure=tuple(item.id for item in unsure(evidence, parted)),
     )
