@@ -7,7 +7,16 @@ the stages do.
 from __future__ import annotations
 
 from leadline.expecting import CHARACTERS_PER_TOKEN, PAGE, Expected, Scope
-from leadline_plugins.stages.material import BEST, CHARACTERS_A_LEARNING, CJK_LENGTH, LENGTH, LETTERS, SHARE, most_words
+from leadline_plugins.stages.material import (
+    BEST,
+    CHARACTERS_A_LEARNING,
+    CJK_LENGTH,
+    LENGTH,
+    LETTERS,
+    OF_LENGTH,
+    SHARE,
+    most_words,
+)
 from leadline_plugins.synthesizers.parts import count_of
 from leadline_plugins.text import is_cjk, language
 
@@ -49,7 +58,8 @@ def _text(scope: Scope) -> float:
 def _material(scope: Scope) -> float:
     """Return the characters of the passages that reach the writers."""
     most = most_words(scope.settings, scope.queries(scope.rounds), cjk=_cjk(scope))
-    return min(most * (1 if _cjk(scope) else LETTERS), SHARE * scope.pages * PAGE)
+    letters = 1 if _cjk(scope) else LETTERS
+    return min(most * letters, max(SHARE * scope.pages * PAGE, OF_LENGTH * _length(scope) * letters))
 
 
 def _expected(scope: Scope, inputs: float, reply: float, *, calls: tuple[int, int, int], basis: str = "") -> Expected:

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from leadline.contracts import Run
 from leadline.findings import SearchTask
-from leadline.records import Evidence, Source
+from leadline.records import Evidence, Section, Source
 from leadline.settings import Settings
+from leadline.summary import TARGET_TOKENS_PER_QUERY
+from leadline_plugins.ai.embedded.choose import size_for_writers
 from leadline_plugins.stages.rounds import fresh
+from leadline_plugins.tasks import SortRequest
 from leadline_plugins.text import is_cjk
 
 BEST = 60
@@ -26,6 +29,10 @@ _OF_BUDGET, _TOKENS = 0.4, 3
 """The share of the budget of tokens that is for it; tokens of a word with what stands around it in a prompt."""
 LEAST, CJK_LEAST = 1_000, 2_000
 """Words (Chinese, Japanese: characters) that reach them in any case: of a short note a share would be no sentence."""
+OF_LENGTH = 2
+"""Times the length of the report that may reach them, where a share of short pages would be less."""
+_FULL = 0.9
+"""Of the room, from which it is what allows no more: a passage more may be longer than what is left."""
 LETTERS = 6
 """Characters of a word and its space."""
 LENGTH, CJK_LENGTH = 3_300, 6_600
@@ -44,23 +51,44 @@ async def learnings(source: Source, run: Run) -> int:
     return min(_MOST_LEARNINGS, max(_LEARNINGS, len(source.document.text) // CHARACTERS_A_LEARNING))
 
 
-def words(sources: Sequence[Source], language: str, most: int) -> int:
-    """Return how much evidence is chosen for writers, in words (CJK: characters)."""
+def words(sources: Sequence[Source], language: str, most: int, length: int) -> int:
+    """Return how much evidence is chosen for writers of a report so long, in words (CJK: characters)."""
     cjk, size = is_cjk(language), sum(len(source.document.text) for source in sources)
-    return min(most, max(CJK_LEAST if cjk else LEAST, int(SHARE * size / (1 if cjk else LETTERS))))
+    share = int(SHARE * size / (1 if cjk else LETTERS))
+    return min(most, max(CJK_LEAST if cjk else LEAST, share, OF_LENGTH * length))
 
 
-def shortfall(sources: Sequence[Source], language: str, settings: Settings, queries: int) -> str:
-    """Say how little of what was read is written from, and why, where `most_words` are less than is aimed at."""
-    cjk, size = is_cjk(language), sum(len(source.document.text) for source in sources)
-    most = most_words(settings, queries, cjk=cjk)
-    share = most * (1 if cjk else LETTERS) / size if size else 1.0
-    if share >= AIM or words(sources, language, most) < most:
+def shortfall(request: SortRequest, sections: Sequence[Section], settings: Settings) -> str:
+    """Say how little of what was read its writers were shown, and why, where that is less than is aimed at."""
+    named = {name for section in sections for name in section.evidence_ids}
+    unsent = {name for section in sections for name in section.unsent}
+    chosen = [item for item in request.evidence if item.id in named]
+    size = sum(len(source.document.text) for source in request.sources)
+    share = sum(len(item.quote) for item in chosen if item.id not in unsent) / size if size else 1.0
+    if share >= AIM:
         return ""
-    less, tokens = f"some {share:.0%} of what was read is written from, not {AIM:.0%}", settings.budget.tokens
+    why = _full(request, chosen, settings) or ("the rest could not be sent" if unsent else _no_more(request, chosen))
+    return f"some {share:.0%} of what was read is written from, where {AIM:.0%} is aimed at: {why}"
+
+
+def _full(request: SortRequest, chosen: Iterable[Evidence], settings: Settings) -> str:
+    """Say what allows no more than was chosen; nothing where there was room."""
+    language, queries = request.question.language, len(request.tasks)
+    cjk, tokens = is_cjk(language), settings.budget.tokens
+    most = most_words(settings, queries, cjk=cjk)
+    if request.material < most or sum(size_for_writers(item, language) for item in chosen) < _FULL * most:
+        return ""
     if _affordable(settings, cjk=cjk) < _searched(queries, cjk=cjk):
-        return f"{less}: the budget of tokens allows no more; raise it with --set budget.tokens={2 * tokens or 'N'}"
-    return f"{less}: more would be over the tokens of a search"
+        return f"the budget of tokens allows no more; raise it with --set budget.tokens={2 * tokens or 'N'}"
+    return f"more would take over {TARGET_TOKENS_PER_QUERY:,} tokens a search"
+
+
+def _no_more(request: SortRequest, chosen: Iterable[Evidence]) -> str:
+    pages = len({item.source_id for item in chosen})
+    return (
+        "the rest bears too little on what was asked, or repeats it; "
+        f"the passages come from {pages} of {len(request.sources)} pages"
+    )
 
 
 def most_words(settings: Settings, queries: int, *, cjk: bool) -> int:

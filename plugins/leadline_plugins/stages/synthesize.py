@@ -55,6 +55,7 @@ class Synthesis:
             raise NoEvidence(lost or nothing(question, searches, sources, unread))
         chat = await material.written(run)
         most = material.most_words(run.settings, len(findings[TASKS]), cjk=is_cjk(question.language))
+        length = material.length(run, question.language)
         request = SortRequest(
             question=question,
             plan=findings[PLAN],
@@ -62,20 +63,18 @@ class Synthesis:
             sources=sources,
             length=run.settings.report.length,
             tasks=findings[TASKS],
-            material=material.words(sources, question.language, most) if chat else 0,
+            material=material.words(sources, question.language, most, length) if chat else 0,
         )
         plan = await sorting(request, run)
         if chat:
-            if less := material.shortfall(sources, question.language, run.settings, len(findings[TASKS])):
-                await tell(run, less)
-            plan = await settled(plan, request, run)
-            plan = shared_out(plan, material.length(run, question.language))
+            plan = shared_out(await settled(plan, request, run), length)
         requests = requests_for(plan, question, evidence, sources)
         if empty := left_out(findings[PLAN], requests) if chat else ():
             await tell(run, f"nothing was found for {', '.join(empty)}: left out")
         sections = await run.each(requests, run.synthesize)
-        others = (notice for section in sections for notice in section.notices)
-        for notice in dict.fromkeys((*unwritten(sections), *others)):
+        others = [notice for section in sections for notice in section.notices]
+        less = material.shortfall(request, sections, run.settings) if chat else ""
+        for notice in dict.fromkeys((*unwritten(sections), *others, *filter(None, [less]))):
             await tell(run, notice)
         findings[SECTIONS] = tuple(sections)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import leadline
-from leadline.records import Document, Hit, Source
+from leadline.findings import Plan, Question, SearchTask
+from leadline.records import Document, Evidence, Hit, Section, Source
 from leadline.settings import Settings
 from leadline_plugins.stages.material import (
     A_QUERY,
@@ -20,21 +21,31 @@ from leadline_plugins.stages.material import (
     shortfall,
     words,
 )
+from leadline_plugins.tasks import SortRequest
+
+
+def pages(*characters: int) -> tuple[Source, ...]:
+    return tuple(
+        Source(id=f"s{place}", hit=Hit(url=f"https://example.org/{place}"), document=Document(text="x" * size))
+        for place, size in enumerate(characters)
+    )
 
 
 @pytest.mark.parametrize(
-    ("characters", "language", "wanted"),
+    ("characters", "language", "length", "wanted"),
     [
-        (40, "en", LEAST),
-        (300_000, "en", int(300_000 * SHARE / LETTERS)),
-        (3_000_000, "en", 24_000),
-        (40, "zh", CJK_LEAST),
-        (30_000, "zh", int(30_000 * SHARE)),
+        (40, "en", 0, LEAST),
+        (300_000, "en", 0, int(300_000 * SHARE / LETTERS)),
+        (3_000_000, "en", 0, 24_000),
+        (40, "zh", 0, CJK_LEAST),
+        (30_000, "zh", 0, int(30_000 * SHARE)),
+        (56_000, "en", 3_300, 6_600),
+        (56_000, "en", 300, int(56_000 * SHARE / LETTERS)),
+        (56_000, "en", 20_000, 24_000),
     ],
 )
-def test_the_share_has_a_least_and_a_most(characters: int, language: str, wanted: int) -> None:
-    source = Source(id="a", hit=Hit(url="https://example.org/"), document=Document(text="x" * characters))
-    assert words([source], language, 24_000) == wanted
+def test_the_share_has_a_least_and_a_most(characters: int, language: str, length: int, wanted: int) -> None:
+    assert words(pages(characters), language, 24_000, length) == wanted
 
 
 def settings_of(tokens: int) -> Settings:
@@ -57,20 +68,60 @@ def test_what_reaches_writers_grows_with_the_searches_within_the_budget(
     assert most_words(settings_of(tokens), queries, cjk=cjk) == most
 
 
-def test_less_than_is_aimed_at_is_told() -> None:
-    def pages(characters: int) -> list[Source]:
-        return [Source(id="a", hit=Hit(url="https://example.org/"), document=Document(text="x" * characters))]
+def said(
+    characters: int, quoted: int, language: str = "en", *, tokens: int = 400_000, queries: int = 11, unsent: int = 0
+) -> str:
+    """Return what is told where of three pages, the first of which is so long, so many characters are written from."""
+    line = "word " * 20 if language == "en" else "字" * 100
+    quotes = [line[: min(100, quoted - at)] for at in range(0, quoted, 100)]
+    found = tuple(
+        Evidence(id=f"e{place}", source_id="s0", quote=quote, span=(0, len(quote)), claim="")
+        for place, quote in enumerate(quotes)
+    )
+    ids = tuple(item.id for item in found)
+    sources, settings = pages(characters, 0, 0), settings_of(tokens)
+    most = most_words(settings, queries, cjk=language == "zh")
+    request = SortRequest(
+        question=Question(text="x", language=language),
+        plan=Plan(title="x", sections=()),
+        evidence=(*found, Evidence(id="not chosen", source_id="s1", quote="x" * 5_000, span=(0, 5_000), claim="")),
+        sources=sources,
+        tasks=tuple(SearchTask(id=f"q{place}", query="x") for place in range(queries)),
+        material=words(sources, language, most, 0),
+    )
+    section = Section(id="1", title="x", evidence_ids=ids, unsent=ids[:unsent])
+    return shortfall(request, [section], settings)
 
-    def said(characters: int, language: str = "en", *, tokens: int = 400_000, queries: int = 11) -> str:
-        return shortfall(pages(characters), language, settings_of(tokens), queries)
 
-    searched, spent = "more would be over the tokens of a search", "the budget of tokens allows no more; raise it with"
-    assert said(1_000_000) == f"some 12% of what was read is written from, not 16%: {searched}"
-    assert said(1_000_000, "zh").startswith("some 6% of what was read")
-    assert said(1_000_000, tokens=60_000).endswith(f"from, not 16%: {spent} --set budget.tokens=120000")
-    assert said(1_000_000, tokens=0).endswith(f": {spent} --set budget.tokens=N")
-    assert said(700_000) == said(100) == said(100, tokens=0) == ""
-    assert shortfall([], "en", settings_of(400_000), 11) == ""
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        (
+            said(1_000_000, 95_000),
+            "some 10% of what was read is written from, where 16% is aimed at: more would take over",
+        ),
+        (said(1_000_000, 59_000, "zh"), ": more would take over 10,000 tokens a search"),
+        (said(1_000_000, 40_000, tokens=60_000), ": the budget of tokens allows no more; raise it with --set"),
+        (said(1_000_000, 40_000, tokens=60_000), "--set budget.tokens=120000"),
+        (said(1_000_000, 5_000, tokens=0), "--set budget.tokens=N"),
+        (
+            said(1_000_000, 24_100),
+            "some 2% of what was read is written from, where 16% is aimed at: the rest bears too little",
+        ),
+        (said(1_000_000, 24_100), "; the passages come from 1 of 3 pages"),
+        (
+            said(100_000, 17_000, unsent=100),
+            "some 7% of what was read is written from, where 16% is aimed at: the rest could not",
+        ),
+    ],
+)
+def test_less_than_is_aimed_at_is_told_as_it_is_and_with_its_reason(told: str, reason: str) -> None:
+    assert reason in told
+
+
+def test_what_is_as_much_as_is_aimed_at_is_not_told() -> None:
+    assert said(100_000, 16_000) == said(100, 100) == said(0, 0) == ""
+    assert said(100_000, 15_900) != ""
 
 
 async def test_of_a_short_note_every_sentence_is_there_when_no_model_answers(tmp_path: Path) -> None:
