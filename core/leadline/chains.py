@@ -37,10 +37,11 @@ def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> It
         yield Choice(house.member("ai_providers", name), model if name == first else "")
 
 
-def unfit(choice: Choice, error: type[ProviderError], message: str) -> CallFailed:
+def unfit(choice: Choice, error: type[ProviderError], message: str, detail: str = "") -> CallFailed:
     """Return the failure of a chat whose reply came, or was never asked for, and cannot be taken."""
+    who, kind = choice.member.name, error.__name__
     return CallFailed(
-        Failure(kind=CHAT, provider=choice.member.name, category=error.category, type=error.__name__, message=message)
+        Failure(kind=CHAT, provider=who, category=error.category, type=kind, message=message, detail=detail)
     )
 
 
@@ -56,6 +57,7 @@ def together(failures: Sequence[CallFailed]) -> CallFailed:
         told = {
             "provider": " > ".join(record.provider for record in records),
             "message": "; ".join(record.text for record in records),
+            "detail": "; ".join(record.detail for record in records if record.detail),
             "attempts": 1,
         }
         whole = whole.model_copy(update=told)

@@ -11,7 +11,20 @@ from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from pydantic.json_schema import SkipJsonSchema
 
-from leadline.records import NUMBERED, Chart, Evidence, Failure, Figure, Hit, Record, Report, Section, Source, Text
+from leadline.records import (
+    NUMBERED,
+    SINGLE,
+    Chart,
+    Evidence,
+    Failure,
+    Figure,
+    Hit,
+    Record,
+    Report,
+    Section,
+    Source,
+    Text,
+)
 
 T = TypeVar("T")
 
@@ -103,10 +116,10 @@ class Plan(Record):
     """The outline of a report; sections in the order of the report."""
 
     title: Text
-    queries: tuple[NextSearch, ...] = ()
+    queries: tuple[Annotated[NextSearch, SINGLE], ...] = ()
     """The first searches, where the planner proposes them in one reply; before the sections, so that they begin while
     those are being written."""
-    sections: tuple[PlannedSection, ...]
+    sections: tuple[Annotated[PlannedSection, SINGLE], ...]
     domains: SkipJsonSchema[tuple[str, ...]] = ()
     """Those of its sections, each once. A model is not asked for what is said already."""
 
@@ -167,7 +180,7 @@ class Digest(Record):
     """
 
     review: Review | None = None
-    queries: tuple[NextSearch, ...] = ()
+    queries: tuple[Annotated[NextSearch, SINGLE], ...] = ()
     synthesis: Text = ""
     section_coverage: SkipJsonSchema[dict[str, Coverage]] = {}
     knowledge_gaps: SkipJsonSchema[tuple[Text, ...]] = ()
@@ -184,7 +197,7 @@ class Perspective(Record):
 class Analysis(Record):
     """The findings seen from several perspectives."""
 
-    perspectives: tuple[Perspective, ...] = ()
+    perspectives: tuple[Annotated[Perspective, SINGLE], ...] = ()
 
 
 class Illustration(Record):

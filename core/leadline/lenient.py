@@ -14,6 +14,10 @@ from typing import NamedTuple
 from leadline.mending import Mender, TooDeep
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_OPENED = re.compile(r"<(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_ENDED = re.compile(r"</(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_LAST = re.compile(r"[\]}][\s`]*\Z")
+"""An object, or a list, that a text ends with."""
 _FENCE = re.compile(r"```[\w-]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
 LONGEST = 2_000_000
 """Characters that are looked at; a reply of more is no reply."""
@@ -24,16 +28,39 @@ TRIES = 20
 
 
 class Candidate(NamedTuple):
-    """What could be meant; `whole`: it certainly is no part of a larger object."""
+    """What could be meant; `whole`: it certainly is no part of a larger object; `broken`: the text ended before it."""
 
     value: object
     whole: bool
+    broken: bool = False
 
 
 def spoken(text: str) -> str:
-    """Return a reply without the thoughts before it, as much of it as is looked at."""
-    text = text[:LONGEST]
-    return _without_thoughts(text).strip() or text
+    """Return a reply without the thoughts before it, as much of it as is looked at.
+
+    A thought that never ends holds the reply where an object is the last of it; else there is none.
+    """
+    text = _without_beginning(text[:LONGEST])
+    if said := _without_thoughts(text).strip():
+        return said
+    return text if _LAST.search(text) or not _OPENED.search(text) else ""
+
+
+def _without_beginning(text: str) -> str:
+    """Return a text without a thought that some vendors hand over without its beginning, unless an object holds it."""
+    ends = list(islice(_ENDED.finditer(text), TRIES))
+    ended = ends[-1] if ends else None
+    if ended is None or _OPENED.search(text, 0, ended.start()):
+        return text
+    start = text.find("{", 0, ended.start())
+    for _ in range(TRIES):
+        if start < 0:
+            break
+        end = _end_of_object(text, start)
+        if end > ended.start():
+            return text
+        start = text.find("{", max(end, start + 1), ended.start())
+    return text[ended.end() :]
 
 
 def unfenced(said: str) -> str:
@@ -85,13 +112,26 @@ def mended(text: str) -> Iterator[Candidate]:
     """Yield the objects that can be made out where none is sound."""
     left = MENDED
     for part in (*(match.group(1) for match in islice(_FENCE.finditer(text), TRIES)), text):
+        mender = Mender(part[:left])
         try:
-            for found in islice(Mender(part[:left]).objects(), TRIES):
-                yield Candidate(found, False)
+            for found in islice(mender.objects(), TRIES):
+                yield Candidate(found, False, mender.broken)
         except TooDeep:
             continue
         finally:
             left = max(0, left - len(part))
+
+
+def listed(text: str) -> object:
+    """Return the list that a reply is; None where it is none, or no sound one."""
+    said = unfenced(text)
+    if not said.startswith("["):
+        return None
+    try:
+        found = _decoder.decode(said)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None
 
 
 def _finite(said: str) -> float | None:

@@ -19,8 +19,14 @@ _KEY = re.compile(r"""([^\s:=,{}\[\]"']+)(?:["']\s{0,9}(?=[:=]))?""")
 _NEXT_KEY = re.compile(r"""["'“][^"'”\n]{1,80}(?:["'”]\s{0,9}(?:[:=]|\Z)|\Z)|[A-Za-z_]\w{0,80}\s{0,9}[:=]""")
 """The last may be cut off itself."""
 _NEXT_ITEM = re.compile(r"""["'“\[{]|-?\d|true|false|null|None|True|False""")
-_CHUNKS = {'"': re.compile(r'[^"\\]+'), "'": re.compile(r"[^'\\]+"), "“": re.compile(r'[^”"\\]+')}
+_CHUNKS = {
+    '"': re.compile(r'[^"\\]+'),
+    "'": re.compile(r"[^'\\]+"),
+    "`": re.compile(r"[^`\\]+"),
+    "“": re.compile(r'[^”"\\]+'),
+}
 """By what opens a text: the run of it that needs no look."""
+_TRIPLE = '"""'
 _HEX = re.compile(r"u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?")
 _PYTHON_HEX = re.compile(r"x([0-9a-fA-F]{2})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})")
 _ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "n": "\n", "t": "\t", "r": "\r"}
@@ -39,6 +45,9 @@ class Mender:
     def __init__(self, text: str) -> None:
         self._text = text
         self.at = 0
+        self.broken = False
+        """Whether the text ended within a string or a list, or where a value had to follow."""
+        self._last_triple = text.rfind(_TRIPLE)
 
     def objects(self) -> Iterator[dict[str, Any]]:
         """Yield every object that can be made out, the empty ones left out. Raises `TooDeep`."""
@@ -46,6 +55,10 @@ class Mender:
             self.at = start
             if found := self._object(1, listed=False):
                 yield found
+
+    def _ended(self) -> None:
+        """Note that the text ended within what is being read."""
+        self.broken = True
 
     def _char(self) -> str:
         return self._text[self.at : self.at + 1]
@@ -80,6 +93,8 @@ class Mender:
                 value = self._value(depth + 1, "value", listed=listed)
                 if value is not _NOTHING:
                     found[key] = value
+        if not char and self._text.rstrip()[-1:] in (",", ":"):
+            self._ended()
         return found
 
     def _key(self) -> str:
@@ -108,6 +123,8 @@ class Mender:
                 self.at += 1
             elif (item := self._value(depth + 1, "item", listed=True)) is not _NOTHING:
                 found.append(item)
+        if not char:
+            self._ended()
         return found
 
     def _bare(self) -> Any:
@@ -124,6 +141,8 @@ class Mender:
 
     def _string(self, place: Place) -> str:
         opening, parts = self._char(), []
+        if self._text.startswith(_TRIPLE, self.at) and self.at < self._last_triple - 2:
+            return self._tripled()
         self.at += 1
         while char := self._char():
             if char == "\\":
@@ -136,7 +155,16 @@ class Mender:
             elif chunk := _CHUNKS[opening].match(self._text, self.at):
                 parts.append(chunk.group())
                 self.at = chunk.end()
+        if not char:
+            self._ended()
         return "".join(parts)
+
+    def _tripled(self) -> str:
+        """Read a text between three quotes on each side, as Python has it."""
+        start = self.at + len(_TRIPLE)
+        end = self._text.find(_TRIPLE, start)
+        self.at = end + len(_TRIPLE)
+        return self._text[start:end]
 
     def _closes(self, quote: str, place: Place) -> bool:
         """Say whether the quote just read ends its text, by what comes behind it."""

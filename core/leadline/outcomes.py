@@ -73,14 +73,17 @@ class Blame:
         category = min((one.record.category for one in calls), key=_GRAVITY.index)
         cause = calls[0].record.type if len(calls) == 1 else "AllFailed"
         message = "; ".join(dict.fromkeys(self._told(one.record) for one in calls))
-        ended = self._ended("refusal" if refused else "failure", category, cause, message, 1)
+        detail = "; ".join(dict.fromkeys(one.record.detail for one in calls if one.record.detail))
+        ended = self._ended("refusal" if refused else "failure", category, cause, message, 1, detail)
         return replace(ended, causes=tuple(key for one in calls for key in one.causes or (one.key,)))
 
     def _told(self, record: Failure) -> str:
         """Return a failure below in words; who it was is said once where this call is that one's too."""
         return record.text.removeprefix(f"{record.kind} by {self.provider}: ")
 
-    def _ended(self, outcome: Outcome, category: Category, cause: str, message: str, attempts: int) -> Ended:
+    def _ended(
+        self, outcome: Outcome, category: Category, cause: str, message: str, attempts: int, detail: str = ""
+    ) -> Ended:
         record = Failure(
             kind=self.kind,
             provider=self.provider,
@@ -88,6 +91,7 @@ class Blame:
             type=cause,
             message=without_surrogates(self.secrets.scrub(message)),
             attempts=attempts,
+            detail=without_surrogates(self.secrets.scrub(detail)),
         )
         return Ended(outcome, record.model_dump_json().encode())
 

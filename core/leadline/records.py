@@ -59,6 +59,8 @@ class Failure(Record):
     """Class name of the provider's error."""
     message: Text
     attempts: int = 1
+    detail: Text = ""
+    """More of it than people are told: `metadata.json` has it."""
 
     @property
     def text(self) -> str:

@@ -12,12 +12,43 @@ from annotated_types import Ge, Le
 
 from leadline.records import NUMBERED, PROSE, SINGLE, Record
 
+_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "id": ("section id", "claim id", "number", "no", "index"),
+    "section": ("section id",),
+    "title": ("name", "heading", "headline", "section title"),
+    "name": ("title", "perspective", "heading"),
+    "goal": ("description", "purpose", "objective", "aim"),
+    "questions": ("key questions", "research questions"),
+    "sections": ("outline", "chapters"),
+    "queries": ("searches", "search queries", "next searches"),
+    "query": ("search", "search query", "text", "q"),
+    "text": ("content", "body", "markdown", "paragraphs", "section text"),
+    "claim": ("statement", "finding", "learning"),
+    "quote": ("verbatim quote", "quotation", "citation"),
+    "learnings": ("findings", "claims"),
+    "coverage": ("status", "rating"),
+    "is_sufficient": ("sufficient",),
+    "priority_gaps": ("gaps", "knowledge gaps"),
+    "verdict": ("label", "status", "judgement", "judgment"),
+    "reason": ("explanation", "rationale", "justification"),
+    "evidence_ids": ("evidence", "passages", "passage ids", "ids"),
+    "pieces": ("numbers", "items", "passages"),
+    "summary": ("executive summary", "abstract"),
+    "conclusion": ("conclusions",),
+    "perspectives": ("analysis", "analyses"),
+    "charts": ("figures",),
+    "chart_type": ("type", "form", "kind"),
+    "points": ("data", "data points", "rows"),
+    "label": ("category", "name"),
+}
+"""Other names of fields, in the records that have them: what the words of a prompt suggest, and what is usual."""
+
 
 @dataclass(frozen=True)
 class Shape:
-    """What stands under a field, or in a list; `share`: a number from 0 to 1."""
+    """What stands under a field, or in a list; `share`: a number from 0 to 1; `whole` is one without fractions."""
 
-    kind: Literal["record", "list", "map", "text", "choice", "share", "other"]
+    kind: Literal["record", "list", "map", "text", "choice", "share", "number", "whole", "other"]
     marks: tuple[Any, ...] = ()
     nullable: bool = False
     model: type[Record] = Record
@@ -65,6 +96,20 @@ def names_of(model: type[Record]) -> Mapping[str, str]:
     return {folded(name): name for name in reversed(model.model_fields)}
 
 
+@cache
+def aliases_of(model: type[Record]) -> Mapping[str, str]:
+    """Return the fields by other names that models give them, where the record has no field of that name."""
+    names = names_of(model)
+    others = {folded(other): name for name in reversed(model.model_fields) for other in _ALIASES.get(name, ())}
+    return {other: name for other, name in others.items() if other not in names}
+
+
+def known_by(key: object, model: type[Record]) -> str:
+    """Return the field that a key means, by its name or by another that models give it; empty for none."""
+    said = folded(str(key))
+    return names_of(model).get(said) or aliases_of(model).get(said, "")
+
+
 def folded(name: str) -> str:
     """Return a name without case and the signs between its words: `isSufficient` is `is_sufficient`."""
     return "".join(char for char in name.casefold() if char not in "_- ")
@@ -99,4 +144,6 @@ def shape_of(form: Any, marks: tuple[Any, ...] = ()) -> Shape:
         return Shape("text", marks)
     if form is float and Ge(0) in marks and Le(1) in marks:
         return Shape("share", marks)
+    if form in (float, int):
+        return Shape("number" if form is float else "whole", marks)
     return Shape("other", marks, nullable=form is Any)

@@ -28,6 +28,7 @@ class TaskKind(Generic[Q, R]):
     role: Role = "task"
     shrink: Callable[[Any], Record | None] | None = None
     check: Callable[[Any, Any], str] | None = None
+    mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
     shows: tuple[str, ...] = ()
     expects: Callable[[Scope], Expected] | None = None
     """Says what it will cost, for `leadline explain`; None: nobody knows."""
@@ -43,5 +44,6 @@ class TaskKind(Generic[Q, R]):
             sample,
             shrink=self.shrink,
             check=self.check,
+            mend=self.mend,
             shows=self.shows,
         )

@@ -9,13 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
-from leadline.best import Best, prose
 from leadline.errors import BadReply
+from leadline.forms import example
+from leadline.forms import schema as schema
 from leadline.keys import plain
-from leadline.lenient import mended, sound, spoken
+from leadline.parsing import NotInForm
+from leadline.parsing import parse as parse
 from leadline.records import Json, Message, Record, Text, Tool
 from leadline.wire import indented
 
@@ -33,6 +35,8 @@ class Task(Generic[R]):
     takes the reply piece by piece while a chat streams it, each with the number of its attempt, so that work can begin
     on its first part; a reply from the journal does not pass there, and neither does a corrected one. `check` is given
     inputs and reply of a chat, and says what makes the reply unusable though it fits: the wrong language; else nothing.
+    `mend` is given both where the reply that was asked for again has such a fault too, and returns what is of use of
+    it, with what is to be told; None for nothing.
     `shows` names the fields of a reply, at any depth, that people read while it is streamed.
     """
 
@@ -45,6 +49,7 @@ class Task(Generic[R]):
     shrink: Callable[[Any], Record | None] | None = None
     heard: Callable[[int, str], None] | None = None
     check: Callable[[Any, Any], str] | None = None
+    mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
     shows: tuple[str, ...] = ()
 
     @cached_property
@@ -90,12 +95,6 @@ FENCE = "data"
 """The mark around what is data and never an instruction."""
 
 
-@cache
-def schema(reply: type[Record]) -> Json:
-    """Return the JSON schema of a reply."""
-    return reply.model_json_schema()
-
-
 def render(prompt: str, request: TaskRequest, reply: type[Record]) -> tuple[Message, ...]:
     """Return the messages that put a task to a chat; of a talk the opening.
 
@@ -136,31 +135,19 @@ def talk(prompt: str, request: TaskRequest, turns: tuple[Message, ...], speaker:
     return (*opening, *said)
 
 
-def repair(messages: tuple[Message, ...], said: str, error: BadReply) -> tuple[Message, ...]:
+_SHOWN = 20_000
+"""Characters of a reply that the model is shown again: what of it is wrong needs no more."""
+
+
+def repair(messages: tuple[Message, ...], said: str, error: BadReply, reply: type[Record]) -> tuple[Message, ...]:
     """Return the messages that ask once more, with the error in hand; what was sent before stays as it was."""
-    asked = Message(role="user", text=f"That could not be read: {error}. Reply with the corrected JSON object only.")
+    said = said if len(said) <= _SHOWN else f"{said[:_SHOWN]} […]"
+    form = example(reply) if isinstance(error, NotInForm) else ""
+    wanted = f" of this form:\n{form}" if form else "."
+    text = f"That cannot be used: {error}.\nReply with the whole JSON object again, corrected, and nothing else{wanted}"
+    asked = Message(role="user", text=text)
     # Some vendors refuse an empty turn, others two of the user's one after the other.
     return (*messages, Message(role="assistant", text=said if said.strip() else "(nothing)"), asked)
-
-
-def parse(text: str, reply: type[R], *, cut: bool = False) -> R:
-    """Read a reply: of the JSON objects in the text the one that fits best, mended where need be. Raises `BadReply`.
-
-    An object with none of the reply's fields is none, even where all of them have defaults: it may be a part of one
-    that is broken. Of several that fit, the one with most of the fields is meant, of equals the first; one that fits
-    only when it is read leniently stands back. `cut`: the text was cut off, and is read as far as it is whole. Prose
-    that cites is the text of a reply that is nothing else.
-    """
-    said, best = spoken(text), Best(reply)
-    for value, whole in sound(said):
-        best.consider(value, whole=whole)
-    if not best.certain:
-        for value, _ in mended(said):
-            best.consider(value, cut=cut)
-    found = best.found or prose(said, reply, cut=cut)
-    if found is None:
-        raise BadReply(f"the reply is no {reply.__name__}: {best.problem}")
-    return found
 
 
 def checked(reply: R, task: Task[R]) -> R:

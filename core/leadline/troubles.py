@@ -34,7 +34,7 @@ async def lived_through(journal: Journal, known: Sequence[StepError]) -> list[St
             message = failure.message if rows[0].outcome == "refusal" else _by_whom(failure)
             before = found.get((rows[0].step, message))
             found[rows[0].step, message] = _told(message, failure, rows, before)
-    return [one for one in found.values() if not any(one.message in other.message for other in known)]
+    return [one for (_, said), one in found.items() if not any(said in other.message for other in known)]
 
 
 def _by_whom(failure: Failure) -> str:
@@ -42,8 +42,9 @@ def _by_whom(failure: Failure) -> str:
 
 
 def _told(message: str, failure: Failure, rows: Sequence[Row], before: StepError | None) -> StepError:
+    detail = f" [{failure.detail}]" if failure.detail else ""
     return StepError(
-        message=message,
+        message=f"{message}{detail}",
         category=failure.category,
         retries=max(failure.attempts - 1, before.retries if before else 0),
         step=rows[0].step,

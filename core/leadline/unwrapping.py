@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leadline.records import Record
-from leadline.shapes import folded, names_of
+from leadline.shapes import folded, known_by, names_of
 
 _DEEPEST = 3
 """Wrappers in one another."""
@@ -14,15 +14,20 @@ _PARTS = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "enum", "const", 
 """One of them stands in every property of a schema."""
 
 
-def known(tree: Mapping[str, Any], model: type[Record]) -> int:
+def known(tree: Mapping[str, Any], model: type[Record], *, other_names: bool = False) -> int:
     """Return how many of the model's fields an object has, whatever the case of its keys."""
+    if other_names:
+        return len({known_by(key, model) for key in tree} - {""})
     return len({names_of(model).get(folded(key)) for key in tree} - {None})
 
 
-def unwrapped(value: object, model: type[Record], deep: int = 0, least: int = 0) -> Iterator[Mapping[str, Any]]:
+def unwrapped(
+    value: object, model: type[Record], deep: int = 0, least: int = 0, *, other_names: bool = False
+) -> Iterator[Mapping[str, Any]]:
     """Yield the objects that may be the reply, the outermost first; one within only where it has more of the fields.
 
-    So a part of a reply that does not fit is not taken for the whole of it.
+    So a part of a reply that does not fit is not taken for the whole of it. `other_names`: fields count by the other
+    names that models give them too.
     """
     if not isinstance(value, dict):
         return
@@ -31,13 +36,13 @@ def unwrapped(value: object, model: type[Record], deep: int = 0, least: int = 0)
         inner = [value.get("properties")]
         if _describes(inner[0]):
             return
-    elif (fields := known(value, model)) > least or not (value or deep):
+    elif (fields := known(value, model, other_names=other_names)) > least or not (value or deep):
         yield value
         least = fields
     if deep < _DEEPEST:
         objects = [one for one in map(_alone, inner) if one]
         for one in sorted(objects, key=lambda one: -known(one, model)):
-            yield from unwrapped(one, model, deep + 1, least)
+            yield from unwrapped(one, model, deep + 1, least, other_names=other_names)
 
 
 def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:

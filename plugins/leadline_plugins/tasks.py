@@ -19,7 +19,7 @@ from leadline.findings import (
     SearchTask,
     VerdictKind,
 )
-from leadline.records import Confidence, Evidence, Record, Section, Source, Text, Tier
+from leadline.records import SINGLE, Confidence, Evidence, Record, Section, Source, Text, Tier
 from leadline.tasks import Talk
 
 
@@ -70,7 +70,7 @@ class QueryRequest(Record):
 class Queries(Record):
     """Proposed queries, the most important first."""
 
-    queries: tuple[Query, ...] = ()
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
 
 
 class ExploreRequest(Talk):
@@ -115,7 +115,7 @@ class Learning(Record):
 class Learnings(Record):
     """The learnings of one source, the most useful first."""
 
-    learnings: tuple[Learning, ...] = ()
+    learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
 
 
 class DigestRequest(Record):

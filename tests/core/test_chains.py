@@ -84,7 +84,10 @@ async def test_a_failure_is_told_as_the_calls_and_not_again_as_the_tasks(
 
 async def test_what_a_task_fails_of_by_itself_is_told_as_the_tasks(tmp_path: Path) -> None:
     result = await ended(tmp_path, modelled("one", Model(lambda: "nothing of use")), ai__providers=["one"])
-    assert any(one.message.startswith("task by one: the reply is") for one in result.metadata.errors)
+    said = "the model's reply could not be used: it has not the form that was asked for"
+    assert any(one.message.startswith(f"task by one: {said} [the reply is no ") for one in result.metadata.errors)
+    assert any(said in notice for notice in result.metadata.notices)
+    assert not any("JSON" in notice for notice in result.metadata.notices)
 
 
 def unmade(name: str, error: BaseException) -> EntryPoint:

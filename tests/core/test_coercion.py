@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from leadline.coercion import coerced
 from leadline.errors import BadReply
-from leadline.findings import Digest, Plan, Review
+from leadline.findings import Analysis, Digest, Plan, Review
+from leadline.forms import example
+from leadline.parsing import reading
 from leadline.records import Record
 from leadline.shapes import fields_of, natural
 from leadline.tasks import parse, schema
@@ -187,6 +189,29 @@ def rounded(tree: Any) -> Any:
         ({"confidence": "very low"}, ClaimVerdicts, {"confidence": 0.3}),
         ({"confidence": 1}, ClaimVerdicts, {"confidence": 1.0}),
         ({"confidence": None}, ClaimVerdicts, {"confidence": 0.5}),
+        *(({"confidence": said}, ClaimVerdicts, {"confidence": 0.5}) for said in (1.5, 9, 10, "10", -0.1, 950, "sure")),
+        ({"supported": [{"id": 1, "why": "x"}]}, ClaimVerdicts, {"supported": ("1",)}),
+        ({"1": "supported", "2": "refuted"}, ClaimVerdicts, {"others.0.id": "1", "others.1.verdict": "contradicted"}),
+        ([{"id": "1", "verdict": "partial"}, {"id": "2", "verdict": "partial"}], ClaimVerdicts, {"others.1.id": "2"}),
+        ({"sections": {"1": "partial"}}, Review, {"sections.0.id": "1", "sections.0.coverage": "partial"}),
+        ({"sections": [{"id": "1", "coverage": "Good"}]}, Review, {"sections.0.coverage": "covered"}),
+        ({"priority_gaps": [{"gap": "Depth", "section": "1"}]}, Review, {"priority_gaps.0": "Depth"}),
+        ({"sections": {"1": [3, 4], "2": "#5, piece 6"}}, Placed, {"sections.0.pieces.1": 4, "sections.1.pieces.1": 6}),
+        ({"summary": "S.", "sections": "none changed"}, Composition, {"summary": "S.", "sections": ()}),
+        ([{"name": "A", "text": "T."}, {"name": "B", "text": "U."}], Analysis, {"perspectives.1.text": "U."}),
+        ([{"text": "One."}, {"text": "Two."}], Written, {"text": "One.\n\nTwo."}),
+        (["One.", "Two."], Written, {"text": "One.\n\nTwo."}),
+        ({"content": "One."}, Written, {"text": "One."}),
+        (
+            {"title": "T", "sections": [{"section_id": 4, "name": "A", "description": "G", "key_questions": ["Q"]}]},
+            Plan,
+            {"sections.0.id": "4", "sections.0.title": "A", "sections.0.goal": "G", "sections.0.questions": ("Q",)},
+        ),
+        (
+            {"title": "T", "queries": [{"text": "q", "section_id": "2"}], "sections": []},
+            Plan,
+            {"queries.0.section": "2"},
+        ),
         ({"supported": [1, "2"]}, ClaimVerdicts, {"supported": ("1", "2")}),
         ({"others": [{"id": 3, "verdict": "Not Supported"}]}, ClaimVerdicts, {"others.0.verdict": "unsupported"}),
         ({"text": ["One.", "Two."]}, Written, {"text": "One.\n\nTwo."}),
@@ -207,19 +232,16 @@ def test_what_was_plainly_meant_is_read(said: Any, form: type[Record], means: di
     ("said", "form", "says"),
     [
         ({"is_sufficient": "mostly"}, Review, "is_sufficient"),
-        ({"sections": [{"coverage": "covered"}]}, Review, "sections.0.id: Field required"),
-        ({"sections": [{"id": "1", "coverage": "partially done"}]}, Review, "sections.0.coverage"),
-        ({"confidence": 1.5}, ClaimVerdicts, "confidence"),
-        ({"confidence": 9}, ClaimVerdicts, "confidence"),
-        ({"confidence": 10}, ClaimVerdicts, "confidence"),
-        ({"confidence": "10"}, ClaimVerdicts, "confidence"),
-        ({"sections": [{"id": None, "coverage": "covered"}]}, Review, "sections.0.id"),
-        ({"confidence": -0.1}, ClaimVerdicts, "confidence"),
-        ({"confidence": 950}, ClaimVerdicts, "confidence"),
-        ({"confidence": "sure"}, ClaimVerdicts, "confidence"),
+        ({"sections": [{"coverage": "covered"}]}, Review, r'sections\[0\] lacks "id"'),
+        ({"sections": [{"id": "1", "coverage": "partially done"}]}, Review, r"sections\[0\]\.coverage must be one of"),
+        (
+            {"sections": [{"id": None, "coverage": "covered"}]},
+            Review,
+            r"sections\[0\]\.id must be a text; you wrote null",
+        ),
         ({"title": None, "sections": []}, Plan, "title"),
         ({"title": True, "sections": []}, Plan, "title"),
-        ({"learnings": ["Ports pay."]}, Learnings, "learnings.0"),
+        ({"learnings": ["Ports pay."]}, Learnings, r"learnings\[0\] must be an object like"),
         ({"text": {"a": "One.", "b": "Two."}}, Written, "text"),
     ],
 )
@@ -228,12 +250,84 @@ def test_what_is_checked_is_checked_as_ever(said: Any, form: type[Record], says:
         parse(json.dumps(said), form)
 
 
+@pytest.mark.parametrize(
+    ("said", "form"),
+    [
+        ({"Summary": "S [@e1].", "Sections": [{"x": 1}]}, Composition),
+        ({"Charts": [{"title": "a"}]}, ChartPlan),
+        ({"Queries": [{"x": "zoo"}]}, Queries),
+        ({"Learnings": [{"claim": "a"}]}, Learnings),
+        ({"Review": {"sections": [{"x": 1}]}}, Digest),
+        ({"Supported": ["1"], "Others": [{"id": "2"}]}, ClaimVerdicts),
+    ],
+)
+def test_keys_in_another_case_and_one_bad_value_make_no_empty_reply(said: Any, form: type[Record]) -> None:
+    with pytest.raises(BadReply, match=r" lacks \""):
+        parse(json.dumps(said), form)
+
+
+@pytest.mark.parametrize(
+    ("said", "form", "means"),
+    [
+        ({"title": "T", "sections": [{"title": "A"}, {"id": "2"}, {"title": "B"}]}, Plan, {"sections.1.title": "B"}),
+        ({"queries": [{"query": "a"}, {"why": "b"}]}, Queries, {"queries.0.query": "a"}),
+        ({"learnings": [{"claim": "a"}, {"claim": "b", "quote": "c"}]}, Learnings, {"learnings.0.quote": "c"}),
+    ],
+)
+def test_of_items_that_stand_by_themselves_the_one_that_does_not_fit_is_left_out(
+    said: Any, form: type[Record], means: dict[str, Any]
+) -> None:
+    assert reading(json.dumps(said), form).left_out == 1
+    test_what_was_plainly_meant_is_read(said, form, means)
+
+
+def test_at_last_what_need_not_be_there_is_left_out() -> None:
+    said = json.dumps({"summary": "S [@e1].", "sections": [{"x": 1}]})
+    found = reading(said, Composition, last=True)
+    assert (found.reply, found.left_out) == (Composition(summary="S [@e1]."), 1)
+    verdicts = json.dumps(
+        {"supported": ["1"], "others": [{"id": "3", "verdict": "?"}, {"id": "4", "verdict": "partial"}]}
+    )
+    with pytest.raises(BadReply, match=r"others\[0\].verdict"):
+        parse(verdicts, ClaimVerdicts)  # that nothing is said of a claim is no verdict: it is asked for again
+    assert [one.id for one in reading(verdicts, ClaimVerdicts, last=True).reply.others] == ["4"]
+    with pytest.raises(BadReply, match=r"sections\[0\] lacks"):
+        reading('{"title": "T", "sections": [{"goal": "a"}]}', Plan, last=True)
+
+
+def test_what_does_not_fit_is_told_in_plain_words_all_of_it_at_once() -> None:
+    said = {"sections": [{"name": "1", "coverage": "so so"}], "is_sufficient": "perhaps", "priority_gaps": 3}
+    with pytest.raises(BadReply) as told:
+        parse(json.dumps(said), Review)
+    for words in (
+        'sections[0] lacks "id" (you wrote "name")',
+        'sections[0].coverage must be one of "covered", "partial", "missing"; you wrote "so so"',
+        '"is_sufficient" must be true or false; you wrote "perhaps"',
+    ):
+        assert words in str(told.value)
+    with pytest.raises(BadReply, match=r"\"sections\" must be a list like \[\{\"id\": \"…\", \"pieces\": \[1\]\}\]"):
+        parse('{"sections": null}', Placed)
+    many = {"sections": [{"id": str(number), "coverage": "so so"} for number in range(9)]}
+    with pytest.raises(BadReply, match="and 4 more like these"):
+        parse(json.dumps(many), Review)
+    with pytest.raises(BadReply, match='it has none of the fields title, queries, sections \\(you wrote "x"\\)'):
+        parse('{"x": 1}', Plan)  # what a model is not asked for is not named
+
+
+def test_a_schema_and_the_form_itself_are_told_to_be_filled_in() -> None:
+    with pytest.raises(BadReply, match="you repeated the schema: fill it in"):
+        parse(json.dumps(schema(Plan)), Plan)
+    with pytest.raises(BadReply, match="it is only the form: fill it in"):
+        parse('{"text": "..."}', Written)
+    assert json.loads(example(Plan))["sections"][0]["title"] == "…"
+
+
 def test_of_charts_the_one_that_does_not_read_is_left_out() -> None:
     bad = {"title": "A", "chart_type": "bar", "points": [{"label": "a", "value": "high"}]}
     good = {"title": "B", "chart_type": "bar", "points": [{"label": "b", "value": "3.5"}]}
     (chart,) = parse(json.dumps({"charts": [bad, good]}), ChartPlan).charts
     assert (chart.title, chart.points[0].value) == ("B", 3.5)
-    with pytest.raises(BadReply, match=r"charts\.0\.points\.0\.value"):
+    with pytest.raises(BadReply, match=r"charts\[0\]\.points\[0\]\.value must be a number"):
         parse(json.dumps({"charts": [bad]}), ChartPlan)
 
 
@@ -257,16 +351,16 @@ def test_a_reply_with_the_fields_of_a_schema_is_one() -> None:
     assert parse(json.dumps(said), Described) == Described.model_validate(said)
 
 
-def test_of_several_replies_the_one_with_most_fields_is_meant_and_of_equals_the_first() -> None:
+def test_of_several_replies_the_one_with_most_fields_is_meant_and_of_equals_the_last() -> None:
     draft, whole = '{"title": "A"}', '{"title": "B", "summary": "S."}'
     assert parse(draft + whole, Composition).title == "B"
     assert parse(whole + draft, Composition).title == "B"
-    assert parse('{"title": "A"} {"title": "B"}', Composition).title == "A"
+    assert parse('{"title": "A"} {"title": "B"}', Composition).title == "B"
 
 
 def test_a_part_of_a_reply_that_does_not_fit_is_not_taken_for_it() -> None:
     said = {"summary": "S. [@e1]", "sections": [{"title": "A", "text": "T."}]}
-    with pytest.raises(BadReply, match=r"sections\.0\.id: Field required"):
+    with pytest.raises(BadReply, match=r'sections\[0\] lacks "id"'):
         parse(json.dumps(said), Composition)
     assert parse(json.dumps({"title": "Reply", "reply": {"title": "A", "summary": "S."}}), Composition).title == "Reply"
     plan = {"title": "The plan", "plan": {"title": "A", "sections": ["B"]}}

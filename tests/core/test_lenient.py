@@ -14,6 +14,7 @@ from leadline.errors import BadReply
 from leadline.findings import Review
 from leadline.lenient import mended, sound, spoken
 from leadline.mending import Mender
+from leadline.parsing import reading
 from leadline.records import Record
 from leadline.tasks import parse
 from leadline_plugins.tasks import Composition, Queries
@@ -57,6 +58,12 @@ class Row(Record):
         '{"name": "bay", "depths": [1, 2',
         '[{"name": "bay", "depths": [1, 2]}]',
         '{"name": "bay" "depths": [1 2]}',
+        'Perhaps {"name": "lake", "depths": [3]}? No.\n</think>\n{"name": "bay", "depths": [1, 2]}',
+        '{"name": "lake", "depths": [3]} Wait, that is wrong: {"name": "bay", "depths": [1, 2]}',
+        '{"name": "bay", "depths": [1, 2]} as in {"name": "...", "depths": [0]}',
+        '{"name": "bay"}\n{"depths": [1, 2]}',
+        '{"name": """bay""", "depths": "1, 2"}',
+        '{"name": `bay`, "depths": ["~1", "2%"]}',
     ],
 )
 def test_the_object_that_was_meant_is_found(text: str) -> None:
@@ -135,6 +142,41 @@ def test_lone_surrogates_are_replaced() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"name": """the "deep"\nbay"""}', 'the "deep"\nbay'),
+        ('{"name": ""}', ""),
+        ('{"name": `the "deep"\n`inner` bay`, "depths": []}', 'the "deep"\n`inner` bay'),
+        ('{"name": "<think>deep</think> and </think> bay"}', "<think>deep</think> and </think> bay"),
+        ('{"name": "a </think> bay"}', "a </think> bay"),
+    ],
+)
+def test_texts_between_other_quotes_and_with_marks_of_thoughts_in_them_are_whole(text: str, name: str) -> None:
+    assert parse(text, Row).name == name
+
+
+def test_a_thought_that_never_ends_is_no_reply_but_for_an_object_at_its_end() -> None:
+    with pytest.raises(BadReply):
+        parse('<think>Perhaps {"name": "lake"}, or not, for', Row)
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ('{"name": "bay", "depths": [1, 2]}', False),
+        ('{"name": "bay", "depths": [1, 2]', False),
+        ('```json\n{"name": "bay",}\n```', False),
+        ('{"name": "bay", "depths": [1, 2', True),
+        ('{"name": "ba', True),
+        ('{"name": "bay", ', True),
+        ('{"name": "bay", "depths":', True),
+    ],
+)
+def test_where_a_text_ends_before_its_object_does_that_is_known(text: str, broken: bool) -> None:
+    assert reading(text, Row).broken is broken
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",
@@ -145,6 +187,8 @@ def test_lone_surrogates_are_replaced() -> None:
         "[" * 5000,
         '{"a":' * 50_000,
         '{"a' * 50_000,
+        '{"a": """' * 20_000,
+        "</think>{" * 20_000,
     ],
 )
 def test_a_reply_that_is_none_is_said_to_be_none(text: str) -> None:
@@ -174,7 +218,7 @@ objects_of_any_sort = st.dictionaries(st.text(max_size=8), json_values, max_size
 @given(objects_of_any_sort, st.sampled_from(["", "Here: ", "```json\n", "<think>or not?</think>"]))
 @settings(max_examples=200, deadline=None)
 def test_sound_json_is_taken_as_it_stands(value: dict[str, Any], before: str) -> None:
-    assert next(sound(spoken(before + json.dumps(value)))) == (value, True)
+    assert next(sound(spoken(before + json.dumps(value)))) == (value, True, False)
 
 
 plain_text = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\"'“”\\"), max_size=12)

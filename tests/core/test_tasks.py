@@ -30,7 +30,7 @@ QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
         '{"is_sufficient": true}',
         'Here it is:\n```json\n{"is_sufficient": true}\n```\nDone.',
         '{"broken": {"is_sufficient": true}',
-        'Think {about} it. {"is_sufficient": true} {"is_sufficient": false}',
+        'Think {about} it. {"is_sufficient": false} {"is_sufficient": true}',
     ],
 )
 def test_a_reply_is_found_in_what_stands_around_it(text: str) -> None:
@@ -41,8 +41,8 @@ def test_a_reply_is_found_in_what_stands_around_it(text: str) -> None:
     ("text", "says"),
     [
         ("I cannot.", "the reply is no Review: there is no JSON object in it"),
-        ('{"is_sufficient": "perhaps"}', "is_sufficient: Input should be a valid boolean"),
-        ('{"sections": [{"coverage": "covered"}]}', "sections.0.id: Field required"),
+        ('{"is_sufficient": "perhaps"}', '"is_sufficient" must be true or false; you wrote "perhaps"'),
+        ('{"sections": [{"coverage": "covered"}]}', r'sections\[0\] lacks "id"'),
     ],
 )
 def test_a_reply_that_does_not_fit_says_where(text: str, says: str) -> None:
