@@ -258,6 +258,14 @@ class WriteRequest(Record):
     length: int = 0
 
 
+class ChangedSection(Record):
+    """A section said anew, by its id; an empty title leaves its own."""
+
+    id: str
+    title: Text = ""
+    text: Text = ""
+
+
 class Composition(Record):
     """What stands around the sections. Texts are Markdown and cite as `[@evidence-id]`; empty ones are left out.
 
@@ -267,7 +275,7 @@ class Composition(Record):
     title: Text = ""
     """Empty: that of the plan."""
     summary: Text = ""
-    sections: tuple[Section, ...] = ()
+    sections: tuple[Annotated[ChangedSection, SINGLE], ...] = ()
     conclusion: Text = ""
 
 

@@ -58,7 +58,7 @@ class Scripted:
         return Sorted(sections=tuple(parts))
 
     def write(self, asked: Any) -> Composition:
-        return Composition(title=asked.question.text, sections=asked.sections)
+        return Composition(title=asked.question.text)
 
 
 class Joined:

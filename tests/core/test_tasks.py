@@ -223,7 +223,7 @@ async def test_a_provider_that_is_not_to_be_had_is_left_out_of_the_run_where_ano
     [
         (["I cannot.", "I cannot."], "partial", "chat did none of what it was asked: see the notices"),
         ([Denied("HTTP 401"), Denied("HTTP 401")], "partial", "chat never answered: see the notices"),
-        (["I cannot.", '{"text": "Nine."}'], "partial", "nobody did plan, write: see the notices"),
+        (["I cannot.", '{"text": "Nine."}'], "partial", "nobody did plan, synthesize, write: see the notices"),
     ],
 )
 async def test_a_model_that_did_no_task_makes_the_run_partial(

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 
+from leadline_plugins.drafts.assistant import unaddressed
+
 _THOUGHT = re.compile(r"\s*<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*(\w*)[ \t]*\n")
 _OURS = ("", "markdown", "md", "text", "txt", "plaintext", "json")
 _FIELDS = ("text", "markdown", "content", "section")
+_ESCAPED = re.compile(r"(?:\\r)?\\n(?:\\r)?\\n")
+_LINE_END = re.compile(r"\\n(?=[|#>*\d-]|[A-Z])|(?<=\|)\\n")
 _DEEPEST = 4
 """Wrappings in each other."""
 
@@ -17,11 +21,18 @@ def unwrapped(text: str) -> str:
     """Return a text without what stands around it as a whole."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     for _ in range(_DEEPEST):
-        inner = _of_json(_of_fence(_of_thoughts(text)))
+        inner = _of_json(_of_fence(unaddressed(_of_thoughts(_of_escapes(text)))))
         if inner == text:
             break
         text = inner
     return text
+
+
+def _of_escapes(text: str) -> str:
+    """Return a text whose lines end: some models escape their ends twice. No command of LaTeX begins so."""
+    if not _ESCAPED.search(text) or text.count("\n") > text.count("\\n"):
+        return text
+    return _LINE_END.sub("\n", _ESCAPED.sub("\n\n", text))
 
 
 def _of_thoughts(text: str) -> str:

@@ -16,6 +16,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
+from leadline_plugins.drafts.faults import faults, of_use
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or, tell_once
@@ -84,6 +85,25 @@ def _expects(scope: Scope) -> Expected:
 
 
 IN_LANGUAGE = answered_in_language(lambda made: (one.text for one in made.perspectives))
+
+
+def unusable(request: AnalyzeRequest, made: Analysis) -> str:
+    """Say all that is wrong with an analysis at once."""
+    ids = [item.id for item in request.evidence]
+    found = (f"'{one.name}': {fault}" for one in made.perspectives for fault in faults(one.text, ids))
+    return "; ".join(filter(None, (IN_LANGUAGE(request, made), *found)))
+
+
+def mended(request: AnalyzeRequest, made: Analysis) -> tuple[Analysis, str] | None:
+    """Return the perspectives of an analysis that are of use, where some had faults twice."""
+    ids = [item.id for item in request.evidence]
+    texts = [of_use(one.text, ids)[0] for one in made.perspectives]
+    kept = (one.model_copy(update={"text": text}) for one, text in zip(made.perspectives, texts, strict=True) if text)
+    if IN_LANGUAGE(request, made) or not any(texts):
+        return None
+    return Analysis(perspectives=tuple(kept)), "analyze: what cites nothing, or repeats itself, was left out"
+
+
 ASK = TaskKind(
     "analyze",
     AnalyzeRequest,
@@ -91,7 +111,8 @@ ASK = TaskKind(
     template("analyze"),
     role="thinking",
     shrink=less_evidence,
-    check=IN_LANGUAGE,
+    check=unusable,
+    mend=mended,
     shows=("name", "text"),
     expects=_expects,
 )

@@ -18,11 +18,10 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
+from leadline_plugins.stages import composing
 from leadline_plugins.stages.degrade import perform_or, tell_once
-from leadline_plugins.tasks import Composition, WriteRequest
-from leadline_plugins.text.foreign import answered_in_language
+from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
 
-IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
 ASK = TaskKind(
     "write",
     WriteRequest,
@@ -30,7 +29,8 @@ ASK = TaskKind(
     template("write"),
     role="thinking",
     shrink=first_paragraphs,
-    check=IN_LANGUAGE,
+    check=composing.unusable,
+    mend=composing.mended,
     shows=("title", "summary", "text", "conclusion"),
     expects=expect.write,
 )
@@ -41,9 +41,8 @@ WHOLE = TaskKind(
     template("write_whole"),
     role="thinking",
     shrink=first_paragraphs,
-    check=answered_in_language(
-        lambda whole: (whole.summary, whole.conclusion, *(section.text or "" for section in whole.sections))
-    ),
+    check=composing.unusable_whole,
+    mend=composing.mended_whole,
     shows=("title", "summary", "text", "conclusion"),
     expects=expect.write_whole,
 )
@@ -139,20 +138,23 @@ def taken(
     lost = [part for part, text in texts.items() if getattr(composed, part).strip() and not text]
     told = [f"the {part} was left out, for it cited nothing" for part in lost]
     standing = {section.id: section for section in stand}
-    changed: dict[str, Section] = {}
+    changed: dict[str, ChangedSection] = {}
     left_out = [draft.left_out for draft in around.values()]
     for section in composed.sections:
         old = standing.get(section.id)
-        if old is None or not (section.text or "").strip():
+        if old is None or not section.text.strip():
             continue
-        draft = read(section.text or "", old.title)
-        cites = set(cited(draft.text))
-        if cites if anew else set(cited(old.text or "")) <= cites:
+        draft = read(section.text, old.title)
+        if anew:
+            refused = "" if cited(draft.text) else "it cites nothing"
+        else:
+            refused = composing.lost(old.text or "", draft.text, [one.title for one in standing.values()])
+        if not refused:
             title = drafts.title(section.title) or old.title
-            changed[old.id] = old.model_copy(update={"text": draft.text, "title": title})
+            changed[old.id] = ChangedSection(id=old.id, title=title, text=draft.text)
             left_out.append(draft.left_out)
         elif not anew:
-            told.append(f"section '{old.title}' stands as it was, for its citations were lost when it was changed")
+            told.append(f"section '{old.title}' stands as it was, for {refused} when it was changed")
     if anew and (same := [f"'{old.title}'" for old in standing.values() if old.id not in changed]):
         told.append(f"what was written anew lacks {', '.join(same)}, or the citations there: as first written")
     told += [drafts.LEFT_OUT] if any(left_out) else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leadline.contracts import Run
@@ -67,8 +67,12 @@ def body(
     analysis: Analysis | None = None,
 ) -> tuple[Section, ...]:
     """Return the sections of the report, changed ones in their places, with what stands around them."""
-    changed = {section.id: section for section in composed.sections if (section.text or "").strip()}
-    sections = [changed.get(section.id, section) for section in stand]
+    changed = {
+        section.id: {"text": section.text, "title": section.title}
+        for section in composed.sections
+        if section.text.strip()
+    }
+    sections = [_said_anew(section, changed.get(section.id, {})) for section in stand]
     sections = [section for section in sections if (section.text or "").strip()]
     if len(sections) == 1 and sections[0].title in (composed.title, question):
         # The question is the title already: said twice, it reads as a mistake.
@@ -82,6 +86,10 @@ def body(
         title = say("conclusion", language)
         sections.append(Section(id="conclusion", title=title, text=composed.conclusion))
     return tuple(sections)
+
+
+def _said_anew(section: Section, said: Mapping[str, str]) -> Section:
+    return section.model_copy(update={name: text for name, text in said.items() if text})
 
 
 @hookimpl

@@ -17,6 +17,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Section, SectionRequest
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
+from leadline_plugins.drafts.faults import faults, of_use
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
@@ -101,6 +102,26 @@ def _passages(request: SectionRequest) -> Iterator[Passage]:
 
 
 IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
+
+
+def unusable(asked: SynthesizeRequest, written: Written) -> str:
+    """Say all that is wrong with a text at once: it is asked for again but once."""
+    ids = [passage.id for passage in asked.passages]
+    language = asked.question.language
+    found = faults(written.text, ids, asked=asked.length, language=language, passages=len(ids))
+    return "; ".join(filter(None, (IN_LANGUAGE(asked, written), *found)))
+
+
+def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | None:
+    """Return what is of use of a text that came with faults twice, and what is told of it."""
+    if IN_LANGUAGE(asked, written):
+        return None
+    ids = [passage.id for passage in asked.passages]
+    text, told = of_use(written.text, ids, asked=asked.length, language=asked.question.language)
+    told = told or "it is shorter than asked, and was so twice"
+    return (written.model_copy(update={"text": text}), f"the text of '{asked.title}': {told}") if text else None
+
+
 ASK = TaskKind(
     "synthesize",
     SynthesizeRequest,
@@ -108,7 +129,8 @@ ASK = TaskKind(
     template("synthesize"),
     role="thinking",
     shrink=fewer_passages,
-    check=IN_LANGUAGE,
+    check=unusable,
+    mend=mended,
     shows=("text",),
     expects=expect.synthesize,
 )

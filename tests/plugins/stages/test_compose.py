@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from leadline.findings import Plan, Question
 from leadline.records import Section
+from leadline.tasks import schema
 from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
 from leadline_plugins.stages.compose import Taken, taken, texts_only
-from leadline_plugins.tasks import Composition, WriteRequest
+from leadline_plugins.stages.composing import mended, unusable
+from leadline_plugins.stages.write import body
+from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
 
 SOUND = "The bay is deep. [@e1]"
 STANDS = Section(id="1", title="A", text=f"{SOUND} And wide. [@e2]", evidence_ids=("e1", "e2"))
@@ -17,7 +20,7 @@ def read(text: str, title: str) -> Draft:
 
 
 def change(text: str, title: str = "A", name: str = "1") -> Taken:
-    return taken(Composition(sections=(Section(id=name, title=title, text=text),)), (STANDS,), read)
+    return taken(Composition(sections=(ChangedSection(id=name, title=title, text=text),)), (STANDS,), read)
 
 
 def composed(summary: str) -> Composition:
@@ -42,7 +45,55 @@ def test_a_change_that_loses_citations_is_not_taken_and_told() -> None:
 
 def test_a_change_that_keeps_them_is_taken_and_the_rest_of_the_section_stands() -> None:
     (section,) = change("Deep and wide. [@e2][@e1]", title="B").composition.sections
-    assert section == STANDS.model_copy(update={"title": "B", "text": "Deep and wide. [@e2][@e1]"})
+    assert section == ChangedSection(id="1", title="B", text="Deep and wide. [@e2][@e1]")
+    whole = body(Composition(sections=(section,)), (STANDS,), "?", "en")
+    assert whole == (STANDS.model_copy(update={"title": "B", "text": "Deep and wide. [@e2][@e1]"}),)
+
+
+CHEESE = "The moon is made of cheese, and 4,000 zoos closed in 2023."
+
+
+def test_a_change_that_adds_what_nobody_cites_is_not_taken_and_told() -> None:
+    for added in (f"{STANDS.text} {CHEESE}", f"{CHEESE} {STANDS.text}", f"{STANDS.text}\n\n{CHEESE}"):
+        refused = change(added)
+        assert refused.composition.sections == ()
+        assert refused.told == (
+            "section 'A' stands as it was, for what was added to it cites nothing when it was changed",
+        )
+
+
+def test_a_change_may_lead_to_another_section_and_say_less() -> None:
+    others = (STANDS, Section(id="2", title="Tides of the bay", text="It ebbs. [@e3]"))
+    for more, fits in (
+        ("See “Tides of the bay” for what moves it.", True),
+        ("See “Tides of the bay” for 40 more.", False),
+        ("It moves. [@e3]", True),
+    ):
+        made = Composition(sections=(ChangedSection(id="1", text=f"{STANDS.text} {more}"),))
+        assert bool(taken(made, others, read).composition.sections) is fits
+
+
+def asking() -> WriteRequest:
+    question, plan = Question(text="How deep is the bay of the harbour?", language="en"), Plan(title="A", sections=())
+    return WriteRequest(question=question, plan=plan, sections=(STANDS,), evidence=())
+
+
+def test_all_faults_of_a_composition_are_told_at_once_and_what_is_of_use_is_kept() -> None:
+    made = Composition(summary="I'm sorry, but I cannot write this.", conclusion="It is deep, and wide.", title="Depth")
+    told = unusable(asking(), made)
+    assert "the summary: it refuses" in told
+    assert "the conclusion: it cites none of the passages: put [@e1] or [@e2] right behind" in told
+    sound = made.model_copy(update={"conclusion": "It is deep [@e1]."})
+    assert unusable(asking(), sound.model_copy(update={"summary": ""})) == ""
+    assert mended(asking(), sound) == (
+        sound.model_copy(update={"summary": ""}),
+        "the summary was left out, for the model did not write it",
+    )
+
+
+def test_the_form_of_a_reply_shows_nothing_of_what_the_house_keeps() -> None:
+    assert set(schema(Composition)["$defs"]) == {"ChangedSection"}  # type: ignore[arg-type]
+    assert list(schema(ChangedSection)["properties"]) == ["id", "title", "text"]  # type: ignore[arg-type]
 
 
 def test_an_empty_title_keeps_the_old_one() -> None:

@@ -14,7 +14,8 @@ from leadline.records import Evidence, Failure, Record, Section
 from leadline.tasks import Task
 from leadline_plugins.stages.compose import COMPOSITION, Composing
 from leadline_plugins.stages.judge import JUDGED, Judging
-from leadline_plugins.tasks import Composition, WriteRequest
+from leadline_plugins.stages.write import body
+from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
 
 FAILED = CallFailed(Failure(kind="task", provider="x", category="LLM", type="BadReply", message="no"))
 PASSAGES = tuple(
@@ -29,8 +30,8 @@ PLANNED = tuple(PlannedSection(id=section.id, title=section.title) for section i
 WRITTEN = Composition(
     summary="It is deep. [@e1]",
     sections=(
-        Section(id="a", title="Depth", text="Deep, as the age below bears out. [@e1]"),
-        Section(id="b", title="Age", text="It is old, and was from the beginning. [@e3]"),
+        ChangedSection(id="a", title="Depth", text="Deep, as the age below bears out. [@e1]"),
+        ChangedSection(id="b", title="Age", text="It is old, and was from the beginning. [@e3]"),
     ),
     conclusion="It is old. [@e3]",
 )
@@ -76,7 +77,8 @@ async def test_all_sections_are_written_anew_by_one_call() -> None:
     run = Asking(write_whole=WRITTEN)
     given = await composed(run)
     assert [section.text for section in given.sections] == [section.text for section in WRITTEN.sections]
-    assert [section.evidence_ids for section in given.sections] == [section.evidence_ids for section in STAND]
+    whole = body(given, STAND, "?", "en")[1:-1]
+    assert [section.evidence_ids for section in whole] == [section.evidence_ids for section in STAND]
     assert (given.title, given.summary, given.conclusion) == ("The harbour", WRITTEN.summary, WRITTEN.conclusion)
     assert run.notices == []
     (asked,) = run.asked.values()

@@ -1,0 +1,158 @@
+"""What makes a written text unusable though it reads, told to the model; and what is of use of one all the same.
+
+It refuses, it cites nothing that was given, it says the same sentence time and again, it runs on and on, or it is a
+line where pages of passages were to be brought together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from leadline.citations import CITATION, cite
+from leadline_plugins.drafts.assistant import refuses, without_refusal
+from leadline_plugins.drafts.known import Known
+from leadline_plugins.text import is_cjk, length, sentences
+
+_OVER = 2.5
+"""Times the length asked from which a text is a runaway."""
+_KEPT = 1.5
+"""Times the length asked up to which paragraphs of one are kept."""
+_OFTEN = 3
+"""Times that one sentence may not stand in a text."""
+_LETTERS = 24
+"""Letters of a sentence that nobody repeats by chance; Chinese says as much in a third of them."""
+_SHORT, _MANY, _ASKED = 0.12, 6, 150
+"""The share of the length asked below which a text is none, with so many passages, where so many words are asked."""
+_SEEN = 60_000
+"""Characters that are searched for repeats: what is longer is too long by itself."""
+_NAMED = 3
+_BEHIND = re.compile(r"\[@[^\[\]\s]+\](?:\s*\[@[^\[\]\s]+\])*[.。]?")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "", passages: int = 0) -> Iterator[str]:
+    """Yield what is wrong with a text: a clause each. `asked` is its length, 0 for free."""
+    if refuses(text):
+        yield "it refuses, or speaks of you: write the text itself, from the passages alone, and nothing else"
+    if uncited(text, ids):
+        yield f"it cites none of the passages: put {_ways(ids)} right behind each statement, the id of its passage"
+    size = _size(text, language)
+    if asked and size > _OVER * asked:
+        yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: say it in that length"
+    if again := _repeated(text):
+        yield f'it says the same {max(again.values())} times: "{_first(text, again)[:80]}"; say everything once'
+    if passages >= _MANY and asked >= _ASKED and size < _SHORT * asked:
+        yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: use more of the passages"
+
+
+def of_use(text: str, ids: Collection[str], *, asked: int = 0, language: str = "") -> tuple[str, str]:
+    """Return what is of use of a text with faults, and what was done to it; empty for a text of no use."""
+    said = without_refusal(text)
+    if refuses(said) or uncited(said, ids) or (said != text and asked and _size(said, language) < _SHORT * asked):
+        return "", "the model did not write it" if refuses(text) else "it cites nothing that was given"
+    once = _said_once(said)
+    short = _shortened(once, asked, language) if asked and _size(once, language) > _OVER * asked else once
+    if short != once:
+        return short, "it was far longer than asked, and is cut"
+    return short, "it said the same over and over, and says it once now" if once != said else ""
+
+
+def uncited(text: str, ids: Collection[str]) -> bool:
+    """Return whether a text names none of the evidence that there is, in whatever form."""
+    return bool(ids) and not Known.of(ids).named(text)
+
+
+def _ways(ids: Collection[str]) -> str:
+    return " or ".join(cite(name) for name in list(ids)[:_NAMED])
+
+
+def _size(text: str, language: str) -> int:
+    return length(CITATION.sub("", text), language)
+
+
+def _unit(language: str) -> str:
+    return "characters" if is_cjk(language) else "words"
+
+
+def _letters(text: str) -> str:
+    return "".join(_WORD.findall(CITATION.sub("", text))).casefold()
+
+
+def cited_sentences(text: str) -> list[tuple[int, int]]:
+    """Return where the sentences of a text stand, each with the citations behind it."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sentences(text):
+        behind = _BEHIND.match(text, start, end)
+        if behind and spans and "\n" not in text[spans[-1][1] : start]:
+            spans[-1] = spans[-1][0], behind.end()
+            start = end - len(text[behind.end() : end].lstrip())
+        if start < end:
+            spans.append((start, end))
+    return spans
+
+
+def _told(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the sentences of a text that can be repeats: no rows of tables, and nothing that is short."""
+    for start, end in cited_sentences(text[:_SEEN]):
+        said = text[start:end]
+        letters = _letters(said)
+        enough = _LETTERS if letters.isascii() else _LETTERS // 3
+        if len(letters) >= enough and not said.lstrip().startswith("|"):
+            yield start, end, letters
+
+
+def _repeated(text: str) -> Counter[str]:
+    counts = Counter(letters for *_, letters in _told(text))
+    return Counter({letters: count for letters, count in counts.items() if count >= _OFTEN})
+
+
+def _first(text: str, repeated: Counter[str]) -> str:
+    return next(" ".join(text[start:end].split()) for start, end, letters in _told(text) if letters in repeated)
+
+
+def _said_once(text: str) -> str:
+    """Return a text in which what it says time and again stands once; behind what was searched nothing stays then."""
+    repeated = _repeated(text)
+    if not repeated:
+        return text
+    seen: set[str] = set()
+    parts, at = [], 0
+    for start, end, letters in _told(text):
+        if letters in seen:
+            parts.append(text[at:start].rstrip(" \t"))
+            at = end
+        elif letters in repeated:
+            seen.add(letters)
+    parts.append(text[at:_SEEN])
+    return re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", "".join(parts)).strip()
+
+
+def _shortened(text: str, asked: int, language: str) -> str:
+    """Return the first paragraphs of a text, about as long as was asked; of a long first one its sentences."""
+    parts = re.split(r"\n[ \t]*\n+", text)
+    kept: list[str] = []
+    left = _KEPT * asked
+    for part in parts:
+        size = _size(part, language)
+        if size > left:
+            if not any("[@" in one for one in kept):
+                kept.append(_sentences_of(part, left, language))
+            break
+        kept.append(part)
+        left -= size
+    while len(kept) > 1 and kept[-1].lstrip().startswith("#"):
+        kept.pop()
+    return "\n\n".join(kept)
+
+
+def _sentences_of(text: str, room: float, language: str) -> str:
+    """Return the first sentences of a paragraph, up to the last that cites."""
+    end = cited = 0
+    for start, stop in cited_sentences(text):
+        room -= _size(text[start:stop], language)
+        if room < 0:
+            break
+        end, cited = stop, stop if "[@" in text[start:stop] else cited
+    return text[: cited or end]

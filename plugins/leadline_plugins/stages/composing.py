@@ -1,0 +1,115 @@
+"""What a composition must be to be taken: its texts whole and cited, its changes without a loss and without news."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from leadline.citations import CITATION, CITATIONS, cited
+from leadline_plugins.drafts.faults import cited_sentences, faults, of_use
+from leadline_plugins.tasks import Composition, WriteRequest
+from leadline_plugins.text import is_cjk
+from leadline_plugins.text.foreign import answered_in_language
+
+_AROUND = ("summary", "conclusion")
+_LENGTH, _CJK_LENGTH = 120, 300
+"""Words (Chinese, Japanese: characters) of a summary; of several times as many it is no summary."""
+_LETTER = re.compile(r"[\W_]+")
+
+_IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
+_WHOLE_IN_LANGUAGE = answered_in_language(
+    lambda whole: (whole.summary, whole.conclusion, *(section.text for section in whole.sections))
+)
+
+
+def unusable(request: WriteRequest, composed: Composition) -> str:
+    """Say all that is wrong with what was written around the sections."""
+    return "; ".join(filter(None, (_IN_LANGUAGE(request, composed), *_around_faults(request, composed))))
+
+
+def unusable_whole(request: WriteRequest, composed: Composition) -> str:
+    """Say all that is wrong with a report that was written anew."""
+    ids = _ids(request)
+    sections = (
+        f"section {section.id}: {fault}"
+        for section in composed.sections
+        if section.text.strip()
+        for fault in faults(section.text, ids)
+    )
+    around = _around_faults(request, composed)
+    return "; ".join(filter(None, (_WHOLE_IN_LANGUAGE(request, composed), *around, *sections)))
+
+
+def mended(request: WriteRequest, composed: Composition) -> tuple[Composition, str] | None:
+    """Return a composition without what is of no use of it; None for one in another language."""
+    return None if _IN_LANGUAGE(request, composed) else _of_use(request, composed)
+
+
+def mended_whole(request: WriteRequest, composed: Composition) -> tuple[Composition, str] | None:
+    """Return a report written anew without what is of no use of it: those sections stand."""
+    if _WHOLE_IN_LANGUAGE(request, composed):
+        return None
+    ids = _ids(request)
+    made, told = _of_use(request, composed)
+    texts = {section.id: of_use(section.text, ids)[0] for section in composed.sections}
+    sections = (section.model_copy(update={"text": texts[section.id]}) for section in composed.sections)
+    kept = tuple(section for section in sections if section.text)
+    return made.model_copy(update={"sections": kept}), told or "what of the report repeats itself stands once"
+
+
+def lost(old: str, new: str, titles: Collection[str]) -> str:
+    """Return why a change of a section is not taken: it loses a citation, or says what the section did not say.
+
+    A sentence that is new cites; one that leads to another section, by its title, need not, where it has no figures.
+    """
+    if not set(cited(old)) <= set(cited(new)):
+        return "its citations were lost"
+    said = _letters(old)
+    for start, end in cited_sentences(new):
+        sentence = new[start:end]
+        letters = _letters(sentence)
+        if letters and letters not in said and not CITATION.search(sentence) and not _leads_on(sentence, titles):
+            return "what was added to it cites nothing"
+    return ""
+
+
+def _leads_on(sentence: str, titles: Collection[str]) -> bool:
+    named = [title for title in titles if len(title) > 3 and title.casefold() in sentence.casefold()]
+    rest = sentence.casefold()
+    for title in named:
+        rest = rest.replace(title.casefold(), "")
+    return bool(named) and not any(char.isdigit() for char in rest)
+
+
+def _letters(text: str) -> str:
+    return _LETTER.sub("", CITATIONS.sub("", text)).casefold()
+
+
+def _ids(request: WriteRequest) -> Sequence[str]:
+    return list(dict.fromkeys(name for section in request.sections for name in cited(section.text or "")))
+
+
+def _around_faults(request: WriteRequest, composed: Composition) -> Iterator[str]:
+    ids, language = _ids(request), request.question.language
+    for part in _AROUND:
+        if (text := getattr(composed, part)).strip():
+            for fault in faults(text, ids, asked=_asked(language), language=language):
+                yield f"the {part}: {fault}"
+
+
+def _of_use(request: WriteRequest, composed: Composition) -> tuple[Composition, str]:
+    ids, language = _ids(request), request.question.language
+    texts, told = {}, []
+    for part in _AROUND:
+        if not (text := getattr(composed, part)).strip():
+            continue
+        texts[part], done = of_use(text, ids, asked=_asked(language), language=language)
+        if not texts[part]:
+            told.append(f"the {part} was left out, for {done}")
+        elif done:
+            told.append(f"the {part}: {done}")
+    return composed.model_copy(update=texts), "; ".join(told)
+
+
+def _asked(language: str) -> int:
+    return _CJK_LENGTH if is_cjk(language) else _LENGTH
