@@ -185,6 +185,8 @@ class Digest(Record):
     section_coverage: SkipJsonSchema[dict[str, Coverage]] = {}
     knowledge_gaps: SkipJsonSchema[tuple[Text, ...]] = ()
     cross_links: SkipJsonSchema[tuple[Text, ...]] = ()
+    round: SkipJsonSchema[int] = 0
+    """The last round whose searches it knows of: where none followed there is nothing to digest again."""
 
 
 class Perspective(Record):

@@ -37,6 +37,10 @@ class Digesting:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the digest."""
         question, evidence, tasks = findings[QUESTION], findings[EVIDENCE], findings[TASKS]
+        known = findings.get(DIGEST)
+        if known is not None and tasks and known.round == tasks[-1].round:
+            findings[DIGEST] = known.model_copy(update={"queries": ()})  # they were proposed, and led nowhere new
+            return
         more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
         new, seen = {item.id for item in fresh(evidence, tasks)}, await shown(evidence, tasks, "digest", run)
         request = DigestRequest(
@@ -45,7 +49,7 @@ class Digesting:
             round=tasks[-1].round if tasks else 1,
             evidence=seen,
             fresh=tuple(item.id for item in seen if item.id in new),
-            last=findings.get(DIGEST),
+            last=known,
             more=more,
             past=tuple(_shortly(found) for found in findings[FOUND]) if more else (),
         )
@@ -55,7 +59,8 @@ class Digesting:
             task = replace(task, heard=Ahead(question, run, fitting(task, _goes_on), tasks, sources).heard)
         stale = last.model_copy(update={"review": None, "queries": ()})
         digest = await perform_or(run, task, stale, "this round was not digested")
-        findings[DIGEST] = completed(digest, last, findings[PLAN])
+        whole = completed(digest, last, findings[PLAN])
+        findings[DIGEST] = whole.model_copy(update={"round": request.round})
 
 
 def _shortly(found: Found) -> PastSearch:

@@ -39,8 +39,11 @@ class NextQueries:
     """Proposes the round's search tasks: the first from the plan, later ones from the gaps; never one twice."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Add search tasks, high priority first."""
-        findings[TASKS] = await chosen(findings, run)
+        """Add search tasks, high priority first; where none is new the round is the last."""
+        done = findings[TASKS]
+        findings[TASKS] = new = await chosen(findings, run)
+        if done and not new:
+            findings.end_loop("no new search was proposed")
 
 
 async def chosen(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
@@ -149,4 +152,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         wants=(TASKS, FOUND, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS,),
         tasks=(ASK,),
+        ends_loop=True,
     )

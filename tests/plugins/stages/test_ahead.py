@@ -237,7 +237,7 @@ async def test_a_round_that_was_not_digested_repeats_no_old_review() -> None:
     last = Digest.model_validate({"review": {}, "queries": [{"query": "a"}], "synthesis": "deep"})
     findings: Any = Findings({QUESTION: ASKED, PLAN_KEY: Plan.model_validate(HEAD), DIGESTED: last, TASKS: DONE})
     await Digesting().run(findings, Failing())  # type: ignore[arg-type]
-    assert findings[DIGESTED] == Digest(synthesis="deep")
+    assert findings[DIGESTED] == Digest(synthesis="deep", round=DONE[-1].round)
 
 
 QUERIES = (

@@ -41,8 +41,8 @@ class Moody:
         return await self.engine.search(request, call)
 
 
-async def digested(folder: Path) -> list[dict[str, Any]]:
-    """Return the inputs of each digest of a run."""
+async def digested(folder: Path, *, anew: bool = True) -> list[dict[str, Any]]:
+    """Return the inputs of each digest of a run; `anew`: each proposes another search."""
     asked: list[dict[str, Any]] = []
 
     def say(request: ChatRequest) -> Message:
@@ -51,7 +51,8 @@ async def digested(folder: Path) -> list[dict[str, Any]]:
         if "plan" not in data:
             return Message(role="assistant", text=json.dumps(PLAN))
         asked.append(data)
-        return Message(role="assistant", text=json.dumps(DIGEST))
+        queries = [{"query": f"harbour depth winter{' again' * anew * (len(asked) - 1)}", "section": "1"}]
+        return Message(role="assistant", text=json.dumps(DIGEST | {"queries": queries}))
 
     chat = Offer(lambda s, c: ScriptedChat([say] * 20), PluginSettings, "A chat")
     moody = Offer(lambda s, c: Moody(), PluginSettings, "An engine")
@@ -77,6 +78,10 @@ async def test_it_is_told_what_was_searched_and_what_failed(tmp_path: Path) -> N
     assert all("goal" not in one["task"] for one in first["past"]), "it stands in the plan"
     assert [one["task"]["query"] for one in second["past"]][len(searched) :] == ["harbour depth winter"]
     assert [one.get("past") for one in last] == [None], "no search follows"
+
+
+async def test_where_no_search_is_new_it_is_not_asked_again(tmp_path: Path) -> None:
+    assert [data["round"] for data in await digested(tmp_path, anew=False)] == [1, 2]
 
 
 async def test_it_is_named_no_piece_that_it_is_not_shown(tmp_path: Path) -> None:
