@@ -22,6 +22,7 @@ from leadline_plugins.drafts.unwrapped import unwrapped
 __all__ = ["LEFT_OUT", "Draft", "Known", "normalised", "title"]
 
 LEFT_OUT = "citation marks or lists of references of the model's own were left out: they name no source"
+_PLACEHOLDERS = frozenset({"", "title", "string", "report title", "title of the report", "section title", "untitled"})
 _ROUNDS = 4
 """What is taken out can leave something to be taken out; so often it is looked at again."""
 
@@ -47,10 +48,14 @@ def normalised(text: str, known: Known, titles: Collection[str] = ()) -> Draft:
 
 
 def title(text: str) -> str:
-    """Return a model's title on one line, without the marks of a heading, citations and numbers of the model's own."""
-    said = " ".join(unnumbered(CITATION.sub("", text)).split())
+    """Return a model's title on one line, without the marks of a heading, citations and numbers of the model's own.
+
+    Empty for the word that stands for one in a form.
+    """
+    said = re.sub(r"\A(?:#{1,6}(?:\s+|\Z))+", "", " ".join(unnumbered(CITATION.sub("", text)).split())).strip()
     bold = re.fullmatch(r"\*\*([^*]+)\*\*", said)
-    return bold[1] if bold else re.sub(r"\A#{1,6}(?:\s+|\Z)", "", said).strip()
+    said = bold[1] if bold else said
+    return "" if said.casefold().strip(" <>[]{}.…") in _PLACEHOLDERS else said
 
 
 def _once(text: str, known: Known, titles: Collection[str]) -> tuple[str, int]:

@@ -100,7 +100,8 @@ def checks(report: Report) -> Iterator[str]:
         yield f"## {say('checks', report.language)}"
         yield summary
         yield "\n".join(
-            f"- **{say(verdict.verdict, report.language)}:** {_plain(verdict.claim)} ({_plain(verdict.reason)})"
+            f"- **{say(verdict.verdict, report.language)}:** {_plain(verdict.claim)}"
+            + (f" ({_plain(verdict.reason)})" if verdict.reason.strip() else "")
             for verdict in found.failed()
         )
 

@@ -46,6 +46,20 @@ WHOLE = TaskKind(
     shows=("title", "summary", "text", "conclusion"),
     expects=expect.write_whole,
 )
+_ALSO_CALLED = {
+    "summary": (
+        "executive summary",
+        "abstract",
+        "key findings",
+        "Zusammenfassung",
+        "résumé",
+        "resumen",
+        "摘要",
+        "要約",
+    ),
+    "conclusion": ("conclusions", "Fazit", "Schluss", "conclusión", "结论", "結論", "まとめ"),
+}
+"""Titles that models give to what stands around the sections, which has one already."""
 COMPOSITION: Key[Composition] = Key("composition", Composition)
 
 
@@ -165,7 +179,7 @@ def _drafts(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
     """Return what reads the texts of a model."""
     held = tuple(evidence)
     known = drafts.Known.of((item.id for item in held), (item.quote for item in held))
-    return lambda text, title: drafts.normalised(text, known, (title,))
+    return lambda text, title: drafts.normalised(text, known, (title, *_ALSO_CALLED.get(title, ())))
 
 
 def _known(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:

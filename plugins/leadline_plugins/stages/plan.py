@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -14,7 +15,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
 from leadline.task_kinds import TaskKind
 from leadline.tasks import Task
-from leadline_plugins import expect
+from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import tell
@@ -30,6 +31,14 @@ def _said(plan: Plan) -> Iterator[str]:
         yield from (section.title, section.goal, *section.questions)
 
 
+_AROUND = re.compile(
+    r"references?|bibliography|works cited|sources|(?:executive )?summary|abstract|conclusions?"
+    r"|summary and conclusions?"
+    r"|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?|zusammenfassung|fazit|références|bibliographie|résumé|conclusion"
+    r"|referencias|bibliografía|resumen|conclusi(?:ón|ones)|参考(?:文献|資料|资料)|參考(?:文獻|資料)|摘要|结论|結論|总结|總結|まとめ|要約",
+    re.IGNORECASE,
+)
+"""Titles of what is no section of a plan."""
 ASK = TaskKind(
     "plan",
     PlanRequest,
@@ -68,6 +77,7 @@ class Outline:
             kept = plan.sections != last_resort.sections
             await tell(run, f"{_BEGUN if kept else saying} ({failed.record.text})")
             return plan
+        plan = sound(plan, question) if await run.by_chat(ASK.name, ASK.role) else plan
         if plan.sections:
             return numbered(plan).model_copy(update={"domains": plan.domains or domains(plan)})
         await tell(run, f"{saying} (it came without sections)")
@@ -91,6 +101,20 @@ async def _begun(last_resort: Plan, ahead: Ahead, run: Run) -> Plan:
 def promising(task: Task[Plan]) -> Callable[[Any], bool]:
     """Return what tells of the part of a plan before its searches whether it will be taken; sections may follow."""
     return fitting(task, lambda plan: bool(plan.sections), {"sections": [{"id": "1", "title": ""}]})
+
+
+def sound(plan: Plan, question: Question) -> Plan:
+    """Return a plan with the titles of a report, and no section for what every report has anyway.
+
+    A title that a form shows is none; a list of sources, a summary and a conclusion stand around the sections.
+    """
+    titled = [
+        one.model_copy(update={"title": drafts.title(one.title) or one.goal or "".join(one.questions[:1])})
+        for one in plan.sections
+    ]
+    own = [one for one in titled if not _AROUND.fullmatch(one.title)]
+    title = drafts.title(plan.title) or question.text
+    return plan.model_copy(update={"title": title, "sections": tuple(own or titled)})
 
 
 def whole(question: Question) -> Plan:

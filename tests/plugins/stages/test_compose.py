@@ -6,7 +6,7 @@ from leadline.findings import Plan, Question
 from leadline.records import Section
 from leadline.tasks import schema
 from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
-from leadline_plugins.stages.compose import Taken, taken, texts_only
+from leadline_plugins.stages.compose import Taken, _drafts, taken, texts_only
 from leadline_plugins.stages.composing import mended, unusable
 from leadline_plugins.stages.write import body
 from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
@@ -122,3 +122,9 @@ def test_a_chat_is_asked_the_same_whatever_was_told_of_the_sections() -> None:
 
     assert texts_only(asked("4")) == texts_only(asked("5"))
     assert texts_only(asked("4")).sections[0].text == "It is so [@e1]."
+
+
+def test_a_heading_that_the_summary_has_already_goes() -> None:
+    read = _drafts(())  # the ids do not matter here
+    for first in ("### Executive Summary", "## Summary", "**Key findings**"):
+        assert read(f"{first}\n\nIt is deep.", "summary").text == "It is deep."

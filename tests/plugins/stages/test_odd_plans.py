@@ -12,7 +12,7 @@ from leadline.errors import CallFailed, NoEvidence
 from leadline.findings import NextSearch, Plan, PlannedSection, Question
 from leadline.records import Evidence, Failure
 from leadline.tasks import Task
-from leadline_plugins.stages.plan import Outline, numbered
+from leadline_plugins.stages.plan import Outline, numbered, sound
 from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.synthesize import sorting
 from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
@@ -55,6 +55,24 @@ def test_every_section_has_an_id_of_its_own_and_a_sound_plan_stays_as_it_is(name
     assert [name for name in dict.fromkeys(stripped) if name] == [
         name for place, name in enumerate(ids) if name == stripped[place]
     ]
+
+
+def test_a_plan_has_the_titles_of_a_report_and_no_section_for_what_every_report_has() -> None:
+    question = Question(text="What do ports pay?", language="en")
+
+    def section(title: str, goal: str = "") -> PlannedSection:
+        return PlannedSection(id="1", title=title, goal=goal)
+
+    titles = ("## Animal **welfare** [1]", "Section Title", "Executive Summary", "Conclusion", "参考文献", "**Costs**")
+    plan = Plan(title="Report Title", sections=tuple(section(title, "What it is") for title in titles))
+    made = sound(plan, question)
+    assert made.title == "What do ports pay?"
+    assert [one.title for one in made.sections] == ["Animal **welfare**", "What it is", "Costs"]
+    alone = Plan(title="## Ports", sections=(section("Conclusions on ports"), section("Summary")))
+    assert [one.title for one in sound(alone, question).sections] == ["Conclusions on ports"]
+    assert sound(alone, question).title == "Ports"
+    only = Plan(title="Ports", sections=(section("Summary"),))
+    assert sound(only, question) == only
 
 
 class Replies:
