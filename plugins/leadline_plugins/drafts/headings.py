@@ -14,6 +14,9 @@ _LONGEST = 120
 """Characters of an underlined line that is a heading; of more it is a paragraph with a line below."""
 _BOLD = re.compile(r"\*\*[^*\n]{1,200}\*\*|__[^_\n]{1,200}__")
 
+_NUMBER = re.compile(r"[#\s*_]*(?:(?:section|part|chapter)\s+)?\d{1,2}[.:)]\s+", re.IGNORECASE)
+"""Its number, as some models write it before a title."""
+
 
 def lowered(text: str, titles: Collection[str] = ()) -> str:
     """Return a text with its headings below the section's, each at most one deeper than the last."""
@@ -40,9 +43,10 @@ def lowered(text: str, titles: Collection[str] = ()) -> str:
 def _untitled(text: str, titles: Collection[str]) -> str:
     """Return a text without a first line that is the title of its section."""
     first, _, rest = text.lstrip().partition("\n")
-    if not (first.startswith("#") or _BOLD.fullmatch(first.strip())):
+    alone = rest.startswith("\n") and bool(rest.strip())
+    if not (first.startswith("#") or _BOLD.fullmatch(first.strip()) or alone):
         return text
-    said = _letters(first)
+    said = _letters(_NUMBER.sub("", first))
     return rest.lstrip("\n") if said and said in {_letters(title) for title in titles} else text
 
 

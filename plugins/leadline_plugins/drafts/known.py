@@ -14,11 +14,18 @@ _SHAPED = re.compile(SHAPE)
 _WITHIN = re.compile("e(?=([0-9a-f]{10}))")
 """Every id of that form in a caseless text, without its first letter; also those that lie in another one."""
 _WORD = re.compile(r"[\w-]+")
-_PREFIX = re.compile(r"(?:evidence|passage|source|ids?|refs?)[-_:#]@?(?=\S)", re.IGNORECASE)
+_QUOTES = "\"'“”‘’`"
+_PREFIX = re.compile(
+    r"(?:(?:evidence|passage|source)[-_]ids?|evidence|passage|source|ids?|refs?)[-_:#=]@?(?=\S)", re.IGNORECASE
+)
+_LOCATED = re.compile(rf"(\S{{0,12}}{SHAPE})(?:†|[:#](?=[\dLlPp])).*", re.DOTALL)
+"""An id with the place in its source that a tool adds."""
+_NEAR = re.compile(r"[eE]?[0-9a-fA-F]{6,10}")
+"""What may be an id of which a model lost the first letter, or the last digits."""
 _APART = re.compile(r"[\s,;，；、&|]+")
 _LOCATOR = re.compile(
     r"(?:pp?|ss?|chap|sec|para|art|fig|vgl|cf|e\.g|ibid|n|no|nr)\.?\d{0,4}|§+\d{0,4}|(?:pages?|lines?|chapter|section|paragraph"
-    r"|see|also|and|und|et|in|sources?|evidence|passages?|ids?|refs?):?|\d{1,4}[a-z]?(?:[-–—]\d{1,4})?\.?",
+    r"|see|also|and|und|et|in|sources?|evidence|passages?|ids?|refs?|(?:evidence|passage|source)[_-]ids?):?|\d{1,4}[a-z]?(?:[-–—]\d{1,4})?\.?",
     re.IGNORECASE,
 )
 """Words beside the ids in a bracket that say where in the source, or join two."""
@@ -48,19 +55,33 @@ class Known:
 
     def id(self, token: str) -> str:
         """Return the id that a token names: `@a`, `a`, `id:a`, `evidence-A`; empty where it is none of these."""
-        bare = token.lstrip("@")
+        bare = token.lstrip("@").strip(_QUOTES)
         stripped = _PREFIX.sub("", bare, count=1)
         return self.loose.get(bare.casefold()) or self.loose.get(stripped.casefold(), "")
 
+    def near(self, token: str) -> str:
+        """Return the only id that a token can be, its first letter or its last digits lost; empty where it is none."""
+        bare = token.lstrip("@").strip(_QUOTES).casefold()
+        if not _NEAR.fullmatch(bare):
+            return ""
+        if found := self.loose.get(f"e{bare}"):
+            return found
+        begun = [name for folded, name in self.loose.items() if bare[0] == "e" and folded.startswith(bare)]
+        return begun[0] if len(begun) == 1 else ""
+
     def read(self, inside: str, *, square: bool) -> str | None:
         """Return the citations that a bracket holds; empty where what it cites is not there, None for other text."""
-        if not ("@" in inside or _SHAPED.search(inside) or (square and inside.strip().casefold() in self.loose)):
+        alone = inside.strip()
+        if not (
+            "@" in inside or _SHAPED.search(inside) or (square and (alone.casefold() in self.loose or self.near(alone)))
+        ):
             return None
         found: list[str] = []
         foreign = False
         for token in filter(None, _APART.split(inside)):
-            token = token.removeprefix("^").strip("<>")
+            token = _LOCATED.sub(r"\1", token.removeprefix("^").strip("<>"))
             name = self.id(token) if square or "@" in token or shaped(token) else ""
+            name = name or (self.near(token) if square else "")
             if name:
                 found.append(name)
             elif shaped(token) or (square and token.startswith("@")):
@@ -74,4 +95,4 @@ class Known:
 
 def shaped(token: str) -> bool:
     """Return whether a token looks like an id of evidence."""
-    return bool(_SHAPED.fullmatch(_PREFIX.sub("", token.lstrip("@"), count=1)))
+    return bool(_SHAPED.fullmatch(_PREFIX.sub("", token.lstrip("@").strip(_QUOTES), count=1)))

@@ -6,7 +6,7 @@ import re
 
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.drafts.blocks import BLANK
-from leadline_plugins.drafts.known import Known
+from leadline_plugins.drafts.known import SHAPE, Known
 from leadline_plugins.text.stopwords import word_set
 
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
@@ -14,6 +14,15 @@ _TITLE = re.compile(r"[ ]{0,3}(?:#{1,6}[ \t]+(?P<head>[^\n]{1,120})|(?P<line>[^\
 _MARK = r"[\[【［]\^?\d{1,3}[\]】］]"
 _MARKS = re.compile(_MARK)
 _ENTRY = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s)?\W{{0,3}}(?:{_MARK}|\[@|\\\[|https?://)")
+_NAMED = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s)?\W{{0,3}}@?{SHAPE}\b")
+_ITEM = re.compile(rf"\s*(?:[-*+]\s|\d{{1,3}}[.)]\s|\W{{0,3}}{_MARK}|\[@|@?{SHAPE}\b|https?://)")
+_STRICT = re.compile(
+    r"references?(?: list)?|bibliography|works cited|literature cited|literaturverzeichnis|quellenverzeichnis"
+    r"|références|referencias|bibliograf[ií]a|(?:参考|參考|引用)(?:文献|文獻|资料|資料)",
+    re.IGNORECASE,
+)
+"""Titles under which nothing stands but a list, whatever it names."""
+_SHORT_WORDS = 15
 _NUMBERED = re.compile(rf"\W{{0,3}}{_MARK}[:.]?\s")
 _FIRST = re.compile(rf"\W{{0,3}}{_MARK}[:.]?\s+([^\W\d_]+)\s")
 _PARTICLES = word_set("al d da de del della den der des di dos du el ibn la le ten ter van von zu zum zur")
@@ -48,14 +57,14 @@ def unlisted(text: str, known: Known, *, last: bool = True) -> tuple[str, int]:
     """Return prose without lists of references, and how many there were; `last`: nothing stands below it."""
     parts = BLANK.split(text)
     count = 0
-    within = False
+    within = strict = False
     for place in range(0, len(parts), 2):
         part = parts[place]
         title, _, rest = part.partition("\n")
-        if _titles(title) and _list_follows(rest, parts, place, known, last=last):
-            within, count = True, count + 1
-            parts[place] = rest if rest.strip() and not _listed(rest, known) else ""
-        elif part.strip() and not (within and _listed(part, known)):
+        if (titled := _titles(title)) and _list_follows(rest, parts, place, known, last, _strict(title)):
+            within, strict, count = True, titled and _strict(title), count + 1
+            parts[place] = rest if rest.strip() and not _listed(rest, known, strict) else ""
+        elif part.strip() and not (within and _listed(part, known, strict)):
             within = False
         elif within:
             parts[place] = ""
@@ -72,18 +81,26 @@ def _titles(line: str) -> bool:
     return bool(found["head"] or bold) and names_list(said.strip("*_ :："))
 
 
-def _list_follows(rest: str, parts: list[str], place: int, known: Known, *, last: bool) -> bool:
+def _strict(line: str) -> bool:
+    return bool(_STRICT.fullmatch(line.strip(" \t#*_:：")))
+
+
+def _list_follows(rest: str, parts: list[str], place: int, known: Known, last: bool, strict: bool) -> bool:
     """Return whether what stands below a title is a list of references, or nothing at all."""
     block = rest if rest.strip() else "".join(parts[place + 2 : place + 3])
-    return _listed(block, known) if block else last
+    return _listed(block, known, strict) if block else last
 
 
-def _listed(block: str, known: Known) -> bool:
+def _listed(block: str, known: Known, strict: bool = False) -> bool:
     if _HEADING.match(block):
         return False
     lines = [line for line in block.split("\n") if line.strip()]
     entries = all(_ENTRY.match(line) or _WEB.search(line) for line in lines)
+    if strict and all(_ITEM.match(line) and len(line.split()) <= _ENTRY_WORDS for line in lines):
+        return not _NOTE.search(block)
     if known.named(block):
+        named = sum(bool(_NAMED.match(line)) for line in lines)
+        entries = entries or (2 * named >= len(lines) and all(len(line.split()) <= _SHORT_WORDS for line in lines))
         return entries and not _NOTE.search(block)  # a note that cites goes where it is called
     # Sources, notes and references are words of prose too: `The river has two sources.`
     return all(_BRACKETED.match(line) for line in lines) or 2 * sum(map(refers, lines)) >= len(lines)

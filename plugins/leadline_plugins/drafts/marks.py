@@ -12,6 +12,31 @@ from leadline_plugins.drafts.standing import cites, joined
 
 _FREE = r"(?<![\w@./:#=&?%+-])"
 """Not within a word, an address of the web or of mail."""
+_CALLED = r"(?:src|source|passage|evidence|doc|document|ref)s?[-_\s#.:]{0,2}"
+_OWN = (
+    rf"[\[【［]\^?(?:{_CALLED}|(?-i:[SPED]))\d{{1,3}}(?:\s?[,;&]\s?(?:{_CALLED}|(?-i:[SPED]))?\d{{1,3}}){{0,20}}[\]】］]"
+    r"|\((?:see\s)?(?:src|source|passage|evidence|ref)s?[-_\s#.:]{1,2}\d{1,3}(?:(?:,?\sand|,?\s&|,|;)?\s?\d{1,3}){0,20}\)"
+    r"|(?<=[.!?,;:”\"])[¹²³⁴-⁹⁰]{1,3}(?![\w¹²³⁴-⁹⁰])"
+    r"|(?<=[a-z]{5})(?<!metre)(?<!meter)(?<!etres)(?<!eters)(?<!miles)(?<!yards)[¹²³⁴-⁹⁰]{1,3}(?=[\s.,;:!?]|\Z)"
+)
+"""Names that a model gives to what it was shown: `[src-1]`, `[S2]`, `(Source 2)`, `¹`."""
+_WRAPPED = re.compile(
+    rf"(?:\\cite[a-z]{{0,10}}\*?\s?|[@^])(?=[\[{{]@?{SHAPE})"
+    rf"|[\[【［]\s*(?:(?:evidence|passage|source)(?:[_ ]ids?)?\s?[:：=]?\s?)?"
+    rf"(?P<ids>\[@?{SHAPE}\](?:[\s,;]{{0,3}}\[@?{SHAPE}\]){{0,20}})\s*(?:†[^\[\]【】]{{0,60}})?[\]】］]",
+    re.IGNORECASE,
+)
+"""What models set around a citation: a command of LaTeX, another bracket, the words `evidence_id`."""
+_CELL = re.compile(r"\|[^|\n]*[^|\s][^|\n]*\|[ \t]*\Z"), re.compile(r"[ \t]*(?:\||\n|\Z)")
+"""What stands before and behind a mark that is all of a cell of a table, but its first: that may be what it is of."""
+_BY_NOBODY = re.compile(
+    r"(?:\A|(?<=[.!?。！？]\s)|(?<=\n))"
+    r"(?:according to|as (?:shown|noted|stated|reported|described|discussed|seen) (?:in|by)|laut|selon|d['’]après|según"
+    r"|secondo|segundo|根[据據]|依[据據])[ \t]*[,，][ \t]*(?P<first>\S)"
+    r"|,?[ \t](?:according to|as (?:shown|noted|stated|reported|described) (?:in|by))(?=[ \t]*[.!?])",
+    re.IGNORECASE,
+)
+"""What is left of a sentence that named a source which is none."""
 _TOKEN = re.compile(
     # Most signs begin none of these: to say so first takes a fifth of the time.
     rf"""(?=[`$\\<!\[【［({{@]|https?:|{SHAPE})(?:
@@ -23,6 +48,7 @@ _TOKEN = re.compile(
         |<https?://[^\s<>]{{1,2000}}>|<?https?://(?:[^\s<>\[\]【】［］]|\[(?!{SHAPE})[\w.:-]{{0,40}}\](?=[=&/\w%?\#]))++)
     |(?P<link>!?\[(?P<label>(?:[^\[\]\\]|\\.|\[[^\[\]]{{0,100}}\]){{0,200}}+)\]
         \((?P<target>[^()\s]{{0,2000}}(?:\([^()\s]{{0,200}}\)[^()\s]{{0,200}})?)(?:\s++"[^"]{{0,300}}")?\s*+\))
+    |(?P<own>{_OWN})
     |(?P<sup><sup>(?P<raised>[^<]{{0,300}})</sup>)
     |(?P<number>\[{NUMBERS}\]|{NUMBERS})
     |(?P<year>\[\d{{4,8}}(?:\s?[-–,;/]\s?\d{{1,8}}){{0,9}}\])
@@ -43,7 +69,7 @@ _POWER = re.compile(r"(?:[\d)]|(?<![^\W_])(?:[^\W_]|[kcdmnµμ]m|ft|yd|in|mi|ms|
 _ENDED = re.compile(r"[^\w\s)>/⁄^`|](?:[*_~ \t]|\[@[^\[\]\s]{1,100}\])*\Z")
 _APART = re.compile(r"(?:\A|\s)\Z")
 _ISOTOPE = re.compile(r"\s?[A-Z][a-z]?\b")
-_MAY_MARK = re.compile(rf"[\[【［@<]|{SHAPE}")
+_MAY_MARK = re.compile(rf"[\[【［@<¹²³⁴-⁹]|\((?:see )?(?:src|source|passage|evidence|ref)|{SHAPE}", re.IGNORECASE)
 _BRACKET = re.compile(r"([\[【［])|[\]】］]")
 
 
@@ -51,6 +77,7 @@ def marked(text: str, known: Known) -> tuple[str, int]:
     """Return a paragraph that cites nothing but known evidence, and how many marks of its own it lost."""
     if not _MAY_MARK.search(text):
         return text, 0
+    text = _WRAPPED.sub(lambda match: match["ids"] or "", text)
     made = Made()
     at = ended = 0
     gone: bool | None = None
@@ -59,7 +86,7 @@ def marked(text: str, known: Known) -> tuple[str, int]:
         made.add(text[at : token.start()])
         follows = gone if gone is not None and joined(text[ended : token.start()]) else None
         said, at = _read(token, known, follows)
-        gone, ended = (said is None if token.lastgroup in ("number", "sup", "link") else None), at
+        gone, ended = (said is None if token.lastgroup in ("number", "sup", "link", "own") else None), at
         if said is None:
             at = made.remove(text, at)
         elif cited(said) and not CITATIONS.sub("", said):
@@ -67,7 +94,12 @@ def marked(text: str, known: Known) -> tuple[str, int]:
         else:
             made.add(said)
     made.add(text[at:])
-    return made.text(), made.left_out
+    said = made.text()
+    return _BY_NOBODY.sub(_without_nobody, said) if made.left_out else said, made.left_out
+
+
+def _without_nobody(match: re.Match[str]) -> str:
+    return match["first"].upper() if match["first"] else ""
 
 
 def unnumbered(text: str) -> str:
@@ -90,6 +122,8 @@ def _read(token: re.Match[str], known: Known, follows: bool | None) -> tuple[str
             return _raised(token, known, follows), end
         case "number":
             return _number(token, follows), end
+        case "own":
+            return _own(token, follows), end
         case "year":
             return _escaped(token[0]), end
         case "bare":
@@ -166,11 +200,24 @@ def _number(token: re.Match[str], follows: bool | None) -> str | None:
     """Return None for a mark; an interval and what else it may be stands, so that nobody takes it for one."""
     inner = _INNER.search(token[0])
     mark = inner and values(inner[1]) and cites(token.string, *token.span(), follows)
-    if mark:
+    if mark or _fills_cell(token):
         return None
     ahead = token.string[max(0, token.start() - 60) : token.start()]
     escapes = (len(ahead) - len(ahead.rstrip("\\"))) % 2  # what stands before it escapes it already
     return _escaped(token[0])[escapes:]
+
+
+def _fills_cell(token: re.Match[str]) -> bool:
+    before, behind = _CELL
+    ahead = token.string[max(0, token.start() - 200) : token.start()]
+    return bool(before.search(ahead) and behind.match(token.string, token.end()))
+
+
+def _own(token: re.Match[str], follows: bool | None) -> str | None:
+    """Return None for a name that a model gave to a source; one in square brackets may be what the text is about."""
+    if token[0][0] not in "[【［" or _fills_cell(token):
+        return None
+    return None if cites(token.string, *token.span(), follows) else token[0]
 
 
 def _escaped(text: str) -> str:

@@ -44,7 +44,94 @@ MARKS = (
     "[[2]]",
     "**[2]**",
     "([2])",
+    "[src-1]",
+    "[S2]",
+    "[Passage 3]",
+    "[Source 1, Source 2]",
+    "(Source 2)",
+    "(see sources 2, 3 and 5)",
 )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "[@{}†L3-L5]",
+        "[@{}:3]",
+        "【{}†source】",
+        "【[@{}]†source】",
+        "[evidence_id: {}]",
+        "[evidence_id: [@{}]]",
+        "[@id={}]",
+        '["{}"]',
+        '[@"{}"]',
+        "@[{}]",
+        "^[{}]",
+        "\\cite{{{}}}",
+        "\\citep[@{}]",
+    ],
+)
+def test_an_id_is_read_however_it_is_set(said: str) -> None:
+    assert draft(f"The bay is deep {said.format(A)}.") == f"The bay is deep [@{A}]."
+
+
+def test_an_id_of_which_a_letter_is_lost_is_read_where_it_can_be_but_one() -> None:
+    for lost in (A[1:], A[:-1], A[:8]):
+        assert draft(f"The bay is deep [@{lost}].") == f"The bay is deep [@{A}]."
+    alike = Known.of((f"{A[:-1]}1", f"{A[:-1]}2"))
+    assert normalised(f"The bay is deep [@{A[:-1]}].", alike).text == "The bay is deep."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It is 12 m² wide and 10³ deep, as x² is.", "So says Directive (source: Eurostat 2020)."],
+)
+def test_what_only_looks_like_a_name_of_a_source_stands(text: str) -> None:
+    assert draft(f"{text}\n\n{CITED}").startswith(text)
+
+
+def test_a_raised_number_behind_a_sentence_goes() -> None:
+    assert draft(f"The bay is deep.¹ It is wide². {CITED}") == f"The bay is deep. It is wide². {CITED}"
+    assert draft(f"The harbour². {CITED}") == f"The harbour. {CITED}"
+
+
+def test_a_mark_that_is_a_cell_goes_and_the_cell_stays() -> None:
+    table = "| a | b |\n|---|---|\n| x | [12] |\n| [12] | y |"
+    assert draft(f"{table}\n\n{CITED}").startswith("| a | b |\n|---|---|\n| x | |\n| \\[12\\] | y |")
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        f"### References\n\n1. [@{A}] USFWS\n2. [@{B}] ZSL\n3. Smith, J. (2019). Zoos. Nature 5(3), 1-10.",
+        f"**Sources:**\n- {A}: USFWS\n- {B}: ZSL\n- Smith 2019, Nature",
+        f"## 参考文献\n\n- [@{A}] USFWS\n- ZSL",
+    ],
+)
+def test_a_list_of_references_goes_whatever_it_names(listed: str) -> None:
+    assert draft(f"{CITED}\n\n{listed}") == CITED
+
+
+def test_what_stands_under_sources_and_says_something_stays() -> None:
+    text = f"### Sources\n\n- The river rises from two springs [@{A}].\n- A third feeds it below the mill [@{B}]."
+    assert draft(f"{CITED}\n\n{text}") == f"{CITED}\n\n{text}"
+
+
+def test_a_sentence_names_no_source_that_is_none() -> None:
+    assert draft(f"According to [@s123456789a], ships pay. {CITED}") == f"Ships pay. {CITED}"
+    assert draft(f"Ships pay, according to [@s123456789a]. {CITED}") == f"Ships pay. {CITED}"
+    assert draft(f"According to [@{A}], ships pay.") == f"According to [@{A}], ships pay."
+
+
+@pytest.mark.parametrize("first", ["Costs", "## 1. Costs", "**Section 2: Costs**", "# Costs"])
+def test_a_title_said_again_goes_with_its_number(first: str) -> None:
+    assert normalised(f"{first}\n\n{CITED}", KNOWN, ("Costs",)).text == CITED
+
+
+def test_ends_of_lines_that_are_escaped_twice_are_ends() -> None:
+    said = CITED + "\\n\\n### More\\n\\n| a | b |\\n|---|---|\\n| c | d |\\n\\n" + CITED
+    assert draft(said) == f"{CITED}\n\n### More\n\n| a | b |\n|---|---|\n| c | d |\n\n{CITED}"
+    assert draft(f"Where $\\nabla\\nu$ holds. {CITED}") == f"Where $\\nabla\\nu$ holds. {CITED}"
 
 
 @pytest.mark.parametrize("mark", MARKS)
