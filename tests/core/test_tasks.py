@@ -14,6 +14,7 @@ from leadline.contracts import Call
 from leadline.errors import BadReply, CallFailed, Denied, ProviderError, QuotaSpent, TooLong, Unavailable
 from leadline.findings import QUESTION as QUESTION_KEY
 from leadline.findings import Digest, Findings, Plan, Question, Review
+from leadline.forms import example
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import ChatReply, ChatRequest, Evidence, Json, Message, ModelTraits, Record, Usage
 from leadline.tasks import Task, TaskRequest, parse, render, talk
@@ -175,8 +176,56 @@ async def test_a_reply_that_was_cut_off_once_is_taken_whole(tmp_path: Path) -> N
     assert not notices
 
 
+async def test_a_reply_that_ends_in_the_middle_is_asked_for_again_whatever_the_vendor_says(tmp_path: Path) -> None:
+    composed, asked, notices = await performed(tmp_path, [CUT_TEXT, CUT_TEXT], Composition)
+    assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
+    assert "That cannot be used: the reply ends in the middle" in asked[1].messages[3].text
+    assert notices == ("write: the reply ended in the middle twice, and what was whole is taken",)
+
+
+async def test_what_is_left_out_of_a_reply_is_told(tmp_path: Path) -> None:
+    plan = {"title": "Depth", "sections": [{"id": "1", "title": "A"}, {"id": "2"}]}
+    made, asked, notices = await performed(tmp_path, [json.dumps(plan)], Plan)
+    assert isinstance(made, Plan)
+    assert [section.title for section in made.sections] == ["A"]
+    assert len(asked) == 1
+    assert notices == ("write: a part of the reply could not be read, and was left out",)
+
+
+async def test_what_lacks_a_field_is_told_all_of_it_with_the_form_and_at_last_taken_without_it(tmp_path: Path) -> None:
+    said = json.dumps({"summary": "It is deep [@e1].", "sections": [{"x": 1}]})
+    made, asked, notices = await performed(tmp_path, [said, said], Composition)
+    told = asked[1].messages[3].text
+    assert 'sections[0] lacks "id" (you wrote "x")' in told
+    assert told.endswith(f"of this form:\n{example(Composition)}")
+    assert made == Composition(summary="It is deep [@e1].")
+    assert notices == ("write: a part of the reply could not be read, and was left out",)
+
+
+async def test_of_a_reply_with_the_same_fault_twice_what_is_of_use_is_kept_and_told(tmp_path: Path) -> None:
+    def mend(inputs: Record, reply: Written) -> tuple[Written, str] | None:
+        return (Written(text="Deep."), "it was cut") if "deep" in reply.text else None
+
+    def long(inputs: Record, reply: Written) -> str:
+        return "it is long" if len(reply.text) > 5 else ""
+
+    deep, wide = '{"text": "deep and deep"}', '{"text": "wide and wide"}'
+    made, asked, notices = await performed(tmp_path / "a", [deep, deep], Written, check=long, mend=mend)
+    assert (made, len(asked), notices) == (Written(text="Deep."), 2, ("it was cut",))
+    assert "it is long" in asked[1].messages[3].text
+    made, asked, notices = await performed(tmp_path / "b", [wide, wide], Written, check=long, mend=mend)
+    assert (made, len(asked)) == (None, 2)
+    once, asked, notices = await performed(tmp_path / "c", [wide, '{"text": "Wide"}'], Written, check=long, mend=mend)
+    assert (once, notices) == (Written(text="Wide"), ())
+
+
+async def test_a_model_is_not_shown_all_of_a_reply_that_ran_away(tmp_path: Path) -> None:
+    _, asked, _ = await performed(tmp_path, ["deep " * 50_000, '{"text": "Deep."}'], Written)
+    assert len(asked[1].messages[2].text) < 21_000
+
+
 async def performed(
-    folder: Path, replies: Sequence[str], form: type[Record]
+    folder: Path, replies: Sequence[str], form: type[Record], **task: Any
 ) -> tuple[Record | None, list[ChatRequest], tuple[str, ...]]:
     """Have a chat do one task; None where it cannot."""
     asked: list[ChatRequest] = []
@@ -185,7 +234,7 @@ async def performed(
     class Asking:
         async def run(self, findings: Findings, run: Any, /) -> None:
             try:
-                came.append(await run.perform(Task("write", findings[QUESTION_KEY], form)))
+                came.append(await run.perform(Task("write", findings[QUESTION_KEY], form, **task)))
             except CallFailed as failed:
                 assert failed.record.type == "BadReply"  # noqa: PT017 - a run would end by it
 
