@@ -135,6 +135,7 @@ def talk(prompt: str, request: TaskRequest, turns: tuple[Message, ...], speaker:
     return (*opening, *said)
 
 
+_UNUSABLE = "the reply is unusable: "
 _SHOWN = 20_000
 """Characters of a reply that the model is shown again: what of it is wrong needs no more."""
 
@@ -143,8 +144,9 @@ def repair(messages: tuple[Message, ...], said: str, error: BadReply, reply: typ
     """Return the messages that ask once more, with the error in hand; what was sent before stays as it was."""
     said = said if len(said) <= _SHOWN else f"{said[:_SHOWN]} […]"
     form = example(reply) if isinstance(error, NotInForm) else ""
-    wanted = f" of this form:\n{form}" if form else "."
-    text = f"That cannot be used: {error}.\nReply with the whole JSON object again, corrected, and nothing else{wanted}"
+    wanted = f", in this form:\n{form}" if form else "."
+    told = str(error).removeprefix(_UNUSABLE)
+    text = f"That cannot be used: {told}.\nReply with the whole JSON object again, corrected, and nothing else{wanted}"
     asked = Message(role="user", text=text)
     # Some vendors refuse an empty turn, others two of the user's one after the other.
     return (*messages, Message(role="assistant", text=said if said.strip() else "(nothing)"), asked)
@@ -154,5 +156,5 @@ def checked(reply: R, task: Task[R]) -> R:
     """Return the reply of a chat that fits the task's own check. Raises `BadReply`."""
     problem = task.check(task.inputs, reply) if task.check else ""
     if problem:
-        raise BadReply(f"the reply is unusable: {problem}")
+        raise BadReply(f"{_UNUSABLE}{problem}")
     return reply

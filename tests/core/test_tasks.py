@@ -197,7 +197,7 @@ async def test_what_lacks_a_field_is_told_all_of_it_with_the_form_and_at_last_ta
     made, asked, notices = await performed(tmp_path, [said, said], Composition)
     told = asked[1].messages[3].text
     assert 'sections[0] lacks "id" (you wrote "x")' in told
-    assert told.endswith(f"of this form:\n{example(Composition)}")
+    assert told.endswith(f"in this form:\n{example(Composition)}")
     assert made == Composition(summary="It is deep [@e1].")
     assert notices == ("write: a part of the reply could not be read, and was left out",)
 

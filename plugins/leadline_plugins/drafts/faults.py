@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from leadline.citations import CITATION, cite
-from leadline_plugins.drafts.assistant import refuses, without_refusal
+from leadline_plugins.drafts.assistant import refuses, unaddressed, without_refusal
 from leadline_plugins.drafts.known import Known
 from leadline_plugins.text import is_cjk, length, sentences
 
 _OVER = 2.5
 """Times the length asked from which a text is a runaway."""
+_SLACK = 200
+"""Words, or characters, that any text may be too long."""
 _KEPT = 1.5
 """Times the length asked up to which paragraphs of one are kept."""
 _OFTEN = 3
@@ -37,9 +39,9 @@ def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "
     if refuses(text):
         yield "it refuses, or speaks of you: write the text itself, from the passages alone, and nothing else"
     if uncited(text, ids):
-        yield f"it cites none of the passages: put {_ways(ids)} right behind each statement, the id of its passage"
+        yield f"it cites none of the passages: put the id of its passage right behind each statement, as {_ways(ids)}"
     size = _size(text, language)
-    if asked and size > _OVER * asked:
+    if asked and size > _limit(asked):
         yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: say it in that length"
     if again := _repeated(text):
         yield f'it says the same {max(again.values())} times: "{_first(text, again)[:80]}"; say everything once'
@@ -48,15 +50,21 @@ def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "
 
 
 def of_use(text: str, ids: Collection[str], *, asked: int = 0, language: str = "") -> tuple[str, str]:
-    """Return what is of use of a text with faults, and what was done to it; empty for a text of no use."""
+    """Return what is of use of a text with faults, empty for nothing, and what is told of it, or why not."""
     said = without_refusal(text)
     if refuses(said) or uncited(said, ids) or (said != text and asked and _size(said, language) < _SHORT * asked):
         return "", "the model did not write it" if refuses(text) else "it cites nothing that was given"
     once = _said_once(said)
-    short = _shortened(once, asked, language) if asked and _size(once, language) > _OVER * asked else once
-    if short != once:
-        return short, "it was far longer than asked, and is cut"
-    return short, "it said the same over and over, and says it once now" if once != said else ""
+    short = _shortened(once, asked, language) if asked and _size(once, language) > _limit(asked) else once
+    done = ["what the model says of itself is left out"] if said != unaddressed(text) else []
+    done += ["it said the same over and over, and says it once now"] if once != said else []
+    done += ["it was far longer than asked, and is cut"] if short != once else []
+    return short, "; ".join(done) or "it is shorter than asked, and was so twice"
+
+
+def _limit(asked: int) -> float:
+    """Return the length from which a text is a runaway; a short one may be longer by some sentences."""
+    return max(_OVER * asked, asked + _SLACK)
 
 
 def uncited(text: str, ids: Collection[str]) -> bool:

@@ -90,24 +90,24 @@ def _ids(request: WriteRequest) -> Sequence[str]:
 
 
 def _around_faults(request: WriteRequest, composed: Composition) -> Iterator[str]:
-    ids, language = _ids(request), request.question.language
     for part in _AROUND:
-        if (text := getattr(composed, part)).strip():
-            for fault in faults(text, ids, asked=_asked(language), language=language):
-                yield f"the {part}: {fault}"
+        for fault in _faults(request, getattr(composed, part)):
+            yield f"the {part}: {fault}"
+
+
+def _faults(request: WriteRequest, text: str) -> Iterator[str]:
+    language = request.question.language
+    return faults(text, _ids(request), asked=_asked(language), language=language) if text.strip() else iter(())
 
 
 def _of_use(request: WriteRequest, composed: Composition) -> tuple[Composition, str]:
     ids, language = _ids(request), request.question.language
     texts, told = {}, []
     for part in _AROUND:
-        if not (text := getattr(composed, part)).strip():
-            continue
-        texts[part], done = of_use(text, ids, asked=_asked(language), language=language)
-        if not texts[part]:
-            told.append(f"the {part} was left out, for {done}")
-        elif done:
-            told.append(f"the {part}: {done}")
+        text = getattr(composed, part)
+        if any(_faults(request, text)):
+            texts[part], done = of_use(text, ids, asked=_asked(language), language=language)
+            told.append(f"the {part}: {done}" if texts[part] else f"the {part} was left out, for {done}")
     return composed.model_copy(update=texts), "; ".join(told)
 
 

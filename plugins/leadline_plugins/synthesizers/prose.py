@@ -118,7 +118,6 @@ def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | 
         return None
     ids = [passage.id for passage in asked.passages]
     text, told = of_use(written.text, ids, asked=asked.length, language=asked.question.language)
-    told = told or "it is shorter than asked, and was so twice"
     return (written.model_copy(update={"text": text}), f"the text of '{asked.title}': {told}") if text else None
 
 

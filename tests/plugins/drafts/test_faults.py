@@ -93,12 +93,14 @@ def test_what_an_assistant_says_around_its_text_goes(before: str, behind: str) -
 def test_a_refusal_before_a_text_goes_and_the_text_stays() -> None:
     said = f"As an AI language model, I cannot verify this. {SOUND}"
     assert without_refusal(said) == SOUND
-    assert of_use(said, IDS)[0] == SOUND
+    assert of_use(said, IDS) == (SOUND, "what the model says of itself is left out")
 
 
 def test_a_text_that_cites_nothing_is_told_the_ids_and_how() -> None:
     (told,) = faults("It was sounded [1].", IDS)
-    assert told.startswith("it cites none of the passages: put [@e49ee05564e] or [@e8fdb6267ad] right behind")
+    assert told.startswith(
+        "it cites none of the passages: put the id of its passage right behind each statement, as [@e49ee05564e] or"
+    )
     assert of_use("It was sounded.", IDS) == ("", "it cites nothing that was given")
     assert not list(faults("It was sounded (e49ee05564e).", IDS))
 
@@ -129,7 +131,7 @@ def test_a_runaway_is_told_and_cut_at_a_paragraph() -> None:
 def test_a_line_where_many_passages_were_given_is_told_and_taken_where_it_comes_twice() -> None:
     (told,) = faults(SOUND, IDS, asked=400, passages=12)
     assert told == "it is 11 words long, and about 400 were asked for: use more of the passages"
-    assert of_use(SOUND, IDS, asked=400) == (SOUND, "")
+    assert of_use(SOUND, IDS, asked=400) == (SOUND, "it is shorter than asked, and was so twice")
     assert not list(faults(SOUND, IDS, asked=400, passages=2))
 
 

@@ -7,7 +7,7 @@ from leadline.records import Section
 from leadline.tasks import schema
 from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
 from leadline_plugins.stages.compose import Taken, _drafts, taken, texts_only
-from leadline_plugins.stages.composing import mended, unusable
+from leadline_plugins.stages.composing import mended, mended_whole, unusable, unusable_whole
 from leadline_plugins.stages.write import body
 from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
 
@@ -82,7 +82,7 @@ def test_all_faults_of_a_composition_are_told_at_once_and_what_is_of_use_is_kept
     made = Composition(summary="I'm sorry, but I cannot write this.", conclusion="It is deep, and wide.", title="Depth")
     told = unusable(asking(), made)
     assert "the summary: it refuses" in told
-    assert "the conclusion: it cites none of the passages: put [@e1] or [@e2] right behind" in told
+    assert "the conclusion: it cites none of the passages: put the id of its passage right behind" in told
     sound = made.model_copy(update={"conclusion": "It is deep [@e1]."})
     assert unusable(asking(), sound.model_copy(update={"summary": ""})) == ""
     assert mended(asking(), sound) == (
@@ -128,3 +128,19 @@ def test_a_heading_that_the_summary_has_already_goes() -> None:
     read = _drafts(())  # the ids do not matter here
     for first in ("### Executive Summary", "## Summary", "**Key findings**"):
         assert read(f"{first}\n\nIt is deep.", "summary").text == "It is deep."
+
+
+def test_a_runaway_summary_is_cut_and_told_and_of_a_whole_report_what_refuses_stands_as_it_was() -> None:
+    long = "\n\n".join(f"Sounding {number} found it deep by the mole, and wide [@e1]." for number in range(60))
+    made = Composition(summary=long, conclusion="It is deep [@e1].")
+    assert unusable(asking(), made).startswith("the summary: it is 660 words long, and about 120 were asked for")
+    found = mended(asking(), made)
+    assert found is not None
+    assert found[1] == "the summary: it was far longer than asked, and is cut"
+    assert found[0].summary == "\n\n".join(long.split("\n\n")[:16])
+    refused = ChangedSection(id="1", text="I'm sorry, but I cannot write this section.")
+    whole = made.model_copy(update={"summary": "", "sections": (refused, ChangedSection(id="2", text="Deep [@e1]."))})
+    assert unusable_whole(asking(), whole).startswith("section 1: it refuses")
+    kept = mended_whole(asking(), whole)
+    assert kept is not None
+    assert [section.id for section in kept[0].sections] == ["2"]

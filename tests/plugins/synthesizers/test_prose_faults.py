@@ -1,0 +1,52 @@
+"""What the tasks that write hold a model to, and what they keep of a text that fails twice."""
+
+from __future__ import annotations
+
+from leadline.findings import Analysis, Perspective, Question
+from leadline.records import Evidence
+from leadline_plugins.stages import analyze
+from leadline_plugins.synthesizers.prose import ASK, mended, unusable
+from leadline_plugins.tasks import AnalyzeRequest, Passage, SynthesizeRequest, Written
+
+QUESTION = Question(text="How deep is the harbour by the mole?", language="en")
+IDS = [f"e{number:010x}" for number in range(8)]
+ASKED = SynthesizeRequest(
+    question=QUESTION, title="Depth", length=200, passages=tuple(Passage(id=name, quote="It is deep.") for name in IDS)
+)
+SENTENCES = [
+    f"Sounding {number} found nine fathoms by the old mole, and its keepers doubted it" for number in range(12)
+]
+SOUND = " ".join(f"{text} [@{IDS[place % 8]}]." for place, text in enumerate(SENTENCES))
+
+
+def test_a_sound_text_has_no_fault_and_the_task_asks_for_one() -> None:
+    assert unusable(ASKED, Written(text=SOUND)) == ""
+    assert (ASK.check, ASK.mend) == (unusable, mended)
+
+
+def test_all_faults_are_told_in_one() -> None:
+    said = unusable(ASKED, Written(text="Es tut mir leid, aber ich kann diesen Abschnitt nicht schreiben, " * 4))
+    for words in ("it is in German and must be in English", "it refuses", "it cites none of the passages"):
+        assert words in said
+
+
+def test_what_is_of_use_is_kept_and_told_with_the_section() -> None:
+    repeated = f"{SOUND}\n\n{'Harbours matter to all who live beside them. ' * 200}"
+    assert mended(ASKED, Written(text=repeated)) == (
+        Written(text=f"{SOUND}\n\nHarbours matter to all who live beside them."),
+        "the text of 'Depth': it said the same over and over, and says it once now",
+    )
+    assert mended(ASKED, Written(text="I'm sorry, but I cannot write it.")) is None
+    assert mended(ASKED, Written(text="It is deep [1].")) is None
+
+
+def test_of_perspectives_the_one_that_cites_nothing_is_asked_for_again_and_then_left_out() -> None:
+    evidence = (Evidence(id=IDS[0], source_id="s", quote="It is deep.", span=(0, 11), claim="It is deep."),)
+    request = AnalyzeRequest(question=QUESTION, evidence=evidence)
+    cites = Perspective(name="critical", text=f"It is deep [@{IDS[0]}].")
+    made = Analysis(perspectives=(cites, Perspective(name="creative", text="It may be deeper.")))
+    assert analyze.unusable(request, made).startswith("'creative': it cites none of the passages")
+    kept = analyze.mended(request, made)
+    assert kept is not None
+    assert kept[0] == Analysis(perspectives=(cites,))
+    assert analyze.mended(request, Analysis(perspectives=made.perspectives[1:])) is None
