@@ -14,12 +14,12 @@ from leadline.errors import BadReply, CallFailed, Unsupported
 from leadline.faults import wished
 from leadline.kinds import CHAT, Kind
 from leadline.leases import Leases
-from leadline.parsing import NotInForm, Reading, reading
 from leadline.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
 from leadline.settings import Settings
+from leadline.taking import in_words, read, taken, taken_at_last, usable
 from leadline.task_kinds import TaskKind
-from leadline.tasks import Talk, Task, checked, render, repair, schema, talk
+from leadline.tasks import Talk, Task, render, repair, schema, talk
 from leadline.wire import right
 
 R = TypeVar("R", bound=Record)
@@ -63,14 +63,14 @@ class Chatting:
         messages = render(self.prompt(task), task.request, task.reply)
         said = await self._say(choice, provider, task, messages)
         try:
-            return _taken(read(said, task.reply), task)
+            return taken(read(said, task.reply), task)
         except BadReply as error:
             messages = repair(messages, said.message.text, error, task.reply)
         said = await self._say(choice, provider, replace(task, heard=None), messages)
         try:
-            return _taken_at_last(said, task)
+            return taken_at_last(said, task)
         except BadReply as error:
-            raise unfit(choice, BadReply, _in_words(error), str(error)) from error
+            raise unfit(choice, BadReply, in_words(error), str(error)) from error
 
     async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""
@@ -132,59 +132,6 @@ class Chatting:
     def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
         self._leases.note(request, usage)
         return self._prices.priced(usage, request.model or model)
-
-
-def read(reply: ChatReply, form: type[R]) -> Reading[R]:
-    """Read a reply that may have been cut off: then it is not taken before it was asked for once more."""
-    if reply.finish_reason == "length":
-        raise BadReply("the reply was cut off at the model's limit of length: say it shorter")
-    found = reading(reply.message.text, form)
-    if found.broken:
-        raise BadReply("the reply ends in the middle: say it whole")
-    return found
-
-
-def _in_words(error: BadReply) -> str:
-    """Return for people why a reply was not taken; what a model is told of its form is nothing to them."""
-    reason = "it has not the form that was asked for" if isinstance(error, NotInForm) else str(error)
-    return f"the model's reply could not be used: {reason.removeprefix('the reply is unusable: ')}"
-
-
-def _taken(found: Reading[R], task: Task[R]) -> tuple[R, list[str]]:
-    less = f"{task.name}: a part of the reply could not be read, and was left out"
-    return checked(found.reply, task), [less] if found.left_out else []
-
-
-def _taken_at_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
-    """Take what is of use of a reply that is not asked for again; what is done with less is told."""
-    text, cut, told = said.message.text, said.finish_reason == "length", []
-    found = reading(text, task.reply, cut=cut, last=True)
-    if found.broken and not cut:
-        found, cut = reading(text, task.reply, cut=True, last=True), True
-        told = [f"{task.name}: the reply ended in the middle twice, and what was whole is taken"]
-    elif cut:
-        told = [f"{task.name}: the reply was cut off at the model's limit of length twice, and what was whole is taken"]
-    try:
-        reply, less = _taken(found, task)
-    except BadReply:
-        of_use = task.mend(task.inputs, found.reply) if task.mend else None
-        if of_use is None:
-            raise
-        reply, less = of_use[0], [of_use[1]]
-    return reply, [*told, *less]
-
-
-def usable(task: Task[Any], reply: ChatReply) -> bool:
-    """Return whether a reply is good enough for other runs: whole, and of use for its task."""
-    if reply.finish_reason not in ("stop", "tool_calls"):
-        return False
-    if isinstance(task.inputs, Talk):
-        return True
-    try:
-        checked(read(reply, task.reply).reply, task)
-    except BadReply:
-        return False
-    return True
 
 
 def _text(reply: ChatReply) -> str:

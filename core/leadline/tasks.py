@@ -135,7 +135,8 @@ def talk(prompt: str, request: TaskRequest, turns: tuple[Message, ...], speaker:
     return (*opening, *said)
 
 
-_UNUSABLE = "the reply is unusable: "
+UNUSABLE = "the reply is unusable: "
+"""Before what a check says of a reply that fits."""
 _SHOWN = 20_000
 """Characters of a reply that the model is shown again: what of it is wrong needs no more."""
 
@@ -145,7 +146,7 @@ def repair(messages: tuple[Message, ...], said: str, error: BadReply, reply: typ
     said = said if len(said) <= _SHOWN else f"{said[:_SHOWN]} […]"
     form = example(reply) if isinstance(error, NotInForm) else ""
     wanted = f", in this form:\n{form}" if form else "."
-    told = str(error).removeprefix(_UNUSABLE)
+    told = str(error).removeprefix(UNUSABLE)
     text = f"That cannot be used: {told}.\nReply with the whole JSON object again, corrected, and nothing else{wanted}"
     asked = Message(role="user", text=text)
     # Some vendors refuse an empty turn, others two of the user's one after the other.
@@ -156,5 +157,5 @@ def checked(reply: R, task: Task[R]) -> R:
     """Return the reply of a chat that fits the task's own check. Raises `BadReply`."""
     problem = task.check(task.inputs, reply) if task.check else ""
     if problem:
-        raise BadReply(f"{_UNUSABLE}{problem}")
+        raise BadReply(f"{UNUSABLE}{problem}")
     return reply

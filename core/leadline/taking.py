@@ -1,0 +1,69 @@
+"""What is taken of a chat's reply: at once where it is sound, after it was asked for again what is of use of it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from leadline.errors import BadReply
+from leadline.parsing import NotInForm, Reading, reading
+from leadline.records import ChatReply, Record
+from leadline.tasks import UNUSABLE, Talk, Task, checked
+
+R = TypeVar("R", bound=Record)
+
+
+def read(reply: ChatReply, form: type[R]) -> Reading[R]:
+    """Read a reply that may have been cut off: then it is not taken before it was asked for once more."""
+    if reply.finish_reason == "length":
+        raise BadReply("the reply was cut off at the model's limit of length: say it shorter")
+    found = reading(reply.message.text, form)
+    if found.broken:
+        raise BadReply("the reply ends in the middle: say it whole")
+    return found
+
+
+def in_words(error: BadReply) -> str:
+    """Return for people why a reply was not taken; what a model is told of its form is nothing to them."""
+    reason = "it has not the form that was asked for" if isinstance(error, NotInForm) else str(error)
+    return f"the model's reply could not be used: {reason.removeprefix(UNUSABLE)}"
+
+
+def taken(found: Reading[R], task: Task[R]) -> tuple[R, list[str]]:
+    """Take a reply that passes its check, and tell what of it was left out. Raises `BadReply`."""
+    return checked(found.reply, task), _less(found, task)
+
+
+def _less(found: Reading[R], task: Task[R]) -> list[str]:
+    return [f"{task.name}: a part of the reply could not be read, and was left out"] if found.left_out else []
+
+
+def taken_at_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
+    """Take what is of use of a reply that is not asked for again; what is done with less is told. Raises `BadReply`."""
+    text, cut, told = said.message.text, said.finish_reason == "length", []
+    found = reading(text, task.reply, cut=cut, last=True)
+    if found.broken and not cut:
+        found, cut = reading(text, task.reply, cut=True, last=True), True
+        told = [f"{task.name}: the reply ended in the middle twice, and what was whole is taken"]
+    elif cut:
+        told = [f"{task.name}: the reply was cut off at the model's limit of length twice, and what was whole is taken"]
+    told += _less(found, task)
+    try:
+        return checked(found.reply, task), told
+    except BadReply:
+        of_use = task.mend(task.inputs, found.reply) if task.mend else None
+        if of_use is None:
+            raise
+    return of_use[0], [*told, of_use[1]]
+
+
+def usable(task: Task[Any], reply: ChatReply) -> bool:
+    """Return whether a reply is good enough for other runs: whole, and of use for its task."""
+    if reply.finish_reason not in ("stop", "tool_calls"):
+        return False
+    if isinstance(task.inputs, Talk):
+        return True
+    try:
+        checked(read(reply, task.reply).reply, task)
+    except BadReply:
+        return False
+    return True
