@@ -222,22 +222,49 @@ class Illustration(Record):
 
 
 class Verdict(Record):
-    """Whether a cited passage bears the claim it is cited for."""
+    """Whether what is cited for a claim bears it: all its passages together."""
 
     id: str
     section_id: str
     evidence_id: str
+    """The first that it cites."""
     claim: Text
     verdict: VerdictKind
     reason: Text = ""
     confidence: float = 1.0
     by: Literal["", "exact", "words", "model"] = ""
     """Who judged: a rule, the measure of words, a model; empty in reports of older versions."""
+    evidence_ids: tuple[str, ...] = ()
+    """All that it cites; empty in reports of older versions, which have a verdict for each citation of a claim."""
+    beside: tuple[str, ...] = ()
+    """What else of its paragraph it was held against, where it has no citation right behind it."""
+    under: Text = ""
+    """The title of its section and the headings over it there."""
+    remark: bool = False
+    """Whether it states nothing, by the word of the model: it counts among no verdicts."""
 
     @property
     def claim_id(self) -> str:
-        """The id of its claim: a claim has a verdict for each of its citations."""
+        """The id of its claim."""
         return self.id.rpartition(".")[0]
+
+    @property
+    def cites(self) -> tuple[str, ...]:
+        """The evidence that it is on, in reports of any version."""
+        return self.evidence_ids or (self.evidence_id,)
+
+
+class Unjudged(Record):
+    """A sentence that is held against no passage: a remark of some kind, or `uncited`: stated without a citation.
+
+    A `question`; what speaks of the `sources` themselves; an `inference` that is marked as the text's own; what a model
+    calls a `remark`, as it only leads from one thing to the next.
+    """
+
+    id: str
+    section_id: str
+    text: Text
+    kind: Literal["question", "sources", "inference", "remark", "uncited"]
 
 
 class Repair(Record):
@@ -266,6 +293,9 @@ class Verification(Record):
     passed: bool
     unknown_ids: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    unjudged: tuple[Unjudged, ...] = ()
+    """Sentences that are no claims, or cite nothing."""
+    unjudged_by_kind: dict[str, int] = {}
     repairs: tuple[Repair, ...] = ()
     """Of claims, before the verdicts above were given."""
 

@@ -39,9 +39,18 @@ def fewer_passages(inputs: SynthesizeRequest) -> SynthesizeRequest | None:
 
 
 def fewer_claims(inputs: R) -> R | None:
-    """Return the inputs with the first half of the claims: the others are judged by words, or stay as they are."""
+    """Return the inputs with the first half of the claims: the others are judged by words, or stay as they are.
+
+    Passages that none of these names are left out.
+    """
     keep = len(inputs.claims) // 2
-    smaller: R = inputs.model_copy(update={"claims": inputs.claims[:keep]})
+    named = {name for claim in inputs.claims[:keep] for name in claim.passages}
+    sources = (
+        source.model_copy(update={"passages": tuple(one for one in source.passages if one.id in named)})
+        for source in inputs.sources
+    )
+    left = {"claims": inputs.claims[:keep], "sources": tuple(source for source in sources if source.passages)}
+    smaller: R = inputs.model_copy(update=left)
     return smaller if keep else None
 
 

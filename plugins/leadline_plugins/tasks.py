@@ -5,7 +5,7 @@ The stages ask them of whatever provider is configured; `embedded` performs them
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
@@ -17,7 +17,6 @@ from leadline.findings import (
     Query,
     Question,
     SearchTask,
-    VerdictKind,
 )
 from leadline.records import SINGLE, Confidence, Evidence, Record, Section, Source, Text, Tier
 from leadline.tasks import Talk
@@ -279,26 +278,59 @@ class Composition(Record):
     conclusion: Text = ""
 
 
+class PassageToRead(Record):
+    """A passage by its id, with the headings over it and the sentences about it, which may tell whom it speaks of."""
+
+    id: str
+    under: Text = ""
+    before: Text = ""
+    text: Text
+    behind: Text = ""
+
+
+class SourceToRead(Record):
+    """A source by its title, with those of its passages that claims are held against."""
+
+    title: Text = ""
+    passages: tuple[PassageToRead, ...] = ()
+
+
 class ClaimToVerify(Record):
-    """A claim and the passages that are cited for it, with what stands around them."""
+    """A claim and the ids of the passages it is held against.
+
+    It stands `under` headings and between the sentences `before` and `behind` it; `whole` is the sentence that it is a
+    part of.
+    """
 
     id: str
     claim: Text
-    passages: tuple[Text, ...]
-    around: Text = ""
+    passages: tuple[str, ...]
+    under: Text = ""
+    before: Text = ""
+    behind: Text = ""
+    whole: Text = ""
 
 
 class VerifyRequest(Record):
     """Asks whether passages bear the claims they are cited for."""
 
     claims: tuple[ClaimToVerify, ...]
+    sources: tuple[SourceToRead, ...] = ()
+
+
+class ClaimToRepair(ClaimToVerify):
+    """A claim that its passages do not bear, with the verdict on it and why."""
+
+    verdict: Text = ""
+    reason: Text = ""
 
 
 class RepairRequest(Record):
     """Asks to say claims anew, in a language, so that the passages they cite bear them."""
 
     language: str
-    claims: tuple[ClaimToVerify, ...]
+    claims: tuple[ClaimToRepair, ...]
+    sources: tuple[SourceToRead, ...] = ()
 
 
 class Reworded(Record):
@@ -315,10 +347,10 @@ class Rewordings(Record):
 
 
 class ClaimVerdict(Record):
-    """What a model says of one claim that is not supported in all its parts, by its id."""
+    """What a model says of one claim that is not supported in all its parts, or states nothing, by its id."""
 
     id: str
-    verdict: VerdictKind
+    verdict: Literal["supported", "partial", "contradicted", "unsupported", "remark"]
     reason: Text = ""
     confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
 

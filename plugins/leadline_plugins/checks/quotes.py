@@ -100,6 +100,11 @@ def plain(text: str) -> str:
     return " ".join(_form(_unmarked(text)).split())
 
 
+def bared(text: str) -> str:
+    """Return a text as it stands, without the marks that a page does not show."""
+    return " ".join(_unmarked(text).split())
+
+
 def _unmarked(text: str) -> str:
     # Two patterns, as the lines' is the dearer one: of a single line it is tried at its beginning alone.
     if "\n" in text:

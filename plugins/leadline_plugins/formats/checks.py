@@ -30,8 +30,9 @@ class Checks:
         self._by_place: dict[tuple[str, str], list[Verdict]] = {}
         self._by_evidence: dict[str, list[Verdict]] = {}
         for verdict in self.verdicts:
-            self._by_place.setdefault((verdict.section_id, verdict.evidence_id), []).append(verdict)
-            self._by_evidence.setdefault(verdict.evidence_id, []).append(verdict)
+            for name in verdict.cites:
+                self._by_place.setdefault((verdict.section_id, name), []).append(verdict)
+                self._by_evidence.setdefault(name, []).append(verdict)
 
     def of(self, section_id: str, evidence_ids: Iterable[str]) -> str:
         """Return the worst verdict on claims of a section that cite this evidence; empty where none was given."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from leadline.contracts import Run
 from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, summed
+from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.verdicts import BATCH, ask
-from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict
+from leadline_plugins.tasks import ClaimVerdict
 
 
 def is_open(found: CheckedReport) -> bool:
@@ -19,7 +20,7 @@ async def asked(run: Run, found: CheckedReport) -> CheckedReport:
     """Return the report with a model's verdicts where words were counted; where it has none, as it was."""
     titles = {source.key: source.text for source in found.sources}
     claims = [
-        ClaimToVerify(id=str(place), claim=one.claim, passages=(one.passage,), around=titles.get(one.source, ""))
+        Put(str(place), one.claim, (Passage(one.passage, titles.get(one.source, "")),))
         for place, one in enumerate(found.claims)
         if one.by == "words"
     ]
@@ -34,7 +35,8 @@ def _merged(claim: CheckedClaim, said: ClaimVerdict | None) -> CheckedClaim:
     if said is None:
         return claim
     confidence = round(said.confidence, 2)
-    told = {"verdict": said.verdict, "reason": said.reason, "confidence": confidence, "by": "model"}
+    kind = "unsupported" if said.verdict == "remark" else said.verdict
+    told = {"verdict": kind, "reason": said.reason, "confidence": confidence, "by": "model"}
     return claim.model_copy(update=told)
 
 

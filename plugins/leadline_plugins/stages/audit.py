@@ -15,6 +15,14 @@ from leadline_plugins.stages.paragraphs import paragraphs
 
 BY = {"exact": "by rule", "words": "by measure", "model": "by model", "": "by an older version"}
 """Who judged, in words."""
+WHY = {
+    "uncited": "no citation",
+    "question": "a question",
+    "sources": "of the sources themselves",
+    "inference": "marked as an inference",
+    "remark": "states nothing",
+}
+"""Why a sentence was held against nothing, in words."""
 _BEGINNING = 120
 """Characters by which a paragraph is known."""
 
@@ -56,7 +64,7 @@ def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     lines += [f"| {kind} | {count} |" for kind, count in sorted(checks.claims.items())]
     lines += ["", "| judged | claims |", "|---|---|"]
     lines += [f"| {BY[name]} | {count} |" for name, count in sorted(checks.judged_by.items())]
-    lines += [*_doubtful(report, checks), *_bare(report, checks)]
+    lines += [*_doubtful(report, checks), *_bare(report, checks), *_unjudged(checks)]
     if checks.repairs:
         lines += ["", "## Repaired", ""]
         lines += [f"- **{item.done}** ({item.verdict}): {item.claim}{_now(item)}" for item in checks.repairs]
@@ -75,10 +83,16 @@ def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
     doubtful = [verdict for verdict in checks.verdicts if verdict.verdict != "supported"]
     yield from ("", "## Not fully supported", "") if doubtful else ()
     for item in doubtful:
-        place = f"[{numbers.get(item.evidence_id, '?')}] {item.evidence_id}"
+        place = " ".join(f"[{numbers.get(name, '?')}] {name}" for name in item.cites)
         yield f"- **{item.verdict}** {BY[item.by]}, {place}: {uncited(item.claim)}"
         yield f"  {item.reason}"
-        yield f"  > {quotes.get(item.evidence_id, '')}"
+        yield from (f"  > {quotes.get(name, '')}" for name in item.cites)
+
+
+def _unjudged(checks: Verification) -> Iterator[str]:
+    """Yield the sentences that were held against nothing, and why."""
+    yield from ("", "## Held against no passage", "") if checks.unjudged else ()
+    yield from (f"- **{WHY[item.kind]}**: {one_line(item.text)}" for item in checks.unjudged)
 
 
 def _bare(report: Report, checks: Verification) -> Iterator[str]:

@@ -1,23 +1,23 @@
-"""The claims of a report, each sentence with the evidence cited for it, and how far the sources bear it."""
+"""The claims of a report, each sentence with the evidence cited for it, and where it stands."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from typing import Literal
 
-from leadline.citations import CITATIONS, cited, uncited, unenclosed
-from leadline.records import Evidence, Report, Source
-from leadline_plugins.checks.judge import Judgement, judge
-from leadline_plugins.checks.quotes import find, plain
-from leadline_plugins.checks.verbatim import stands as word_for_word
-from leadline_plugins.stages.paragraphs import Paragraph, Span, heading_level, paragraphs
+from leadline.citations import CITATIONS, cited
+from leadline.findings import Unjudged
+from leadline.records import Report
+from leadline_plugins.checks.quotes import bared, plain
+from leadline_plugins.stages.context import Context, Row, Surroundings, row_of
+from leadline_plugins.stages.paragraphs import Paragraph, Span, heading_level, leads, paragraphs, points
+from leadline_plugins.stages.remarks import RemarkKind
 from leadline_plugins.stages.said import Piece, Said, begins_line, labels
-from leadline_plugins.text.rows import SAYS, cells
+from leadline_plugins.text.rows import SAYS
 
-AROUND = 500
-"""Characters before and behind a quote that may say whom it speaks of."""
 _LEFT = re.compile(r"(?:[\s.!?。！？…,;:，；：、)）\]】」』”’]|[*_]+(?=\s))+")
 """What stands behind a citation and belongs to the sentence before it."""
 _OPENED = " \t\n(（[【［"
@@ -27,6 +27,10 @@ _COUNTED = re.compile(rf"(?:[-*+•]\s+)?(?P<mark>\*\*|__)?{_NUMBER}(?P<closed>(
 """The number of a list's item, which a sentence taken over word for word would be contradicted by."""
 
 _MORE = re.compile(r"[ \t]*\S")
+_NEAR = re.compile(r"[\W_]*")
+"""What may stand between a sentence and the citation of its own."""
+_BESIDE = 8
+"""Passages of its paragraph that a sentence without a citation of its own is held against, the next first."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Claim:
     """A sentence that cites, or what a table's row says: its id, its text, and the ids it cites.
 
     `span` is where it stands in its section's text and `run` where its citations do; claims with one run share them.
-    `cells` are those of a row, which its text joins.
+    `row` is of the row of a table, whose cells its text joins. `own`: its citations stand right behind it. Where they
+    do not, `beside` is what else its paragraph cites: what opens a paragraph is borne by all of it.
     """
 
     id: str
@@ -43,85 +48,123 @@ class Claim:
     cite_ids: tuple[str, ...]
     span: Span = field(compare=False)
     run: Span = field(compare=False)
-    cells: tuple[str, ...] = ()
+    row: Row = field(default_factory=Row)
+    own: bool = field(default=True, compare=False)
+    beside: tuple[str, ...] = ()
+    context: Context = field(default_factory=Context, compare=False)
 
+    @property
+    def shown(self) -> str:
+        """It as people are shown it: with the signs it has in the text, and of a row with what it stands under."""
+        return bared(self.row.shown() if self.row.cells else self.text)
 
-@dataclass(frozen=True)
-class Cited:
-    """A piece of evidence as it was checked: `problem` where its quote does not stand in a stored source."""
+    @property
+    def said(self) -> str:
+        """It in the form in which texts are compared; a part of a row with the row's first cell.
 
-    evidence: Evidence
-    around: str = ""
-    problem: str = ""
-
-
-class Library:
-    """The evidence of a report, each piece looked up in its source once."""
-
-    def __init__(self, report: Report) -> None:
-        self._evidence = {item.id: item for item in report.evidence}
-        self._sources = {source.id: source for source in report.sources}
-        self._seen: dict[str, Cited] = {}
-
-    def cited(self, claim: Claim) -> list[Cited]:
-        """Return the evidence that a claim cites; ids that point nowhere are left out."""
-        return [self._checked(self._evidence[name]) for name in claim.cite_ids if name in self._evidence]
-
-    def sound(self) -> list[Cited]:
-        """Return all evidence whose quotes stand in their sources."""
-        found = (self._checked(item) for item in self._evidence.values())
-        return [item for item in found if not item.problem]
-
-    def _checked(self, item: Evidence) -> Cited:
-        if item.id not in self._seen:
-            self._seen[item.id] = stands(item, self._sources.get(item.source_id))
-        return self._seen[item.id]
-
-
-def stands(item: Evidence, source: Source | None) -> Cited:
-    """Look a quote up in the stored copy of its source: at its place, else anywhere, typography aside."""
-    if source is None:
-        return Cited(item, problem="the source is not in the report")
-    text, span = source.document.text, item.span
-    if text[slice(*span)] != item.quote:
-        found = find(item.quote, text)
-        if found is None:
-            return Cited(item, problem="the quote does not stand in the source")
-        span = found
-    near = text[max(0, span[0] - AROUND) : span[1] + AROUND]
-    return Cited(item, around=f"{source.hit.title}\n{source.document.title}\n{near}")
+        That stands last: of the first word of a sentence the capital tells nothing.
+        """
+        return plain("; ".join((*self.row.cells, *self.row.first)) if self.row.cells else self.text)
 
 
 def claims(part: Paragraph) -> Iterator[Claim]:
     """Yield what a paragraph says that a citation serves: all since the last one, and the rest of its table's row."""
+    return (one for one in _stated(part) if isinstance(one, Claim))
+
+
+def unjudged(part: Paragraph) -> Iterator[Unjudged]:
+    """Yield the sentences of a paragraph that are held against nothing: remarks, and what is cited nowhere."""
+    return (one for one in _stated(part) if isinstance(one, Unjudged))
+
+
+def _stated(part: Paragraph) -> Iterator[Claim | Unjudged]:
     if heading_level(part.text):
         return
-    said, count, start = Said(part.text), 0, 0
+    block, start, count = _Block(part), 0, 0
     runs = list(CITATIONS.finditer(part.text))
     for run, following in zip_longest(runs, runs[1:]):
-        names = tuple(dict.fromkeys(cited(run.group())))
-        rest = _rest(said, part.text, run, following)
-        for piece in _served(said, start, run.start(), rest):
-            begin, end = piece.span
-            if begin and begin in (start, run.end()) and (left := _LEFT.match(part.text, begin, end)):
-                begin = left.end()
-            end = begin + len(part.text[begin:end].rstrip(_OPENED))
-            row = _cells(part.text, begin, end, piece.row) if piece.row else ()
-            text = "; ".join(row) if piece.row else _uncounted(part.text, begin, end)
-            named = labels(text) and _MORE.match(part.text, end, run.start())
-            if named or not SAYS.search(text):
-                continue
-            count += 1
-            yield Claim(
-                id=f"{part.id}.{count}",
-                section_id=part.section_id,
-                text=text,
-                cite_ids=names,
-                span=_moved(_unbarred(part.text, begin, end) if piece.row else (begin, end), part.start),
-                run=_moved(run.span(), part.start),
-                cells=row,
-            )
+        rest = _rest(block.said, part.text, run, following)
+        for piece in _served(block.said, start, run.start(), rest):
+            if made := block.claim(piece, start, run, count + 1):
+                count += 1
+                yield made
         start = rest.span[1] if rest else run.end()
+    for piece in block.said.between(start, len(part.text)) if part.states else ():
+        if made := block.uncited(piece, start, count + 1):
+            count += 1
+            yield made
+
+
+class _Block:
+    """A paragraph that is gone through; `start` is where what a citation serves begins."""
+
+    def __init__(self, part: Paragraph) -> None:
+        self.said = Said(part.text)
+        self._part, self._text = part, part.text
+        self._surroundings = Surroundings(part)
+
+    def claim(self, piece: Piece, start: int, run: re.Match[str], number: int) -> Claim | Unjudged | None:
+        """Return what a piece says that is served by these citations; None where it says nothing."""
+        begin, end, text, row = self._read(piece, start)
+        if (labels(text) and _MORE.match(self._text, end, run.start())) or not SAYS.search(text):
+            return None
+        if made := self._remark(begin, text, row, number):
+            return made
+        if leads(text.strip()) and not row.cells:
+            return None
+        names = tuple(dict.fromkeys(cited(run.group())))
+        own = bool(row.cells) or bool(_NEAR.fullmatch(self._text, end, run.start()))
+        return Claim(
+            id=f"{self._part.id}.{number}",
+            section_id=self._part.section_id,
+            text=text,
+            cite_ids=names,
+            span=_moved(_unbarred(self._text, begin, end) if row.cells else (begin, end), self._part.start),
+            run=_moved(run.span(), self._part.start),
+            row=row,
+            own=own,
+            beside=() if own else self._beside(run, names),
+            context=self._surroundings.of(begin, end),
+        )
+
+    def uncited(self, piece: Piece, start: int, number: int) -> Unjudged | None:
+        """Return what a piece says that no citation stands behind."""
+        begin, end, text, row = self._read(piece, start)
+        if (
+            not SAYS.search(text)
+            or (labels(text) and _MORE.match(self._text, end))
+            or leads(text.strip())
+            or points(text)
+        ):
+            return None
+        if made := self._remark(begin, text, row, number):
+            return made
+        return self._unjudged("uncited", bared(row.shown() if row.cells else text), number)
+
+    def _read(self, piece: Piece, start: int) -> tuple[int, int, str, Row]:
+        """Return where a piece begins and ends without what belongs to others, its text, and its row."""
+        begin, end = piece.span
+        if (
+            begin
+            and (begin == start or self._text[:begin].endswith("]"))
+            and (left := _LEFT.match(self._text, begin, end))
+        ):
+            begin = left.end()
+        end = begin + len(self._text[begin:end].rstrip(_OPENED))
+        row = row_of(self.said, self._text, begin, end, piece.row) if piece.row else Row()
+        return begin, end, "; ".join(row.cells) if piece.row else _uncounted(self._text, begin, end), row
+
+    def _remark(self, begin: int, text: str, row: Row, number: int) -> Unjudged | None:
+        kind = None if row.cells else self._surroundings.remark(begin, text)
+        return self._unjudged(kind, bared(text), number) if kind else None
+
+    def _unjudged(self, kind: RemarkKind | Literal["uncited"], text: str, number: int) -> Unjudged:
+        return Unjudged(id=f"{self._part.id}.{number}", section_id=self._part.section_id, text=text, kind=kind)
+
+    def _beside(self, run: re.Match[str], names: Sequence[str]) -> tuple[str, ...]:
+        """Return what else the paragraph cites: what stands behind these citations first, then what before."""
+        behind, before = cited(self._text[run.end() :]), reversed(cited(self._text[: run.start()]))
+        return tuple(name for name in dict.fromkeys((*behind, *before)) if name not in names)[:_BESIDE]
 
 
 def _rest(said: Said, text: str, run: re.Match[str], following: re.Match[str] | None) -> Piece | None:
@@ -154,11 +197,6 @@ def _uncounted(text: str, begin: int, end: int) -> str:
     return (counted["mark"] if counted["mark"] and not counted["closed"] else "") + text[counted.end() : end]
 
 
-def _cells(text: str, begin: int, end: int, number: int) -> tuple[str, ...]:
-    """Return the cells of a row, or of the part of it behind a citation, where the first cell counts nothing."""
-    return cells(uncited(unenclosed(text[begin:end])), number if begins_line(text, begin) else 0)
-
-
 def _unbarred(text: str, begin: int, end: int) -> Span:
     """Return the span of a row without the bars around it."""
     row = text[begin:end]
@@ -170,28 +208,6 @@ def claims_of(report: Report) -> list[Claim]:
     return [claim for part in paragraphs(report) for claim in claims(part)]
 
 
-def held(claim: Claim, cited: list[Cited]) -> dict[str, Judgement]:
-    """Judge a claim by the quotes cited for it, by evidence id; several may bear together what none bears alone."""
-    sound = [item for item in cited if not item.problem]
-    said = plain(claim.text)
-    found = {item.evidence.id: judge(said, item.evidence.quote, around=item.around) for item in sound}
-    if len(sound) > 1 and not any(one.verdict == "supported" for one in found.values()):
-        together = judge(
-            said, "\n".join(item.evidence.quote for item in sound), around="\n".join(i.around for i in sound)
-        )
-        if together.verdict == "supported":
-            found = {name: together if one.verdict == "partial" else one for name, one in found.items()}
-    return found | {name: _whole(found[name]) for name in _taken_over(claim, sound)}
-
-
-def _taken_over(claim: Claim, sound: list[Cited]) -> set[str]:
-    """Return the evidence that a row takes over cell by cell; none where one of its cells stands nowhere."""
-    if len(claim.cells) < 2:
-        return set()
-    found = [{one.evidence.id for one in sound if word_for_word(cell, one.evidence.quote)} for cell in claim.cells]
-    return set().union(*found) if all(found) else set()
-
-
-def _whole(found: Judgement) -> Judgement:
-    reason = "each cell of the row stands in the passages, word for word"
-    return replace(found, verdict="supported", reason=reason, confidence=1.0, score=1.0, exact=True)
+def unjudged_of(report: Report) -> list[Unjudged]:
+    """Return all sentences of a report that are held against nothing, in order."""
+    return [one for part in paragraphs(report) for one in unjudged(part)]

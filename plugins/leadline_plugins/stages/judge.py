@@ -9,7 +9,8 @@ from leadline.contracts import Run
 from leadline.findings import EVIDENCE, SECTIONS, SOURCES, Findings, Key, Verdict
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import claims_of
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.verdicts import ASK, judged
 
 JUDGED: Key[tuple[Verdict, ...]] = Key("judged", Verdict, grows=True)

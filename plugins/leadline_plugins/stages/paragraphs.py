@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from leadline.citations import CITATION, cited, uncited
-from leadline.records import Report
+from leadline.records import Report, Section
+from leadline_plugins.text.headings import BETWEEN, headings
 
 CAPTION = re.compile(
     r"(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+(?:[.-]\d+)*\s*(?:\*\*|__)?\s*(?:[:：。]|\.(?!\d)|[–—-]\s|$)"
@@ -33,6 +34,24 @@ _POINTS = re.compile(
 )
 """A sentence that only sends the reader to another place of the report."""
 _NUMBERED_PLACE = re.compile(rf"{_PLACE}\s*\d+|第\s*\d+\s*{_PLACE}", re.IGNORECASE)
+_LEADS = re.compile(
+    r"""\W*(?:
+      (?:(?:the|this|a)\s(?:following\s|next\s)?)?(?:table|figure|chart|list|overview)(?:\s\d+)?
+      (?:\s(?:below|that\sfollows))?\s
+      (?:sums?|summari[sz]es|shows|lists|compares|gives|sets|presents|contrasts|brings|collects|puts)\b(?!\s+that\b)
+    | (?:the|these)\s[^,;:]{1,60}\s(?:are|is)\s
+      (?:these|this|as\sfollows|the\sfollowing|(?:listed|shown|given)\sbelow)\W*$
+    | (?:下表|下列表格|下面的表格?|以下表格|下图|下圖)[^，；。]{0,6}
+      (?:列出|汇总|匯總|总结|總結|概括|比较|比較|对比|對比|归纳|整理)
+    | (?:(?:以|按|依|根据|根據|据|據|就|从|從|综合|綜合|为|為)[^，。]{1,40}，)?
+      [^，；：。]{2,40}?(?:如下(?:表|图|圖|列)?(?:所示)?|(?:见|見)下(?:表|图|圖))\W*$
+    )[^.!?。！？]*[.!?。！？]?\W*""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A sentence that only says what stands below it."""
+_BELOW = re.compile(r"\||[-*+•]\s|\d{1,3}[.)]\s|!\[|" + CAPTION.pattern)
+"""How a block begins that is led to: a table, a list, a figure."""
+_LONGEST_LEAD = 200
 _LONGEST_POINTER = 300
 """Characters; what is longer tells something on its way."""
 Span = tuple[int, int]
@@ -49,6 +68,8 @@ class Paragraph:
     cite_ids: tuple[str, ...]
     states: bool
     ends_with_citation: bool
+    under: str = ""
+    """The title of its section and the headings over it there."""
 
     def row(self) -> dict[str, JsonValue]:
         """Return its line of `paragraphs.jsonl`."""
@@ -64,11 +85,17 @@ class Paragraph:
 
 def paragraphs(report: Report) -> list[Paragraph]:
     """Return all paragraphs of a report, in order."""
-    return [
-        _paragraph(f"{section.id}.{place}", section.id, section.text or "", span)
-        for section in report.sections
-        for place, span in enumerate(blocks(section.text or ""), start=1)
-    ]
+    return [part for section in report.sections for part in _of_section(section)]
+
+
+def _of_section(section: Section) -> Iterator[Paragraph]:
+    text = section.text or ""
+    over = headings(text)
+    spans = list(blocks(text))
+    for place, span in enumerate(spans):
+        below = text[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
+        under = BETWEEN.join((section.title, *over.over(span[0])))
+        yield _paragraph(f"{section.id}.{place + 1}", section.id, text, span, below, under)
 
 
 def blocks(text: str) -> Iterator[Span]:
@@ -102,8 +129,13 @@ def heading_level(block: str) -> int:
 
 
 def leads(block: str) -> bool:
-    """Return whether a block only leads to what stands below it."""
-    return block.endswith((":", "：")) and not CITATION.search(block)
+    """Return whether a block only leads to what stands below it: by a colon, or in so many words and no figure."""
+    if CITATION.search(block):
+        return False
+    if block.endswith((":", "：")):
+        return True
+    short = len(block) <= _LONGEST_LEAD and bool(_LEADS.fullmatch(block))
+    return short and not re.search(r"\d", _NUMBERED_PLACE.sub("", block))
 
 
 def _fenced(line: str, fence: str) -> str:
@@ -120,29 +152,37 @@ def _trimmed(text: str, start: int, end: int) -> Span:
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
 
 
-def _paragraph(name: str, section: str, text: str, span: Span) -> Paragraph:
+def _paragraph(name: str, section: str, text: str, span: Span, below: str, under: str) -> Paragraph:
     block = text[slice(*span)]
     ids = tuple(dict.fromkeys(cited(block)))
+    led = bool(_BELOW.match(below))
+    lead = leads(block) and (led or block.endswith((":", "：")))
     return Paragraph(
         id=name,
         section_id=section,
         text=block,
         start=span[0],
         cite_ids=ids,
-        states=not _NO_PROSE.match(block) and not leads(block) and (bool(ids) or not _points(block)),
-        ends_with_citation=_ends_cited(block),
+        states=not _NO_PROSE.match(block) and not lead and (bool(ids) or not points(block)),
+        ends_with_citation=_ends_cited(block, led),
+        under=under,
     )
 
 
-def _points(block: str) -> bool:
+def points(block: str) -> bool:
     """Return whether a block only sends the reader elsewhere: with a figure in it, it states something as well."""
     if len(block) > _LONGEST_POINTER or not _POINTS.fullmatch(block):
         return False
     return not re.search(r"\d", _NUMBERED_PLACE.sub("", block))
 
 
-def _ends_cited(block: str) -> bool:
-    """Return whether it does; in a table the last row may go on behind its citation, which serves it whole."""
+def _ends_cited(block: str, led: bool) -> bool:
+    """Return whether it does; in a table the last row may go on behind its citation, which serves it whole.
+
+    So may a block of which the rest only leads to what stands below.
+    """
     end = max((found.end() for found in CITATION.finditer(block)), default=0)
     last = block.rfind("\n") + 1
+    if end > 0 and led and leads(block[end:].lstrip(" .。!！?？").rstrip()):
+        return True
     return end > 0 and (not _WORD.search(block, end) or (end > last and block.startswith("|", last)))

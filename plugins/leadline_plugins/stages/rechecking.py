@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from leadline.citations import Numbered, cited, number
 from leadline.findings import Verdict, Verification
 from leadline.records import Report, Source
-from leadline_plugins.checks.quotes import squeezed
+from leadline_plugins.checks.quotes import plain, squeezed
 from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, Wanted, check, summed
-from leadline_plugins.stages.claims import Library, claims
+from leadline_plugins.stages.claims import claims
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.verdicts import by_rule
 
@@ -23,37 +24,53 @@ def recheck(report: Report, markdown: str = "") -> CheckedReport:
     """Return the verdicts on a run's report. `markdown` is it as a file, which may have been changed since."""
     parts, numbered = paragraphs(report), number(report)
     known = {item.id for item in report.evidence}
+    said = list(_claims(report, parts, numbered))
     own = summed(
         title=report.title,
         marks=sum(len(cited(part.text)) for part in parts),
         sources=tuple(_wanted(key, source) for key, source in numbered.cited),
-        claims=tuple(_claims(report, parts, numbered)),
+        claims=tuple(claim for _, claim in said),
         dangling=tuple(dict.fromkeys(name for part in parts for name in part.cite_ids if name not in known)),
         uncited_sources=tuple(str(key) for key, _ in numbered.additional),
         bare=sum(part.states and not part.ends_with_citation for part in parts),
     )
-    return _changed(own, markdown, report, numbered) if markdown else own
+    return _changed(own, said, markdown, report, numbered) if markdown else own
 
 
 def _wanted(key: int, source: Source) -> Wanted:
     return Wanted(key=str(key), text=source.hit.title, urls=(source.hit.url,))
 
 
-def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> Iterator[CheckedClaim]:
-    """Yield the verdicts; of what only a model could judge, the one that the run's model gave."""
-    quotes = {item.id: item.quote for item in report.evidence}
-    before = {(one.claim, one.evidence_id): one for one in _recorded(report) if one.by == "model"}
-    for found in by_rule((claim for part in parts for claim in claims(part)), Library(report)):
-        said = before.get((found.claim, found.evidence_id), found) if found.by == "words" else found
-        yield CheckedClaim(
-            claim=said.claim,
-            source=str(numbered.by_evidence.get(said.evidence_id, "")),
-            verdict=said.verdict,
-            reason=said.reason,
-            confidence=said.confidence,
-            passage=" ".join(quotes[said.evidence_id].split()),
-            by=said.by,
-        )
+def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> Iterator[tuple[str, CheckedClaim]]:
+    """Yield what stands in the text, and the verdict on it; of what only a model could judge, that of the run's model.
+
+    What the model called a remark is none of the claims.
+    """
+    quotes = {item.id: " ".join(item.quote.split()) for item in report.evidence}
+    before = {key: one for one in _recorded(report) if one.by == "model" for key in _keys(one)}
+    library = Library(report)
+    for claim in (claim for part in parts for claim in claims(part)):
+        for found in by_rule([claim], library):
+            said = next((before[key] for key in _keys(found) if key in before), found) if found.by == "words" else found
+            if not said.remark:
+                yield (
+                    claim.text,
+                    CheckedClaim(
+                        claim=claim.shown,
+                        source=str(numbered.by_evidence.get(found.evidence_id, "")),
+                        verdict=said.verdict,
+                        reason=said.reason,
+                        confidence=said.confidence,
+                        passage="\n".join(quotes[name] for name in found.cites if name in quotes),
+                        by=said.by,
+                    ),
+                )
+
+
+def _keys(verdict: Verdict) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what a verdict is known by: its words with all that it cites; with the first, as older versions have it."""
+    yield plain(verdict.claim), verdict.cites
+    yield plain(verdict.claim), (verdict.evidence_id,)
 
 
 def _recorded(report: Report) -> tuple[Verdict, ...]:
@@ -61,12 +78,14 @@ def _recorded(report: Report) -> tuple[Verdict, ...]:
     return Verification.model_validate(found).verdicts if found else ()
 
 
-def _changed(own: CheckedReport, markdown: str, report: Report, numbered: Numbered) -> CheckedReport:
+def _changed(
+    own: CheckedReport, claims: Sequence[tuple[str, CheckedClaim]], markdown: str, report: Report, numbered: Numbered
+) -> CheckedReport:
     """Return what holds of the file: without the claims that it lacks, and with those that the run did not write."""
     documents = {str(key): source.document for key, source in (*numbered.cited, *numbered.additional)}
     file = check(markdown, documents)
     said, written = _letters(_shown(report, numbered)), _letters(markdown)
-    kept = (claim for claim in own.claims if _letters(claim.claim) in written)
+    kept = (claim for text, claim in claims if _letters(text) in written)
     added = (claim for claim in file.claims if _letters(claim.claim) not in said)
     return summed(
         title=file.title,

@@ -10,8 +10,8 @@ from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import Verdict
 from leadline_plugins.checks.judge import judge
-from leadline_plugins.checks.quotes import plain
-from leadline_plugins.stages.claims import Cited, Claim, Library
+from leadline_plugins.stages.claims import Claim
+from leadline_plugins.stages.library import Cited, Library
 from leadline_plugins.stages.verdicts import judged
 from leadline_plugins.text import content_set
 
@@ -26,7 +26,7 @@ async def recitable(run: Run, claims: Sequence[Claim], library: Library) -> tupl
     """
     found = await compute(bearers, claims, library.sound())
     trials = [
-        replace(claim, id=f"{claim.id}.{found[claim.id]}", cite_ids=(found[claim.id],))
+        replace(claim, id=f"{claim.id}.{found[claim.id]}", cite_ids=(found[claim.id],), beside=())
         for claim in claims
         if claim.id in found
     ]
@@ -47,14 +47,14 @@ def bearers(claims: Sequence[Claim], evidence: Sequence[Cited]) -> Mapping[str, 
 
 def _near(claim: Claim, evidence: Sequence[Cited], index: Mapping[str, list[int]]) -> Iterator[Cited]:
     """Yield the evidence that shares most words with a claim which does not cite it; of equals the first."""
-    shared = Counter(place for word in content_set(plain(claim.text)) for place in index.get(word, ()))
+    shared = Counter(place for word in content_set(claim.said) for place in index.get(word, ()))
     others = {place: count for place, count in shared.items() if evidence[place].evidence.id not in claim.cite_ids}
     for place in sorted(others, key=lambda place: (-others[place], place))[:_TRIED]:
         yield evidence[place]
 
 
 def _bearer(claim: Claim, near: Sequence[Cited]) -> str:
-    said = plain(claim.text)
+    said = claim.said
     judgements = ((judge(said, other.evidence.quote, around=other.around), other) for other in near)
     fits = [(found.score, other.evidence.id) for found, other in judgements if found.verdict == "supported"]
     return max(fits, default=(0.0, ""))[1]

@@ -12,7 +12,6 @@ from typing import Literal
 from leadline.citations import cite
 from leadline.findings import Repair, Verdict, VerdictKind
 from leadline.records import Report
-from leadline_plugins.checks.quotes import plain
 from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.dropping import without
 from leadline_plugins.stages.fitting import body
@@ -25,12 +24,10 @@ Edit = tuple[int, int, str]
 
 
 def failed(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[Claim, VerdictKind]]:
-    """Return the claims of which no citation bears even a part, with the worst verdict."""
-    kinds: dict[str, set[VerdictKind]] = {}
-    for verdict in verdicts:
-        kinds.setdefault(verdict.claim_id, set()).add(verdict.verdict)
-    bad = ((claim, kinds.get(claim.id, set())) for claim in claims)
-    return [(claim, min(found, key=_BAD.index)) for claim, found in bad if found and found <= set(_BAD)]
+    """Return the claims of which what they cite bears no part, with the verdict; remarks are none."""
+    known = {verdict.claim_id: verdict for verdict in verdicts if not verdict.remark}
+    judged = ((claim, known[claim.id].verdict) for claim in claims if claim.id in known)
+    return [(claim, kind) for claim, kind in judged if kind in _BAD]
 
 
 def repaired(
@@ -67,7 +64,7 @@ def repaired(
     repairs = (
         Repair(
             section_id=claim.section_id,
-            claim=plain(claim.text),
+            claim=claim.shown,
             verdict=verdict,
             done=_DONE[how],
             now=better.get(claim.id, "") if how == "weaken" else "",

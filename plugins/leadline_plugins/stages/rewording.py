@@ -9,15 +9,18 @@ from leadline.contracts import Run
 from leadline.findings import Verdict
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
-from leadline_plugins.checks.quotes import plain
+from leadline_plugins.checks.quotes import bared, plain
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_claims
-from leadline_plugins.stages.claims import Claim, Library
+from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.evading import nameless, repeats
 from leadline_plugins.stages.fitting import body, fitted
 from leadline_plugins.stages.hedges import hedged
-from leadline_plugins.stages.verdicts import asked, judged, numbers
-from leadline_plugins.tasks import RepairRequest, Rewordings
+from leadline_plugins.stages.library import Library
+from leadline_plugins.stages.putting import listed, put
+from leadline_plugins.stages.verdicts import judged, numbers
+from leadline_plugins.tasks import ClaimToRepair, RepairRequest, Rewordings
 from leadline_plugins.text import language as language_of
 from leadline_plugins.text.foreign import foreign
 
@@ -47,21 +50,22 @@ ASK = TaskKind(
 
 
 async def reworded(
-    run: Run, claims: Sequence[Claim], library: Library, language: str
+    run: Run, claims: Sequence[Claim], library: Library, language: str, verdicts: Iterable[Verdict]
 ) -> tuple[dict[str, str], list[Verdict]]:
     """Return by the ids of claims what may stand in their place, and the verdicts on all that was proposed.
 
-    Nothing without a language model. Rows of tables are not sentences, and stay.
+    `verdicts` are those on the claims. Nothing without a language model. Rows of tables are not sentences, and stay.
     """
     if not claims or not await run.by_chat(ASK.name, ASK.role):
         return {}, []
-    said = [claim for claim in claims if not claim.cells and not hedged(claim.text)]
+    known = {verdict.claim_id: verdict for verdict in verdicts}
+    said = [claim for claim in claims if not claim.row.cells and not hedged(claim.text)]
     batches = [said[at : at + BATCH] for at in range(0, len(said), BATCH)]
-    replies = await run.each(batches, lambda batch: _said(run, batch, library, language))
+    replies = await run.each(batches, lambda batch: _said(run, batch, library, language, known))
     new = {name: text for reply in replies for name, text in reply.items()}
     trials = {name: _trial(claim, new[name]) for claim in said if (name := claim.id) in new}
-    verdicts = await judged(run, list(trials.values()), library)
-    return {name: new[name] for name, trial in trials.items() if _holds(trial, verdicts)}, verdicts
+    found = await judged(run, list(trials.values()), library, anew=True)
+    return {name: new[name] for name, trial in trials.items() if _holds(trial, found)}, found
 
 
 def lost(claims: Iterable[Claim], better: Mapping[str, str], left: Iterable[Claim]) -> set[str]:
@@ -73,25 +77,37 @@ def lost(claims: Iterable[Claim], better: Mapping[str, str], left: Iterable[Clai
 
 def _trial(claim: Claim, text: str) -> Claim:
     """Return a claim said anew, as it will be found in the report."""
-    return replace(claim, id=claim.id + _ANEW, text=claim.text.removesuffix(body(claim.text)) + text)
+    old = bared(body(claim.text))
+    whole = claim.context.whole.replace(old, text) if old in claim.context.whole else ""
+    said = claim.text.removesuffix(body(claim.text)) + text
+    return replace(claim, id=claim.id + _ANEW, text=said, context=replace(claim.context, whole=whole))
 
 
 def _holds(claim: Claim, verdicts: Iterable[Verdict]) -> bool:
-    """Return whether some citation bears a claim in full, and none speaks against it."""
-    kinds = {verdict.verdict for verdict in verdicts if verdict.claim_id == claim.id}
-    return "supported" in kinds and "contradicted" not in kinds
+    """Return whether what is cited bears a claim in full."""
+    return any(one.claim_id == claim.id and one.verdict == "supported" for one in verdicts)
 
 
-async def _said(run: Run, claims: Sequence[Claim], library: Library, language: str) -> Mapping[str, str]:
+async def _said(
+    run: Run, claims: Sequence[Claim], library: Library, language: str, known: Mapping[str, Verdict]
+) -> Mapping[str, str]:
     """Return what a model says instead, by the id of the claim; in the call they are numbered."""
-    numbered = {str(number): claim for number, claim in enumerate(claims, start=1)}
-    material = [asked(claim, library).model_copy(update={"id": number}) for number, claim in numbered.items()]
-    request = RepairRequest(language=language, claims=tuple(material))
+    shown, sources = listed([put(claim, library, anew=True) for claim in claims])
+    wrong = [known[claim.id] for claim in claims]
+    material = tuple(
+        ClaimToRepair(**one.model_dump(), verdict=verdict.verdict, reason=verdict.reason)
+        for one, verdict in zip(shown, wrong, strict=True)
+    )
+    request = RepairRequest(language=language, claims=material, sources=sources)
     saying = "claims that their sources do not bear were hedged, and not said anew"
     reply = await perform_or(run, ASK.of(request), Rewordings(), saying, closing=True)
     new = _by_number(reply)
-    made = {claim.id: _sentence(new.get(number, ""), claim, language) for number, claim in numbered.items()}
-    return {name: text for name, text in made.items() if text}
+    made = {claim.id: _sentence(new.get(one.id, ""), claim, language) for one, claim in zip(shown, claims, strict=True)}
+    return {
+        claim.id: text
+        for claim in claims
+        if (text := made[claim.id]) and not nameless(text, claim, library) and not repeats(text, claim)
+    }
 
 
 def _by_number(reply: Rewordings) -> dict[str, str]:

@@ -12,9 +12,20 @@ from itertools import accumulate
 
 from leadline_plugins.drafts.blocks import tokens
 from leadline_plugins.text import length, sentences
-from leadline_plugins.text.rows import SAYS
+from leadline_plugins.text.rows import SAYS, columns
 
 _LABEL = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])\s+)?(?:\*\*|__)([^*_\d]+)(?:\*\*|__)[.。]?\s*")
+_NUMERAL = r"(?:\d{1,2}|[IVX]{1,5}|one|two|three|four|five|six|seven|eight|nine|ten)"
+_YEARS = r"(?:\s*[(（][^()（）]{1,30}[)）])?"
+_STAGE = re.compile(
+    rf"\s*(?:[-*+•]\s+)?(?:\*\*|__)(?:"
+    rf"第[一二三四五六七八九十\d]{{1,3}}(?:个)?(?:阶段|階段|时期|時期|步|类|類|期|层|層|点|點){_YEARS}(?:[：:][^\d，。,.*_]{{1,14}})?[。.]?"
+    rf"|(?:phase|stage|step|period|part)\s{_NUMERAL}\b{_YEARS}"
+    rf"(?-i:\s*[:–—-]\s*[A-Za-z][a-z-]+(?:\s[a-z-]+){{0,4}})?[.]?"
+    rf")(?:\*\*|__)[.。]?\s*",
+    re.IGNORECASE,
+)
+"""A stage by its number, with its years in brackets, and a title without figures behind a colon."""
 MARKER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)]|>)[ \t]+)+")
 """How an item of a list or a line of a quotation begins."""
 _SHORTEST = 4
@@ -25,7 +36,7 @@ _NOT_NEW = re.compile(r"[^\n]")
 
 @dataclass(frozen=True)
 class Table:
-    """A table: where it stands, and its rows below the head."""
+    """A table: where it stands, and its rows below the head, which is its first line."""
 
     span: Span
     rows: tuple[Span, ...]
@@ -60,6 +71,11 @@ class Said:
         """Return the row that a place is in."""
         found = bisect_right(self._rows, at, key=lambda row: row.span[0]) - 1
         return self._rows[found] if found >= 0 and at < self._rows[found].span[1] else None
+
+    def head(self, at: int) -> list[str]:
+        """Return what stands over each column of the table that a place is in."""
+        table = bisect_right(self.tables, at, key=lambda one: one.span[0]) - 1
+        return columns(self._text[slice(*self.tables[table].span)].split("\n", 1)[0]) if self.in_table(at) else []
 
     def between(self, start: int, end: int) -> list[Piece]:
         """Return the pieces, in order."""
@@ -113,6 +129,9 @@ def begins_line(text: str, at: int) -> bool:
 
 
 def labels(text: str) -> bool:
-    """Return whether a sentence only names what the next in its line says, as `**Costs.**` does before `They rose`."""
+    """Return whether a sentence only names what the next in its line says, as `**Costs.**` does before `They rose`.
+
+    So does the number of a stage with the few words that are its title.
+    """
     found = _LABEL.fullmatch(text)
-    return found is not None and length(found[1]) <= _SHORTEST
+    return (found is not None and length(found[1]) <= _SHORTEST) or bool(_STAGE.fullmatch(text))

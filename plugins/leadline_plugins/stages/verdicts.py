@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import groupby
 from typing import Literal
 
 from leadline.computing import compute
@@ -17,10 +16,14 @@ from leadline_plugins.checks.judge import Judgement
 from leadline_plugins.checks.quotes import plain
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_claims
-from leadline_plugins.stages.claims import Cited, Claim, Library, held
+from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.hedges import hedged
-from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.stages.holding import held
+from leadline_plugins.stages.library import Cited, Library
+from leadline_plugins.stages.putting import Put, listed, put
+from leadline_plugins.stages.remarks import tells_nothing
+from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 BATCH = 50
 """Claims a model is asked about in one call."""
@@ -52,96 +55,120 @@ ASK = TaskKind(
 
 
 async def judged(
-    run: Run, claims: Sequence[Claim], library: Library, before: Sequence[Verdict] = (), *, settled: bool = False
+    run: Run,
+    claims: Sequence[Claim],
+    library: Library,
+    before: Sequence[Verdict] = (),
+    *,
+    settled: bool = False,
+    anew: bool = False,
 ) -> list[Verdict]:
-    """Return a verdict for each citation of each claim, in order: by rule, and what rules leave open by a model.
+    """Return a verdict for each claim that cites known evidence, in order: by rule, and by a model on what those leave.
 
     What was judged before, or is said twice, is judged once; what a model was asked in vain is asked again, unless
-    that is `settled`.
+    that is `settled`. Of what a model said `anew` it is asked even where the passage says it word for word: that may
+    be of somebody else than the heading and the sentences around it.
     """
-    known = _by_claim(before)
-    if not settled:
-        known = {name: group for name, group in known.items() if all(one.by != "words" for one in group)}
-    named = [(_name(claim, library), claim) for claim in claims]
-    fresh: dict[tuple[str, ...], Claim] = {}
+    known = {_key(verdict): verdict for verdict in before if settled or verdict.by != "words"}
+    named = [(_name(claim), claim) for claim in claims]
+    fresh: dict[Name, Claim] = {}
     for name, claim in named:
         if name not in known:
             fresh.setdefault(name, claim)
     if asked := list(fresh.values()):
         # A long report takes a second of reading: other runs go on meanwhile.
-        verdicts = await compute(_by_rule, [(claim, library.cited(claim)) for claim in asked])
+        verdicts = await compute(_by_rule, [(claim, library.cited(claim), library.beside(claim)) for claim in asked])
         if await run.by_chat(ASK.name):
-            verdicts = await by_model(run, asked, verdicts, library)
-        known |= _by_claim(verdicts)
-    return [verdict for name, claim in named for verdict in _placed(known.get(name, ()), claim)]
+            verdicts = await by_model(run, asked, verdicts, library, anew=anew)
+        known |= {_key(verdict): verdict for verdict in verdicts}
+    return [_placed(known[name], claim) for name, claim in named if name in known]
 
 
-def _name(claim: Claim, library: Library) -> tuple[str, ...]:
-    """Return what a verdict is on: the words of a claim, and the evidence cited for it."""
-    return (plain(claim.text), *(item.evidence.id for item in library.cited(claim)))
+Name = tuple[str, str, tuple[str, ...], tuple[str, ...]]
+"""What a verdict is on: what a claim stands under, its words, the evidence cited for it, and that beside it."""
 
 
-def _by_claim(verdicts: Iterable[Verdict]) -> dict[tuple[str, ...], tuple[Verdict, ...]]:
-    """Return the verdicts of each claim by its name."""
-    groups = (tuple(group) for _, group in groupby(verdicts, lambda verdict: verdict.claim_id))
-    return {(group[0].claim, *(verdict.evidence_id for verdict in group)): group for group in groups}
+def _name(claim: Claim) -> Name:
+    return plain(claim.context.under), plain(claim.shown), claim.cite_ids, claim.beside
 
 
-def _placed(verdicts: Iterable[Verdict], claim: Claim) -> Iterator[Verdict]:
-    """Yield the verdicts as those on a claim."""
-    for place, verdict in enumerate(verdicts, start=1):
-        yield verdict.model_copy(update={"id": f"{claim.id}.{place}", "section_id": claim.section_id})
+def _key(verdict: Verdict) -> Name:
+    return plain(verdict.under), plain(verdict.claim), verdict.cites, verdict.beside
+
+
+def _placed(verdict: Verdict, claim: Claim) -> Verdict:
+    """Return a verdict as that on a claim of the same words."""
+    return verdict.model_copy(update={"id": f"{claim.id}.1", "section_id": claim.section_id, "claim": claim.shown})
 
 
 def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:
-    """Return a verdict for each citation of each claim that points at known evidence, without a model."""
-    return _by_rule([(claim, library.cited(claim)) for claim in claims])
+    """Return a verdict for each claim that cites known evidence, without a model."""
+    return _by_rule((claim, library.cited(claim), library.beside(claim)) for claim in claims)
 
 
-def _by_rule(claims: Iterable[tuple[Claim, list[Cited]]]) -> list[Verdict]:
-    return [verdict for claim, cited in claims for verdict in _of(claim, cited)]
+def _by_rule(claims: Iterable[tuple[Claim, list[Cited], list[Cited]]]) -> list[Verdict]:
+    return [_of(claim, cited, beside) for claim, cited, beside in claims if cited]
 
 
-def _of(claim: Claim, cited: list[Cited]) -> Iterator[Verdict]:
-    found = {} if hedged(claim.text) else held(claim, cited)
-    for place, item in enumerate(cited, start=1):
-        judged = found.get(item.evidence.id)
-        yield Verdict(
-            id=f"{claim.id}.{place}",
+def _of(claim: Claim, cited: list[Cited], beside: list[Cited]) -> Verdict:
+    says = hedged(claim.text)
+    found = None if says else held(claim, cited, beside)
+    hedge = "the text itself says that the source does not confirm it"
+    return lowered(
+        Verdict(
+            id=f"{claim.id}.1",
             section_id=claim.section_id,
-            evidence_id=item.evidence.id,
-            claim=plain(claim.text),
-            verdict=judged.verdict if judged else "unsupported" if item.problem else "partial",
-            reason=judged.reason
-            if judged
-            else item.problem or "the text itself says that the source does not confirm it",
-            confidence=round(judged.confidence, 2) if judged else 1.0,
-            by=_by(judged),
-        )
+            evidence_id=cited[0].evidence.id,
+            claim=claim.shown,
+            verdict=found.verdict if found else "partial" if says else "unsupported",
+            reason=found.reason if found else hedge if says else cited[0].problem,
+            confidence=round(found.confidence, 2) if found else 1.0,
+            by=_by(found),
+            evidence_ids=claim.cite_ids,
+            beside=claim.beside,
+            under=claim.context.under,
+        ),
+        cited,
+    )
+
+
+def lowered(verdict: Verdict, cited: Iterable[Cited]) -> Verdict:
+    """Return a verdict as it is where a quote that is cited too does not stand in its source: partial at most."""
+    problem = next((item.problem for item in cited if item.problem), "")
+    if not problem or verdict.verdict != "supported":
+        return verdict
+    return verdict.model_copy(update={"verdict": "partial", "reason": f"{verdict.reason}; of one passage: {problem}"})
 
 
 def _by(judged: Judgement | None) -> Literal["exact", "words"]:
     return "exact" if judged is None or judged.exact else "words"
 
 
-async def by_model(run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict], library: Library) -> list[Verdict]:
+async def by_model(
+    run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict], library: Library, *, anew: bool = False
+) -> list[Verdict]:
     """Have a language model judge what rules left open; where it cannot, the verdicts stay as they are."""
     known = {claim.id: claim for claim in claims}
-    open_ids = list(dict.fromkeys(verdict.claim_id for verdict in verdicts if verdict.by == "words"))
-    wanted = [asked(known[name], library) for name in open_ids]
+    open_ids = [one.claim_id for one in verdicts if one.by == "words" or (anew and one.verdict == "supported")]
+    wanted = [put(known[name], library, anew=anew) for name in open_ids]
     replies = await run.each(list(_batches(wanted)), lambda batch: ask(run, batch))
     said = {name: one for reply in replies for name, one in reply.items()}
-    return [_merged(verdict, said.get(verdict.claim_id)) for verdict in verdicts]
+    return [
+        lowered(_merged(one, known[one.claim_id], said[one.claim_id]), library.cited(known[one.claim_id]))
+        if one.claim_id in said
+        else one
+        for one in verdicts
+    ]
 
 
-def _batches(asked: Sequence[ClaimToVerify]) -> Iterator[Sequence[ClaimToVerify]]:
+def _batches(asked: Sequence[Put]) -> Iterator[Sequence[Put]]:
     """Yield as few batches as will do, all of one size: they are asked side by side, and the longest is waited for."""
     count = -(-len(asked) // BATCH)
     size = -(-len(asked) // count) if count else 1
     return (asked[at : at + size] for at in range(0, len(asked), size))
 
 
-async def ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdict]:
+async def ask(run: Run, claims: Sequence[Put]) -> dict[str, ClaimVerdict]:
     """Return what the model says, by the id of the claim; what it says nothing of is asked for once more, alone."""
     said = await _said(run, claims)
     left = [claim for claim in claims if claim.id not in said]
@@ -153,11 +180,10 @@ async def ask(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdi
     return said
 
 
-async def _said(run: Run, claims: Sequence[ClaimToVerify]) -> dict[str, ClaimVerdict]:
+async def _said(run: Run, claims: Sequence[Put]) -> dict[str, ClaimVerdict]:
     """Return the verdicts by the id of the claim; in the call claims are numbered, which costs a token each."""
     numbered = {str(number): claim for number, claim in enumerate(claims, start=1)}
-    batch = [claim.model_copy(update={"id": number}) for number, claim in numbered.items()]
-    said = _by_number(await _reply(run, batch))
+    said = _by_number(await _reply(run, claims))
     return {numbered[number].id: one for number, one in said.items() if number in numbered}
 
 
@@ -181,26 +207,16 @@ def numbers(name: str) -> list[str]:
     return found
 
 
-async def _reply(run: Run, batch: Sequence[ClaimToVerify]) -> ClaimVerdicts:
-    task = ASK.of(VerifyRequest(claims=tuple(batch)))
+async def _reply(run: Run, batch: Sequence[Put]) -> ClaimVerdicts:
+    shown, sources = listed(batch)
+    task = ASK.of(VerifyRequest(claims=shown, sources=sources))
     saying = "claims were judged by words, not by the model"
     return await perform_or(run, task, ClaimVerdicts(), saying, closing=True)
 
 
-def asked(claim: Claim, library: Library) -> ClaimToVerify:
-    """Return a claim with the passages it cites, as a model is shown it."""
-    sound = [item for item in library.cited(claim) if not item.problem]
-    return ClaimToVerify(
-        id=claim.id,
-        claim=plain(claim.text),
-        passages=tuple(item.evidence.quote for item in sound),
-        around="\n".join(item.around.split("\n", 1)[0] for item in sound),
-    )
-
-
-def _merged(verdict: Verdict, said: ClaimVerdict | None) -> Verdict:
-    """Return what the model says, where only words were counted; what was exact stays."""
-    if said is None or verdict.by != "words":
-        return verdict
-    told = {"verdict": said.verdict, "reason": said.reason, "confidence": said.confidence, "by": "model"}
-    return verdict.model_copy(update=told)
+def _merged(verdict: Verdict, claim: Claim, said: ClaimVerdict) -> Verdict:
+    """Return what the model says; a remark is only what has no citation behind it, no figure and no name."""
+    kind = "unsupported" if said.verdict == "remark" else said.verdict
+    told = {"verdict": kind, "reason": said.reason, "confidence": said.confidence, "by": "model"}
+    passes = said.verdict == "remark" and not claim.own and tells_nothing(claim.text)
+    return verdict.model_copy(update=told | {"remark": passes})

@@ -9,14 +9,15 @@ from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
-from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Verdict, VerdictKind, Verification
+from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Unjudged, Verdict, VerdictKind, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline_plugins.citing import checking
 from leadline_plugins.stages import asking, rechecking
-from leadline_plugins.stages.claims import Claim, Library, claims_of
+from leadline_plugins.stages.claims import Claim, claims_of, unjudged
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.judge import JUDGED
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.recite import recitable
 from leadline_plugins.stages.repair import failed, repaired
@@ -58,7 +59,7 @@ async def _repaired(
     if how == "recite":
         better, tried = await recitable(run, [claim for claim, _ in bad], library)
     elif how == "weaken":
-        better, tried = await reworded(run, [claim for claim, _ in bad], library, report.language)
+        better, tried = await reworded(run, [claim for claim, _ in bad], library, report.language, verdicts)
     changed, repairs = repaired(report, said, bad, how, better)
     if not repairs:
         return report, verdicts, ()
@@ -87,6 +88,9 @@ def verification(
     evidence = {item.id for item in report.evidence}
     unknown = sorted({name for part in parts for name in part.cite_ids if name not in evidence})
     bare = [part for part in parts if part.states and not part.ends_with_citation]
+    remarks = [_remark(verdict) for verdict in verdicts if verdict.remark]
+    left = (*(one for part in parts for one in unjudged(part)), *remarks)
+    verdicts = [verdict for verdict in verdicts if not verdict.remark]
     counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in verdicts)
     report_passed = bool(parts) and bool(verdicts)
     supported = not (counts["contradicted"] or counts["unsupported"])
@@ -101,8 +105,14 @@ def verification(
         passed=report_passed and not unknown and not bare and (supported or not require_support),
         unknown_ids=tuple(unknown),
         verdicts=tuple(verdicts),
+        unjudged=left,
+        unjudged_by_kind=dict(Counter(one.kind for one in left)),
         repairs=repairs,
     )
+
+
+def _remark(verdict: Verdict) -> Unjudged:
+    return Unjudged(id=verdict.claim_id, section_id=verdict.section_id, text=verdict.claim, kind="remark")
 
 
 @hookimpl

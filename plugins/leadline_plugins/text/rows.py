@@ -1,4 +1,4 @@
-"""The rows of tables: what their cells say, without the bars between them and the numbers that only count them."""
+"""The rows of tables: their cells, without the bars between them."""
 
 from __future__ import annotations
 
@@ -15,3 +15,15 @@ def cells(row: str, number: int) -> tuple[str, ...]:
     said = [cell for cell in said if SAYS.search(cell)]
     counts = len(said) > 1 and said[0].strip("*_.) ") == str(number)
     return tuple(said[1:] if counts else said)
+
+
+def columns(row: str) -> list[str]:
+    """Return what stands in each column of a row, which may have bars around it."""
+    inner = row.strip().removeprefix("|")
+    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(inner)]
+
+
+def column(row: str, at: int) -> int:
+    """Return in which column of a row a place is, counted from 0."""
+    return max(0, len(_BAR.findall(row[:at])) - row.lstrip().startswith("|"))

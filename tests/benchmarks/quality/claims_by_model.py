@@ -19,8 +19,9 @@ from leadline.hookspecs import PluginSettings, StageOffer
 from leadline.state import Metadata
 from leadline.testing.plugins import plugin
 from leadline_plugins.checks.passages import passage
+from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.verdicts import ASK, ask
-from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict
+from leadline_plugins.tasks import ClaimVerdict
 
 Row = dict[str, Any]
 _TOKENS_A_CLAIM = 120
@@ -50,9 +51,9 @@ class Judging:
             self.said |= replies
 
 
-def _asked(row: Row) -> ClaimToVerify:
+def _asked(row: Row) -> Put:
     shown = passage(row["claim"], row["text"], row["spans"]).text
-    return ClaimToVerify(id=str(row["id"]), claim=row["claim"], passages=(shown,))
+    return Put(str(row["id"]), row["claim"], (Passage(shown),))
 
 
 async def judged(rows: Sequence[Row], url: str, model: str, batch: int) -> tuple[Judging, Metadata]:

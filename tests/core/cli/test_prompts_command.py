@@ -41,7 +41,7 @@ def test_a_template_of_the_settings_is_told_with_its_place(cli: Cli) -> None:
 def test_a_task_is_shown_whole(cli: Cli) -> None:
     out = cli("prompts", "show", "verify_claim").out
     assert template("verify_claim").strip() in out
-    assert "claims  list of ClaimToVerify  required" in out
+    assert "claims   list of ClaimToVerify  required" in out
     assert 'prompts.verify_claim = "FILE.md"' in out
     (data,) = json.loads(cli("prompts", "show", "verify_claim", "--json").out)
     assert data["template"] == template("verify_claim").strip()

@@ -7,7 +7,8 @@ import pytest
 from leadline.findings import Audit, Repair
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline_plugins.stages.audit import markdown, reasons
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import claims_of
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.verdicts import by_rule
 from leadline_plugins.stages.verify import verification

@@ -12,8 +12,9 @@ from leadline.records import Document, Evidence, Figure, Hit, Report, Section, S
 from leadline.testing.context import FakeCall
 from leadline_plugins.drafts import LEFT_OUT
 from leadline_plugins.stages.analyze import AnalyzeSettings, Analyzing
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.degrade import tell_once
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.placing import without_strange
 from leadline_plugins.stages.synthesize import titled, unwritten
 from leadline_plugins.stages.verdicts import by_rule

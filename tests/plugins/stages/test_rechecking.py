@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import claims_of
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.rechecking import recheck
 from leadline_plugins.stages.verdicts import by_rule

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from leadline.records import Report
 from leadline.testing.reports import quoting
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import claims_of
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.recite import bearers
 from leadline_plugins.stages.repair import failed, repaired

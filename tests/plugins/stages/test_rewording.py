@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leadline_plugins.stages.fitting import body, fitted
 from leadline_plugins.stages.rewording import ASK
-from leadline_plugins.tasks import ClaimToVerify, RepairRequest, Reworded, Rewordings
+from leadline_plugins.tasks import ClaimToRepair, RepairRequest, Reworded, Rewordings
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from leadline_plugins.tasks import ClaimToVerify, RepairRequest, Reworded, Rewor
 def test_a_reply_that_answers_something_else_is_asked_for_again(
     ids: tuple[str, ...], language: str, text: str, wrong: str
 ) -> None:
-    asked = RepairRequest(language=language, claims=(ClaimToVerify(id="1", claim="Beaufort did.", passages=()),))
+    asked = RepairRequest(language=language, claims=(ClaimToRepair(id="1", claim="Beaufort did.", passages=()),))
     assert ASK.check
     assert ASK.check(asked, Rewordings(claims=tuple(Reworded(id=name, text=text) for name in ids))) == wrong
 

@@ -45,8 +45,9 @@ class Run:
             return Rewordings(claims=tuple(Reworded(id=name, text=text) for name, text in texts))
         assert isinstance(task.inputs, VerifyRequest)
         said = []
+        known = {one.id: one.text for source in task.inputs.sources for one in source.passages}
         for one in task.inputs.claims:
-            passage = " ".join(one.passages)
+            passage = " ".join(known[name] for name in one.passages)
             self.asked.append((one.claim, passage))
             verdict = "supported" if self.bears(one.claim, passage) else "unsupported"
             said.append(ClaimVerdict(id=one.id, verdict=cast("Any", verdict), reason="it says so"))

@@ -11,7 +11,9 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.records import Document, Evidence, Failure, Hit, Report, Section, Source
 from leadline.tasks import Task
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import claims_of
+from leadline_plugins.stages.library import Library
+from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.verdicts import ASK, BATCH, ask, judged
 from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
@@ -68,8 +70,9 @@ async def test_only_what_rules_leave_open_is_asked() -> None:
     assert found == [("supported", "exact"), ("contradicted", "exact"), ("contradicted", "model")]
     (request,) = judge.asked
     (claim,) = request.claims
-    assert claim.passages == (QUOTE,)
-    assert claim.around == "The bay"
+    (source,) = request.sources
+    assert source.title == "The bay"
+    assert [(one.id, one.text) for one in source.passages] == [(name, QUOTE) for name in claim.passages]
 
 
 class Terse(Judge):
@@ -149,7 +152,7 @@ async def test_a_claim_is_judged_by_its_own_number_alone(said: str, meant: set[i
             first = len(self.asked) == 1
             return ClaimVerdicts(supported=(said,) if first else ())
 
-    claims = [ClaimToVerify(id=f"c{number}", claim="c", passages=(QUOTE,)) for number in range(1, 14)]
+    claims = [Put(f"c{number}", "c", (Passage(QUOTE),)) for number in range(1, 14)]
     assert {*await ask(cast("Run", Joining()), claims)} == {f"c{number}" for number in meant}
 
 
@@ -217,3 +220,64 @@ async def test_the_same_words_with_other_evidence_are_another_claim() -> None:
     before = tuple(await judged(cast("Run", judge), claims_of(given), Library(given)))
     await judged(cast("Run", judge), claims_of(both), Library(both), before)
     assert len(judge.asked) == 2
+
+
+def on_headings(text: str) -> Report:
+    """Return a report on two countries, with a passage that leaves its own to the heading over it."""
+    stored = "# Reforms\n\n## Germany\n\nThe war had ended. Schooling was extended.\n\n## Brazil\n\nIt grew."
+    quotes = "Schooling was extended.", "It grew."
+    evidence = tuple(
+        Evidence(id=f"e{n}", source_id="s1", quote=quote, span=(at, at + len(quote)), claim=quote)
+        for n, quote in enumerate(quotes, start=1)
+        for at in [stored.index(quote)]
+    )
+    source = Source(id="s1", hit=Hit(url="https://example.org/", title="Reforms"), document=Document(text=stored))
+    section = Section(id="1", title="The Americas", text=text)
+    return Report(title="T", language="en", sections=(section,), sources=(source,), evidence=evidence)
+
+
+async def test_a_model_sees_where_claim_and_passage_stand_and_each_passage_once() -> None:
+    judge = Judge()
+    made = on_headings(
+        "In the US schools were extended [@e1]. They extended them more [@e1]. Growth was seen [@e1][@e2]."
+    )
+    found = await judged(cast("Run", judge), claims_of(made), Library(made))
+    (request,) = judge.asked
+    (source,) = request.sources
+    first, second = source.passages
+    assert (source.title, first.under, first.before) == ("Reforms", "Reforms › Germany", "The war had ended.")
+    assert (second.under, second.text) == ("Reforms › Brazil", "It grew.")
+    assert [one.passages for one in request.claims] == [("p1",), ("p1",), ("p1", "p2")]
+    assert {one.under for one in request.claims} == {"The Americas"}
+    assert [one.before for one in request.claims] == ["", "In the US schools were extended.", ""]
+    assert [one.cites for one in found] == [("e1",), ("e1",), ("e1", "e2")]
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("The picture changes at once. Schools were made larger [@e1].", True),
+        ("The picture changes at once [@e1].", False),
+        ("The picture changes in Brazil. Schools were made larger [@e1].", False),
+        ("The picture changes by 40 percent. Schools were made larger [@e1].", False),
+    ],
+)
+async def test_a_remark_by_the_word_of_a_model_has_no_citation_no_name_and_no_figure(text: str, remark: bool) -> None:
+    class Lazy(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            await super().perform(task)
+            asked = self.asked[-1].claims
+            return ClaimVerdicts(others=tuple(ClaimVerdict(id=one.id, verdict="remark") for one in asked))
+
+    made = on_headings(text)
+    found = await judged(cast("Run", Lazy()), claims_of(made), Library(made))
+    assert (found[0].remark, found[0].verdict) == (remark, "unsupported")
+
+
+async def test_what_is_said_anew_is_put_to_the_model_though_a_passage_has_it_word_for_word() -> None:
+    judge = Judge()
+    made = on_headings("Schooling was extended. [@e1]")
+    assert await judged(cast("Run", judge), claims_of(made), Library(made))
+    assert not judge.asked
+    found = await judged(cast("Run", judge), claims_of(made), Library(made), anew=True)
+    assert [(one.verdict, one.by) for one in found] == [("contradicted", "model")]

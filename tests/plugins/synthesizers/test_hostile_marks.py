@@ -12,8 +12,9 @@ from leadline.records import Document, Hit, Report, Section, SectionRequest, Sou
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.tree import text
-from leadline_plugins.stages.claims import Library, claims_of
+from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.extract import borne
+from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.verdicts import by_rule
 from leadline_plugins.stages.verify import verification

@@ -1,0 +1,134 @@
+"""How claims are put to a model: where each stands, and every passage and title once, with what stands about it.
+
+A passage often leaves its subject to the heading over it or the sentence before it, and a sentence of a report does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from leadline_plugins.stages.claims import Claim
+from leadline_plugins.stages.library import Cited, Library
+from leadline_plugins.tasks import ClaimToVerify, PassageToRead, SourceToRead
+from leadline_plugins.text import sentences
+
+_LONGEST = 240
+"""Characters of a neighbour."""
+_ITEM = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
+_HANGS = re.compile(
+    r"\W*(?:(?:and|but|so|yet|however|moreover|therefore|thus|in|for|of|on|at|by|with|as)\s)?(?:it|its|itself|they|their"
+    r"|them|this|these|that|those|he|she|his|her|him|such|both|neither|either|same|another|latter|former|each|all|here"
+    r"|there|the\s(?:country|nation|state|government|company|firm|bank|city|region|party|war|study|authors?|report|model"
+    r"|method|approach|tool|project|species))\b|[^，。；]{0,6}(?:它|其|这|這|该|該|此|彼|两者|兩者|二者|前者|后者|後者|上述|同样|同樣|他|她)",
+    re.IGNORECASE,
+)
+"""How what hangs on its neighbours begins."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage and what stands about it, under the title of its source."""
+
+    text: str
+    title: str = ""
+    under: str = ""
+    before: str = ""
+    behind: str = ""
+
+
+@dataclass(frozen=True)
+class Put:
+    """A claim to be put to a model, with what it is held against."""
+
+    id: str
+    claim: str
+    passages: tuple[Passage, ...]
+    under: str = ""
+    before: str = ""
+    behind: str = ""
+    whole: str = ""
+
+
+def put(claim: Claim, library: Library, *, anew: bool = False) -> Put:
+    """Return a claim as a model is shown it: with its neighbours where it hangs on them, or a model said it `anew`."""
+    cited = [*(item for item in library.cited(claim) if not item.problem), *library.beside(claim)]
+    around = claim.context
+    hangs = anew or hangs_on(claim.shown) or bool(around.whole)
+    return Put(
+        id=claim.id,
+        claim=claim.shown,
+        passages=tuple(_passage(item) for item in cited),
+        under=around.under,
+        before=_cut(around.before) if hangs else "",
+        behind=_cut(around.behind) if anew else "",
+        whole=around.whole,
+    )
+
+
+def hangs_on(said: str) -> bool:
+    """Return whether a sentence or a passage begins in a way that leaves something to what stands before it."""
+    return said.lstrip("-*+•> ")[:1].islower() or bool(_HANGS.match(said))
+
+
+def listed(claims: Sequence[Put]) -> tuple[tuple[ClaimToVerify, ...], tuple[SourceToRead, ...]]:
+    """Return claims, numbered, and the sources with their passages, each once and by the number that claims name."""
+    numbers: dict[Passage, str] = {}
+    for passage in (passage for claim in claims for passage in claim.passages):
+        numbers.setdefault(passage, f"p{len(numbers) + 1}")
+    shown = tuple(
+        ClaimToVerify(
+            id=str(number),
+            claim=claim.claim,
+            passages=tuple(numbers[passage] for passage in claim.passages),
+            under=claim.under,
+            before=claim.before,
+            behind=claim.behind,
+            whole=claim.whole,
+        )
+        for number, claim in enumerate(claims, start=1)
+    )
+    return shown, tuple(_sources(numbers.items()))
+
+
+def _sources(numbered: Iterable[tuple[Passage, str]]) -> Iterator[SourceToRead]:
+    titles: dict[str, list[PassageToRead]] = {}
+    for passage, number in numbered:
+        read = PassageToRead(
+            id=number, under=passage.under, before=passage.before, text=passage.text, behind=passage.behind
+        )
+        titles.setdefault(passage.title, []).append(read)
+    return (SourceToRead(title=title, passages=tuple(passages)) for title, passages in titles.items())
+
+
+def _passage(item: Cited) -> Passage:
+    quote, line = item.evidence.quote, item.before.rstrip(" \t")
+    alone = (not line or line.endswith("\n")) and bool(_ITEM.match(quote))
+    return Passage(
+        text=quote,
+        title=item.title,
+        under=item.under,
+        before="" if alone else _last(item.before),
+        behind=_first(item.behind) if hangs_on(quote) else "",
+    )
+
+
+def _last(text: str) -> str:
+    """Return the last sentence of what stands before a quote, in its paragraph."""
+    near = text.rpartition("\n\n")[2]
+    spans = sentences(near)
+    return _cut(near[slice(*spans[-1])], end=True) if spans else ""
+
+
+def _first(text: str) -> str:
+    near = text.partition("\n\n")[0]
+    spans = sentences(near)
+    return _cut(near[slice(*spans[0])]) if spans else ""
+
+
+def _cut(said: str, *, end: bool = False) -> str:
+    said = " ".join(said.split())
+    if len(said) <= _LONGEST:
+        return said
+    return f"…{said[-_LONGEST:]}" if end else f"{said[:_LONGEST]}…"

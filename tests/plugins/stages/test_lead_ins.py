@@ -1,0 +1,77 @@
+"""What only leads to a table or names a stage needs no citation, and what states something does."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.records import Report, Section
+from leadline_plugins.stages.paragraphs import leads, paragraphs
+from leadline_plugins.stages.said import labels
+
+TABLE = "| Port | Paid |\n|---|---|\n| Oslo | 12 [@e1] |"
+
+
+def bare(text: str) -> list[str]:
+    made = Report(
+        title="T", language="en", sections=(Section(id="1", title="Ports", text=text),), sources=(), evidence=()
+    )
+    return [part.text for part in paragraphs(made) if part.states and not part.ends_with_citation]
+
+
+@pytest.mark.parametrize(
+    "lead",
+    [
+        "The table sums up what each route requires.",
+        "The following table compares the ports.",
+        "Table 2 sums up the ports.",
+        "The figures are these.",
+        "The costs are as follows.",
+        "各国对比如下。",
+        "以现有资料所列的峰谷计算，各阶段的幅度如下表。",
+        "下表汇总了各阶段的涨跌幅。",
+    ],
+)
+def test_a_sentence_that_leads_to_a_table_needs_no_citation(lead: str) -> None:
+    assert leads(lead)
+    assert not bare(f"{lead}\n\n{TABLE}")
+    assert not bare(f"Oslo paid [@e1]. {lead}\n\n{TABLE}")
+    assert bare(f"{lead}\n\nOslo paid [@e1].") == [lead]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The table shows that gold doubled.",
+        "The table shows the rise of 40 percent.",
+        "The table shows a rise. Costs fell.",
+        "The list is long.",
+        "The bay lies below.",
+        "金价因央行购金而暴涨，各阶段如下表。",
+        "金价上涨如下所述，央行是主因。",
+    ],
+)
+def test_what_states_something_leads_to_nothing(said: str) -> None:
+    assert not leads(said)
+    assert bare(f"{said}\n\n{TABLE}") == [said]
+
+
+@pytest.mark.parametrize(
+    ("said", "label"),
+    [
+        ("**第四阶段（2023年末以来）：突破与加速。**", True),
+        ("**Phase 2 (2013-2015): the long decline.**", True),
+        ("**Stage 3.**", True),
+        ("**Phase 2: Nixon murdered Ann.**", False),
+        ("**Phase 2: it paid 40 million.**", False),
+        ("**第二阶段：价格上涨40%。**", False),
+        ("**第二阶段：价格上涨，工资下跌。**", False),
+    ],
+)
+def test_a_stage_by_its_number_and_title_is_a_label(said: str, label: bool) -> None:
+    assert labels(said) is label
+
+
+def test_a_paragraph_knows_what_it_stands_under() -> None:
+    section = Section(id="1", title="Ports", text="## Oslo\n\nIt paid [@e1].")
+    made = Report(title="T", language="en", sections=(section,), sources=(), evidence=())
+    assert [part.under for part in paragraphs(made)] == ["Ports", "Ports › Oslo"]
