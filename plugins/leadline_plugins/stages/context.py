@@ -5,6 +5,7 @@ Whom a sentence speaks of may stand there alone, and what is said of the wrong o
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from leadline_plugins.stages.paragraphs import Paragraph
 from leadline_plugins.stages.remarks import RemarkKind, remark
 from leadline_plugins.stages.said import Said, begins_line, blank
 from leadline_plugins.text.rows import SAYS, column, columns
+
+_SPACE_LEFT = re.compile(r" (?=[.,;:!?。，；：！？、)）])")
+"""What is left before a sign where a citation stood."""
 
 
 @dataclass(frozen=True)
@@ -99,4 +103,4 @@ class Surroundings:
     def _said(self, place: int) -> str:
         if not 0 <= place < len(self._pieces):
             return ""
-        return " ".join(self._text[slice(*self._pieces[place].span)].split()).replace(" .", ".").replace(" ,", ",")
+        return _SPACE_LEFT.sub("", " ".join(self._text[slice(*self._pieces[place].span)].split()))

@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from leadline_plugins.checks.naming import proper_names
 from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.library import Cited, Library
 from leadline_plugins.tasks import ClaimToVerify, PassageToRead, SourceToRead
 from leadline_plugins.text import sentences
+from leadline_plugins.text.headings import BETWEEN
+from leadline_plugins.text.tokens import has_cjk
 
 _LONGEST = 240
 """Characters of a neighbour."""
@@ -52,10 +55,14 @@ class Put:
 
 
 def put(claim: Claim, library: Library, *, anew: bool = False) -> Put:
-    """Return a claim as a model is shown it: with its neighbours where it hangs on them, or a model said it `anew`."""
+    """Return a claim as a model is shown it: with its neighbours where it hangs on them, or a model said it `anew`.
+
+    What goes on where a citation cut a sentence hangs on the beginning of that.
+    """
     cited = [*(item for item in library.cited(claim) if not item.problem), *library.beside(claim)]
     around = claim.context
-    hangs = anew or hangs_on(claim.shown) or bool(around.whole)
+    goes_on = bool(around.whole) and not around.whole.startswith(claim.shown)
+    hangs = anew or hangs_on(around.whole if goes_on else claim.shown)
     return Put(
         id=claim.id,
         claim=claim.shown,
@@ -63,7 +70,7 @@ def put(claim: Claim, library: Library, *, anew: bool = False) -> Put:
         under=around.under,
         before=_cut(around.before) if hangs else "",
         behind=_cut(around.behind) if anew else "",
-        whole=around.whole,
+        whole=around.whole if anew or goes_on else "",
     )
 
 
@@ -105,11 +112,12 @@ def _sources(numbered: Iterable[tuple[Passage, str]]) -> Iterator[SourceToRead]:
 def _passage(item: Cited) -> Passage:
     quote, line = item.evidence.quote, item.before.rstrip(" \t")
     alone = (not line or line.endswith("\n")) and bool(_ITEM.match(quote))
+    tells = not has_cjk(quote) and not hangs_on(quote) and bool(proper_names(quote))
     return Passage(
         text=quote,
         title=item.title,
-        under=item.under,
-        before="" if alone else _last(item.before),
+        under=item.under.removeprefix(item.title).removeprefix(BETWEEN),
+        before="" if alone or tells else _last(item.before),
         behind=_first(item.behind) if hangs_on(quote) else "",
     )
 

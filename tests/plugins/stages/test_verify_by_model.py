@@ -245,8 +245,8 @@ async def test_a_model_sees_where_claim_and_passage_stand_and_each_passage_once(
     (request,) = judge.asked
     (source,) = request.sources
     first, second = source.passages
-    assert (source.title, first.under, first.before) == ("Reforms", "Reforms › Germany", "The war had ended.")
-    assert (second.under, second.text) == ("Reforms › Brazil", "It grew.")
+    assert (source.title, first.under, first.before) == ("Reforms", "Germany", "The war had ended.")
+    assert (second.under, second.text) == ("Brazil", "It grew.")
     assert [one.passages for one in request.claims] == [("p1",), ("p1",), ("p1", "p2")]
     assert {one.under for one in request.claims} == {"The Americas"}
     assert [one.before for one in request.claims] == ["", "In the US schools were extended.", ""]
