@@ -27,7 +27,9 @@ def nameless(new: str, claim: Claim, library: Library) -> bool:
         return True
     names = _names(claim.shown)
     gone = [name for name in names if not stands(name, told) and not stands(name, new)]
-    if not gone or any(not stands(name, claim.shown) and stands(name, told) for name in _names(new)):
+    before = claim.shown.casefold()
+    named = (name for name in _names(new) if name.casefold() not in before and not stands(name, claim.shown))
+    if not gone or any(stands(name, told) for name in named):
         return False
     old, said = content_set(claim.shown) - content_set(" ".join(gone)), content_set(new)
     kept = len(old & said)

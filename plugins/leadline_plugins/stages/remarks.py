@@ -55,7 +55,7 @@ _TOLD = (
 )
 _LACKING = re.compile(
     rf"""(?:however|here|still|yet|and|but)?,?\s*(?:
-      (?:none\ of|neither\ of|not\ one\ of|no|neither)\s+{_SOURCES}\s+(?:directly\s+)?(?:{_TELL}|is|are)
+      (?:none\ of|neither\ of|not\ one\ of|no|neither)\s+{_SOURCES}\s+(?:directly\s+)?{_TELL}
     | {_SOURCES}\s+(?:also\s+|themselves\s+)?(?:
         (?:(?:do|does|did|can|could)\s*(?:not|n['’]t)|cannot|hardly|scarcely|barely|nowhere|never)
           \s+(?:directly\s+|itself\s+|themselves\s+|yet\s+)?{_TELL}
@@ -95,7 +95,7 @@ _FIRM = re.compile(r"\b(?:because|since|after|although|though|despite|given that
 
 _HAN_SOURCES = (
     r"(?:就|在|从|從)?(?:(?:现有|現有|所给|所給|上述|上面|这些|這些|该|該|所引|已有|给定|給定|提供的|手头的?|目前的?|本次|全部)的?)*"
-    r"(?:段落|资料|資料|来源|來源|材料|文献|文獻|证据|證據|文中|原文|引文|摘录|摘錄)(?:中|里|裡|内|內|本身)?"
+    r"(?:段落|资料|資料|来源|來源|材料|文中|原文|引文|摘录|摘錄)(?:中|里|裡|内|內|本身)?"
     r"(?:均|都|也|并|並|尚|仍|皆|还|還)*"
 )
 _HAN_TELL = (

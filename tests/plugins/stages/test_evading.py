@@ -22,6 +22,7 @@ def report(text: str, quote: str, under: str = "") -> Report:
 
 
 SCHOOLS = "Compulsory schooling was extended and civic education promoted."
+ORE = "-grade iron ore mattered most."
 IMPORTS = "The country was highly dependent on imports of most raw materials."
 
 
@@ -31,6 +32,7 @@ IMPORTS = "The country was highly dependent on imports of most raw materials."
         (f"In Chile compulsory{SCHOOLS[10:]}", SCHOOLS, SCHOOLS, "Germany", True),
         (f"In Chile compulsory{SCHOOLS[10:]}", f"In Germany c{SCHOOLS[1:]}", SCHOOLS, "Germany", False),
         (f"In Chile compulsory{SCHOOLS[10:]}", SCHOOLS, SCHOOLS, "Chile", False),
+        ("In Chile high-grade iron ore mattered most.", f"High{ORE}", f"High{ORE}", "Sweden", True),
         (IMPORTS.replace("The country", "Brazil"), IMPORTS, IMPORTS, "Japan", True),
         ("Brazil had oil and coal of its own.", "Imports of raw materials were needed.", IMPORTS, "Japan", False),
         ("Schools were extended by 1950.", "Schools were extended.", SCHOOLS, "", False),
