@@ -66,7 +66,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
         budget=session.budget.spent(),
         retention=kept,
         citations=citations(board),
-        verification=_dumped(board.get(VERIFICATION), exclude={"verdicts"}),
+        verification=_dumped(board.get(VERIFICATION), exclude={"verdicts", "unjudged"}),
         audit=_dumped(board.get(AUDIT)),
         targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), kept if replied else None),
         files=tuple(_files(session.folder)),

@@ -124,7 +124,7 @@ class _Block:
             row=row,
             own=own,
             beside=() if own else self._beside(run, names),
-            context=self._surroundings.of(begin, end),
+            context=self._surroundings.of(begin, end, row=bool(row.cells)),
         )
 
     def uncited(self, piece: Piece, start: int, number: int) -> Unjudged | None:

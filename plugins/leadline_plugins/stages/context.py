@@ -79,15 +79,15 @@ class Surroundings:
         ]
         self._starts = [piece.span[0] for piece in self._pieces]
 
-    def of(self, begin: int, end: int) -> Context:
-        """Return where what stands between two places stands."""
+    def of(self, begin: int, end: int, *, row: bool) -> Context:
+        """Return where what stands between two places stands; of a `row` it is told with its cells."""
         place = self._place(begin)
         whole, said = self._said(place), " ".join(self._text[begin:end].split())
         return Context(
             under=self._under,
             before=self._said(place - 1),
             behind=self._said(place + 1),
-            whole=bared(whole) if len(whole) > len(said) + 2 else "",
+            whole=bared(whole) if not row and len(whole) > len(said) + 2 else "",
         )
 
     def remark(self, begin: int, said: str) -> RemarkKind | None:

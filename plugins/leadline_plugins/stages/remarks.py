@@ -76,6 +76,7 @@ _SO = re.compile(
     | it\ would\ be\ wrong\ to\ (?:read|take)\ (?:their|its|this|that)\ (?:absence|silence)\ as\b
     | (?:the|this|a|no|any)\ (?:direct\ )?(?:comparison|question|point|answer|ranking|conclusion|judgement|judgment)\s
       (?:(?:has|have)\ to|must|can|cannot|could|remains?|is|stays)\b
+    | (?:the|this)\s(?:\w+\s){{1,3}}(?:remains?|stays|is\sleft)\s(?:open|unclear|undecided|unsettled)$
     | (?:it|this)\ (?:cannot|can\ not|remains|must|has\ to)\ (?:be\ )?
       (?:open|unclear|left|decided|judged|said|told)\b )""",
     re.IGNORECASE | re.VERBOSE,

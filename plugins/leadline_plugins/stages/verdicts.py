@@ -22,7 +22,7 @@ from leadline_plugins.stages.hedges import hedged
 from leadline_plugins.stages.holding import held
 from leadline_plugins.stages.library import Cited, Library
 from leadline_plugins.stages.putting import Put, listed, put
-from leadline_plugins.stages.remarks import tells_nothing
+from leadline_plugins.stages.remarks import remark, tells_nothing
 from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 BATCH = 50
@@ -154,9 +154,7 @@ async def by_model(
     replies = await run.each(list(_batches(wanted)), lambda batch: ask(run, batch))
     said = {name: one for reply in replies for name, one in reply.items()}
     return [
-        lowered(_merged(one, known[one.claim_id], said[one.claim_id]), library.cited(known[one.claim_id]))
-        if one.claim_id in said
-        else one
+        _merged(one, known[name], library.cited(known[name]), said[name]) if (name := one.claim_id) in said else one
         for one in verdicts
     ]
 
@@ -214,9 +212,13 @@ async def _reply(run: Run, batch: Sequence[Put]) -> ClaimVerdicts:
     return await perform_or(run, task, ClaimVerdicts(), saying, closing=True)
 
 
-def _merged(verdict: Verdict, claim: Claim, said: ClaimVerdict) -> Verdict:
-    """Return what the model says; a remark is only what has no citation behind it, no figure and no name."""
+def _merged(verdict: Verdict, claim: Claim, cited: Sequence[Cited], said: ClaimVerdict) -> Verdict:
+    """Return what the model says; what it calls a remark counts as one where rules find nothing against that.
+
+    That is what has no citation behind it, no figure and no name, and a remark by rule but for names that are cited.
+    """
     kind = "unsupported" if said.verdict == "remark" else said.verdict
     told = {"verdict": kind, "reason": said.reason, "confidence": said.confidence, "by": "model"}
-    passes = said.verdict == "remark" and not claim.own and tells_nothing(claim.text)
-    return verdict.model_copy(update=told | {"remark": passes})
+    quotes = "\n".join(item.evidence.quote for item in cited)
+    passes = (not claim.own and tells_nothing(claim.text)) or bool(remark(claim.shown, quotes))
+    return lowered(verdict.model_copy(update=told | {"remark": said.verdict == "remark" and passes}), cited)

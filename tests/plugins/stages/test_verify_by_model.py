@@ -258,6 +258,8 @@ async def test_a_model_sees_where_claim_and_passage_stand_and_each_passage_once(
     [
         ("The picture changes at once. Schools were made larger [@e1].", True),
         ("The picture changes at once [@e1].", False),
+        ("No source says so, but Germany may have grown [@e1].", False),
+        ("No source says so, but Schooling may have grown [@e1].", True),
         ("The picture changes in Brazil. Schools were made larger [@e1].", False),
         ("The picture changes by 40 percent. Schools were made larger [@e1].", False),
     ],
