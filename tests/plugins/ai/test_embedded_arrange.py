@@ -13,12 +13,25 @@ PLAN = Plan(title="The harbour", sections=(COSTS, HISTORY))
 TASKS = (SearchTask(id="q1.1", query="fees", section="1"),)
 
 
-def piece(name: str, quote: str, task: str = "") -> Evidence:
-    return Evidence(id=name, source_id="s", quote=quote, span=(0, len(quote)), claim=quote, task_id=task)
+def piece(name: str, quote: str, task: str = "", under: str = "") -> Evidence:
+    return Evidence(id=name, source_id="s", quote=quote, span=(0, len(quote)), claim=quote, task_id=task, under=under)
 
 
-def left_open(*evidence: Evidence, plan: Plan = PLAN) -> list[str]:
-    return [item.id for item in unsure(evidence, shares(plan.sections, evidence, TASKS))]
+def titled(title: str) -> Source:
+    return Source(id="s", hit=Hit(url="https://example.org/", title=title), document=Document(text=""))
+
+
+def left_open(*evidence: Evidence, plan: Plan = PLAN, title: str = "") -> list[str]:
+    return [item.id for item in unsure(evidence, shares(plan.sections, evidence, (titled(title),), TASKS))]
+
+
+def homes(*evidence: Evidence, plan: Plan = PLAN, title: str = "", written: bool = True) -> dict[str, list[str]]:
+    """Return the sections of each piece."""
+    sources = (titled(title),)
+    parted = shares(plan.sections, evidence, sources, TASKS)
+    rated = [Rated(item, 1.0) for item in evidence]
+    made = arrange(plan, rated, sources, asked("What does the harbour cost?"), parted, most=10 if written else None)
+    return {item.id: [part.section.id for part in made if item.id in part.evidence_ids] for item in evidence}
 
 
 def test_what_speaks_of_one_section_is_sure() -> None:
@@ -30,8 +43,55 @@ def test_what_speaks_of_none_or_of_both_alike_is_not() -> None:
     assert left_open(piece("a", "It rained."), both) == ["a", "b"]
 
 
-def test_what_was_searched_for_a_section_is_its_own() -> None:
-    assert left_open(piece("a", "It rained.", "q1.1")) == []
+def test_a_search_decides_between_near_equals_and_not_against_words() -> None:
+    other = "The history of the harbour is long."
+    assert homes(piece("a", "It rained.", "q1.1"), piece("b", other, "q1.1")) == {"a": ["1"], "b": ["2"]}
+    assert left_open(piece("a", "It rained.", "q1.1"), piece("b", other, "q1.1")) == ["a"]
+
+
+def test_goal_and_key_questions_of_a_section_speak_for_it() -> None:
+    sections = (
+        PlannedSection(id="1", title="Europe", goal="Trace growth in Sweden.", questions=("Who led NATO?",)),
+        PlannedSection(id="2", title="Asia", goal="Trace growth in Japan."),
+        PlannedSection(id="3", title="Outlook"),
+    )
+    pieces = [
+        piece("a", "Sweden had the most generous unions."),
+        piece("b", "NATO was led by others."),
+        piece("c", "Its recovery was slow.", under="Asia › Japan › After the war"),
+    ]
+    rows = shares(sections, pieces)
+    assert [row.index(max(row)) for row in rows] == [0, 0, 1]
+    assert unsure(pieces, rows) == ()
+
+
+def test_what_the_title_of_its_document_names_is_sure_where_others_have_another() -> None:
+    evidence = (piece("a", "It is long."), Evidence(id="b", source_id="t", quote="Rain.", span=(0, 5), claim=""))
+    rows = shares(PLAN.sections, evidence, (titled("A history of the harbour"),))
+    assert [item.id for item in unsure(evidence, rows)] == ["b"]
+
+
+def test_what_every_passage_says_sends_none_of_them_anywhere() -> None:
+    sections = (PlannedSection(id="1", title="The three ports compared"), PlannedSection(id="2", title="Dues"))
+    under = "The three ports, compared in depth"
+    pieces = [piece(f"e{n}", f"Dues rose {n} times.", under=under) for n in range(20)]
+    pieces += [piece(f"f{n}", f"It rained {n} times.", under=under) for n in range(3)]
+    rows = shares(sections, pieces)
+    assert [row.index(max(row)) for row in rows[:20]] == [1] * 20
+
+
+def test_where_titles_and_passages_are_in_different_languages_all_is_unsure() -> None:
+    sections = (PlannedSection(id="1", title="支持动物园的理由"), PlannedSection(id="2", title="反对动物园的理由"))
+    tasks = (SearchTask(id="q1.1", query="zoo pros and cons", section="1"),)
+    pieces = [piece("a", "Captivity harms elephants.", "q1.1"), piece("b", "Breeding saves species.", "q1.1")]
+    pieces += [piece("c", "Online, pros are paid for advice.", "q1.1"), piece("d", "The zoo opened.")]
+    assert unsure(pieces, shares(sections, pieces, (), tasks)) == tuple(pieces), "a word of a query decides nothing"
+
+
+def test_a_passage_that_fits_two_sections_serves_both_where_a_model_writes_and_stands_once_as_a_quote() -> None:
+    both, other = piece("a", "Costs and history: the fees of the harbour."), piece("b", "It rained.")
+    assert homes(both, other)["a"] == ["2", "1"] or homes(both, other)["a"] == ["1", "2"]
+    assert len(homes(both, other, written=False)["a"]) == 1
 
 
 def test_one_section_leaves_nothing_open() -> None:

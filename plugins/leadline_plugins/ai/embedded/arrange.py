@@ -1,6 +1,6 @@
 """Arrange: the chosen evidence in sections, the answer first.
 
-Where the plan has several sections, each takes what speaks of its own words. Where it has one, the answer stands in
+Where the plan has several sections, each takes what speaks of it. Where it has one, the answer stands in
 it, and what the documents say around the answer follows; in a longer account under the titles of the documents.
 """
 
@@ -15,16 +15,20 @@ from leadline_plugins.ai.embedded.asked import Asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.choose import Rated, size_of
 from leadline_plugins.tasks import SortedSection
-from leadline_plugins.text import content_set
+from leadline_plugins.text.topics import fits, weighed
 
 _ANSWER = 3
 """Sentences that stand first, in the order of their rating."""
 _SECTION = 3
 """Sentences that make a section of their own."""
-_SEARCHED = 0.5
-"""Worth of having been searched for a section, beside the share of its words."""
+_SEARCHED = 0.15
+"""Worth of having been searched for a section, beside how well it fits: it decides between near equals."""
+_OVER = 2.0
+"""What the words of the headings over a quote count beside its own: they say what all below them speaks of."""
 _LEAD = 0.1
 """By how much a section must be ahead of the next for its choice to be sure."""
+_BOTH = 0.35
+"""How well a piece of evidence fits a section that it serves beside another."""
 
 
 def arrange(
@@ -37,10 +41,13 @@ def arrange(
 ) -> tuple[SortedSection, ...]:
     """Return the sections that have evidence, in the order of the report; `parted` are the `shares` of the chosen.
 
-    Where the plan has one, there are `most` at most.
+    `most` is given where a model writes them: how many there are at most where the plan has one.
     """
     several = len(plan.sections) > 1
-    parts = _planned(plan.sections, chosen, parted) if several else _by_document(plan, chosen, sources, question, most)
+    if several:
+        parts = _planned(plan.sections, chosen, parted, written=most is not None)
+    else:
+        parts = _by_document(plan, chosen, sources, question, most)
     return tuple(
         SortedSection(
             section=section,
@@ -54,41 +61,57 @@ def arrange(
 
 Part = tuple[PlannedSection, list[Evidence]]
 Shares = list[float]
-"""How much a piece of evidence has of each section of the plan."""
+"""How much a piece of evidence speaks of each section of the plan."""
 
 
 def shares(
-    sections: Sequence[PlannedSection], evidence: Iterable[Evidence], tasks: Iterable[SearchTask] = ()
+    sections: Sequence[PlannedSection],
+    evidence: Iterable[Evidence],
+    sources: Iterable[Source] = (),
+    tasks: Sequence[SearchTask] = (),
 ) -> list[Shares]:
-    """Return for each piece of evidence how many of a section's words it has, and whether it was searched for it."""
-    own = [content_set(section.title) for section in sections]
-    served = {task.id: task.section for task in tasks}
-    found = []
-    for item in evidence:
-        words, wanted = content_set(item.quote), served.get(item.task_id, "")
-        found.append(
-            [
-                len(words & terms) / max(1, len(terms)) + (_SEARCHED if section.id == wanted else 0.0)
-                for section, terms in zip(sections, own, strict=True)
-            ]
-        )
-    return found
+    """Return for each piece of evidence how well it fits each section, and whether it was searched for it.
+
+    A section is what the plan says of it, and not the words of its queries: those try what may be said, and a word of
+    theirs in a title would claim a whole document. A piece of evidence speaks of what stands over it too.
+    """
+    topics = [weighed(("\n".join((one.title, one.goal, *one.questions)), 1.0)) for one in sections]
+    served, titles = {task.id: task.section for task in tasks}, {source.id: title_of(source) for source in sources}
+    pieces = list(evidence)
+    texts = [weighed((item.quote, 1.0), (titles.get(item.source_id, ""), 1.0), (item.under, _OVER)) for item in pieces]
+    wanted = (served.get(item.task_id, "") for item in pieces)
+    return [
+        [fit + (_SEARCHED if wish and section.id == wish else 0.0) for section, fit in zip(sections, row, strict=True)]
+        for row, wish in zip(fits(topics, texts), wanted, strict=True)
+    ]
 
 
 def unsure(evidence: Sequence[Evidence], parted: Sequence[Shares]) -> tuple[Evidence, ...]:
-    """Return the evidence whose section is a toss-up: none claims it, or two do nearly alike.
+    """Return the evidence whose section is a toss-up: no words claim it, or two sections do nearly alike.
 
     A plan of one section leaves nothing to choose.
     """
     ranked = (sorted(row, reverse=True) for row in parted)
-    return tuple(item for item, row in zip(evidence, ranked, strict=True) if len(row) > 1 and row[0] - row[1] < _LEAD)
+    return tuple(
+        item
+        for item, row in zip(evidence, ranked, strict=True)
+        if len(row) > 1 and (row[0] <= _SEARCHED or row[0] - row[1] < _LEAD)
+    )
 
 
-def _planned(sections: Sequence[PlannedSection], chosen: Sequence[Rated], parted: Sequence[Shares]) -> list[Part]:
-    """Give each sentence to the section it shares most with, or was searched for; the first of equals."""
+def _planned(
+    sections: Sequence[PlannedSection], chosen: Sequence[Rated], parted: Sequence[Shares], *, written: bool
+) -> list[Part]:
+    """Give each sentence to the section it speaks of most, for a writer to a second one too that it serves as well.
+
+    What stands in two sections is said from two sides where a model writes; as a quote it would stand there twice.
+    """
     groups: list[list[Rated]] = [[] for _ in sections]
     for item, row in zip(chosen, parted, strict=True):
-        groups[row.index(max(row))].append(item)
+        first, *others = sorted(range(len(row)), key=lambda place: -row[place])
+        groups[first].append(item)
+        if written and others and row[others[0]] >= max(_BOTH, row[first] - _LEAD):
+            groups[others[0]].append(item)
     return [(section, _ordered(group)) for section, group in zip(sections, groups, strict=True)]
 
 

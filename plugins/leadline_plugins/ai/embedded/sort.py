@@ -40,7 +40,7 @@ def sort(request: SortRequest) -> Sorted:
 
 def _arranged(request: SortRequest, question: Asked, chosen: Sequence[Rated]) -> Sorted:
     evidence = [item.evidence for item in chosen]
-    parted = shares(request.plan.sections, evidence, request.tasks)
+    parted = shares(request.plan.sections, evidence, request.sources, request.tasks)
     most = _WRITTEN if request.material else None
     return Sorted(
         sections=arrange(request.plan, chosen, request.sources, question, parted, most=most),

@@ -1,0 +1,35 @@
+"""Which topic a text speaks of: words that tell topics apart count, and those that stand everywhere do not."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leadline_plugins.text.topics import fits, weighed
+
+WORDS = st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from([0.5, 1.0, 2.0]))
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5), st.lists(WORDS, max_size=8))
+def test_a_fit_is_between_none_and_whole_and_none_without_a_word_of_the_topic(
+    topics: list[dict[str, float]], texts: list[dict[str, float]]
+) -> None:
+    rows = fits(topics, texts)
+    assert [len(row) for row in rows] == [len(topics)] * len(texts)
+    for text, row in zip(texts, rows, strict=True):
+        for topic, fit in zip(topics, row, strict=True):
+            assert 0 <= fit <= 1 + 1e-9
+            assert fit == 0 or topic.keys() & text.keys()
+
+
+def test_a_word_of_all_topics_says_nothing_and_one_of_few_texts_most() -> None:
+    topics = [weighed(("harbour costs", 1.0)), weighed(("harbour history", 1.0))]
+    texts = [weighed((text, 1.0)) for text in ("harbour", "costs", "history", "costs", "costs", "costs and history")]
+    rows = fits(topics, texts)
+    assert rows[0] == [0, 0]
+    assert rows[1][0] > rows[1][1] == 0
+    assert rows[5][1] > rows[5][0] > 0
+
+
+def test_a_word_counts_as_the_part_that_counts_most() -> None:
+    assert weighed(("deep harbour", 2.0), ("deep water", 0.5)) == {"deep": 2.0, "harbour": 2.0, "water": 0.5}
