@@ -184,10 +184,12 @@ class Unplaced(Record):
 
     number: int
     quote: Text
+    under: Text = ""
+    """The headings over it, where the quote does not name them."""
 
 
 class PlaceRequest(Record):
-    """Asks which section each piece belongs to, the best pieces first; of the sections only id, title and goal."""
+    """Asks which sections each piece belongs to, the best pieces first."""
 
     question: Question
     sections: tuple[PlannedSection, ...]
@@ -202,9 +204,10 @@ class PlacedSection(Record):
 
 
 class Placed(Record):
-    """The sections that pieces belong to; those that belong to none are left out."""
+    """The sections that pieces belong to, and the numbers of those that belong to none."""
 
     sections: tuple[PlacedSection, ...]
+    nowhere: tuple[int, ...] = ()
 
 
 class Passage(Record):

@@ -9,6 +9,8 @@ import re
 from bisect import bisect_right
 from functools import lru_cache
 
+from leadline_plugins.text.tokens import content_set
+
 BETWEEN = " › "
 """Between the headings of a path."""
 _LINE = re.compile(
@@ -18,6 +20,7 @@ _LINE = re.compile(
     r"|(?P<fence>`{3,}|~{3,}))",
     re.MULTILINE,
 )
+_INNERMOST = 3
 _BOLD = 7
 """The level of a bold line: below all headings with signs."""
 _MARKS = re.compile(r"[*_`]+|\[\^?\d+\]|\s+")
@@ -53,3 +56,9 @@ class Headings:
 def headings(text: str) -> Headings:
     """Return the headings of a text; the last texts are remembered, for each is asked about many places."""
     return Headings(text)
+
+
+def unnamed(path: str, *said: str) -> str:
+    """Return of the headings on a path, the innermost of them, those with a word that none of the texts has."""
+    words = frozenset[str]().union(*map(content_set, said))
+    return BETWEEN.join([one for one in path.split(BETWEEN) if not content_set(one) <= words][-_INNERMOST:])

@@ -91,7 +91,7 @@ async def test_the_chat_is_shown_the_sections_and_the_unsure_pieces_alone() -> N
     (task,) = run.asked
     assert isinstance(task.inputs, PlaceRequest)
     assert [(one.id, one.goal, one.questions) for one in task.inputs.sections] == [
-        ("a", "Say what it cost.", ()),
+        ("a", "Say what it cost.", ("What did the mole cost?",)),
         ("b", "", ()),
         ("c", "", ()),
     ]
@@ -109,11 +109,32 @@ async def test_a_section_the_algorithm_left_empty_comes_back_and_one_that_is_emp
     assert await sections(Placing(placed(c=(1, 2, 3, 4, 5))), few) == {"c": UNSURE}
 
 
-async def test_of_two_places_the_first_counts_and_what_stands_there_already_keeps_its_place() -> None:
-    assert await sections(Placing(placed(a=(5, 1), b=(1, 5)))) == {
+async def test_a_piece_serves_two_sections_at_most_and_keeps_the_place_where_it_stands() -> None:
+    assert await sections(Placing(placed(a=(5, 1), b=(1, 5), c=(1,)))) == {
         "a": ("e1", "e2", "e3", "e6", "e5"),
-        "b": ("e4", "e7", "e8"),
+        "b": ("e4", "e5", "e7", "e8", "e1"),
     }
+
+
+async def test_what_belongs_nowhere_is_left_out_and_what_is_not_named_stays() -> None:
+    reply = placed(a=(2,)).model_copy(update={"nowhere": (1, 3, 2, 99)})
+    assert await sections(Placing(reply)) == {"a": ("e1", "e2", "e6", "e4"), "b": ("e7", "e8")}
+
+
+async def test_where_nearly_all_belong_nowhere_they_stay_and_it_is_said() -> None:
+    run = Placing(Placed(sections=(), nowhere=(1, 2, 3, 4, 5)))
+    assert await sections(run) == as_sorted()
+    assert run.notices == [
+        "no section was found for 5 of the 5 passages that were not sure of theirs: they were sorted by algorithm alone"
+    ]
+
+
+async def test_the_chat_is_shown_what_stands_over_a_quote_where_that_does_not_say_it() -> None:
+    run = Placing(placed())
+    over = tuple(item.model_copy(update={"under": "The mole › Costs"}) for item in PIECES)
+    request = SortRequest(question=QUESTION_ASKED, plan=OUTLINE, evidence=over, sources=())
+    await settled(SORTED, request, cast("Run", run))
+    assert {piece.under for piece in run.asked[0].inputs.pieces} == {"Costs"}  # type: ignore[attr-defined]
 
 
 async def test_unknown_numbers_and_sections_move_nothing() -> None:
@@ -167,3 +188,4 @@ def test_a_reply_that_names_nothing_it_was_shown_is_unusable_and_an_empty_one_is
     assert PLACE.check(request, placed(a=(9,), d=(1,))).endswith("under the id of a section (a, b)")
     assert PLACE.check(request, placed(a=(9, 1))) == ""
     assert PLACE.check(request, placed(a=())) == PLACE.check(request, placed()) == ""
+    assert PLACE.check(request, placed(d=(1,)).model_copy(update={"nowhere": (1,)})) == ""

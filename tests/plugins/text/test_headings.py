@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text.headings import Headings
+from leadline_plugins.text.headings import Headings, unnamed
 
 PAGE = """# Growth after 1945
 
@@ -67,3 +67,11 @@ def test_any_text_has_paths_of_names(text: str, place: int) -> None:
 def test_long_texts_of_one_sign_are_read_through() -> None:
     for text in ("a" * 400_000, "**a" * 100_000, "# " * 100_000, "a\n" * 100_000, "`" * 200_000, " " * 400_000):
         assert len(Headings(text).over(len(text))) <= 1
+
+
+def test_of_a_path_stands_what_a_text_does_not_name() -> None:
+    path = "Growth after 1945 › Europe › Germany › Schools"
+    assert unnamed(path, "The schools of Germany grew.") == "Growth after 1945 › Europe"
+    assert unnamed(path, "It rained.") == "Europe › Germany › Schools"
+    assert unnamed(path, "Growth of schools", "in Germany and Europe after 1945") == ""
+    assert unnamed("", "It rained.") == ""
