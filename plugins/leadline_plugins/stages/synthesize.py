@@ -32,6 +32,7 @@ from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.extract import unused
+from leadline_plugins.stages.lengths import lengths
 from leadline_plugins.stages.nothing import nothing
 from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.unsure import PLACE, settled
@@ -67,7 +68,10 @@ class Synthesis:
         )
         plan = await sorting(request, run)
         if chat:
-            plan = shared_out(await settled(plan, request, run), length)
+            plan = await settled(plan, request, run)
+            plan, shorter = lengths(plan, evidence, question, run)
+            if shorter:
+                await tell(run, shorter)
         requests = requests_for(plan, question, evidence, sources)
         if empty := left_out(findings[PLAN], requests) if chat else ():
             await tell(run, f"nothing was found for {', '.join(empty)}: left out")
@@ -103,21 +107,6 @@ def unsorted(request: SortRequest) -> Sorted:
     section = PlannedSection(id="1", title=request.question.text)
     ids = tuple(item.id for item in sorted(request.evidence, key=lambda item: -item.score))
     return Sorted(sections=(SortedSection(section=section, evidence_ids=ids, length=request.length),))
-
-
-def shared_out(plan: Sorted, length: int) -> Sorted:
-    """Share a length out between the sections by their evidence, none more than a twentieth off the mean.
-
-    They are written side by side, and the longest is waited for.
-    """
-    counts = [len(section.evidence_ids) for section in plan.sections]
-    mean = sum(counts) / len(counts)
-    weights = [min(max(count, mean * 0.95), mean * 1.05) if count else 0.0 for count in counts]
-    shares = [round(length * weight / sum(weights)) for weight in weights]
-    sections = (
-        section.model_copy(update={"length": share}) for section, share in zip(plan.sections, shares, strict=True)
-    )
-    return plan.model_copy(update={"sections": tuple(sections)})
 
 
 def left_out(plan: Plan, requests: Sequence[SectionRequest]) -> tuple[str, ...]:

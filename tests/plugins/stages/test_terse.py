@@ -31,9 +31,9 @@ from leadline.records import Blob, Evidence, Failure, Record, Section
 from leadline.tasks import Task, schema
 from leadline_plugins.stages.compose import COMPOSITION, Composing
 from leadline_plugins.stages.digest import Digesting
+from leadline_plugins.stages.lengths import shared_out
 from leadline_plugins.stages.plan import Outline
 from leadline_plugins.stages.review import Reviewing
-from leadline_plugins.stages.synthesize import shared_out
 from leadline_plugins.tasks import Composition, Sorted, SortedSection
 
 PARTS = tuple(PlannedSection(id=name, title=name.upper(), domain=said) for name, said in zip("abc", "xyx", strict=True))
@@ -176,5 +176,6 @@ def test_sections_are_of_nearly_one_length() -> None:
         SortedSection(section=part, evidence_ids=tuple(map(str, range(count))))
         for part, count in zip(PARTS, (90, 10, 50), strict=True)
     )
-    lengths = [section.length for section in shared_out(Sorted(sections=sections), 3_000).sections]
+    plan = Sorted(sections=sections)
+    lengths = [section.length for section in shared_out(plan, 3_000, [9_999] * 3).sections]
     assert lengths == [1050, 950, 1000]
