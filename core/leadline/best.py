@@ -135,10 +135,10 @@ def _texts(tree: object) -> Iterator[str]:
 
 
 def prose(said: str, reply: type[R], *, cut: bool = False) -> R | None:
-    """Return prose as the one text that a reply consists of; None for what is short, cites nothing or is JSON."""
+    """Return prose as the one text that a reply needs; None for what is short, cites nothing or is JSON."""
     text = unfenced(said)
     name = natural(reply)
-    if len(reply.model_fields) > 1 or not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
+    if not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
         return None
     text = without_surrogates(whole_sentences(text) if cut else text)
     return reply.model_validate({name: text}) if len(text) >= _PROSE and cited(text) else None

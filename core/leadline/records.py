@@ -244,6 +244,8 @@ class Section(Record):
     """Of its evidence what no writer was asked with: a call that was refused cost the prose."""
     unwritten: tuple[Text, ...] = ()
     """Why it is quotes, or a part of it is: a reason for each text that did not come."""
+    unanswered: tuple[Text, ...] = ()
+    """What of it the evidence does not answer, in the words of whoever wrote it; without a text that is all of it."""
 
 
 class Chart(Record):

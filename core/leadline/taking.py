@@ -23,9 +23,13 @@ def read(reply: ChatReply, form: type[R]) -> Reading[R]:
 
 
 def in_words(error: BadReply) -> str:
-    """Return for people why a reply was not taken; what a model is told of its form is nothing to them."""
-    reason = "it has not the form that was asked for" if isinstance(error, NotInForm) else str(error)
-    return f"the model's reply could not be used: {reason.removeprefix(UNUSABLE)}"
+    """Return for people why a reply was not taken: what a model is told of its form, or to do, is nothing to them.
+
+    That stands behind a colon, in each clause of what was wrong.
+    """
+    wrong = "it has not the form that was asked for" if isinstance(error, NotInForm) else str(error)
+    clauses = wrong.removeprefix(UNUSABLE).split("; ")
+    return f"the model's reply could not be used: {'; '.join(clause.partition(': ')[0] for clause in clauses)}"
 
 
 def taken(found: Reading[R], task: Task[R]) -> tuple[R, list[str]]:

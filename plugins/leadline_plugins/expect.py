@@ -24,6 +24,10 @@ SECTIONS, MOST_SECTIONS = 5, 8
 """Of a plan: usual, and at most."""
 _QUOTE, _AROUND = 200, 210
 """Characters of a quote, and of what stands around it in JSON: ids, names, titles."""
+_AROUND_PASSAGE, _SHOWN = 100, 1.5
+"""Of a passage as a writer sees it, its source told apart; in how many parts of sections it is shown."""
+_WRITER = 3_000
+"""Characters of what a writer is told beside its passages."""
 _CITED = 1.2
 """A written text with its citations, over the same without."""
 _PLAN = 3_000
@@ -110,7 +114,7 @@ def sort(scope: Scope) -> Expected:
 
 
 def place(scope: Scope) -> Expected:
-    """Expect none, for what was searched for a section is sorted surely; at most one over half of the passages."""
+    """Expect none, for words sort most of it surely; at most one over half of the passages."""
     shown = _material(scope) / _QUOTE / 2
     return _expected(scope, 1_000 + shown * (_QUOTE + 60), shown * 8, calls=(0, 0, 1))
 
@@ -120,7 +124,7 @@ def synthesize(scope: Scope) -> Expected:
     length, cjk = _length(scope), _cjk(scope)
     calls = {count: count * count_of(length // count, count, cjk=cjk) for count in range(1, MOST_SECTIONS + 1)}
     likely = calls[SECTIONS]
-    inputs = _material(scope) * (1 + _AROUND / _QUOTE) / likely + 1_000
+    inputs = _material(scope) * _SHOWN * (1 + _AROUND_PASSAGE / _QUOTE) / likely + _WRITER
     unit = "characters" if _cjk(scope) else "words"
     basis = f"a report of {length:,} {unit} in {SECTIONS} sections"
     return _expected(scope, inputs, _text(scope) / likely, calls=(1, likely, max(calls.values())), basis=basis)

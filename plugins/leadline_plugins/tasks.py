@@ -211,35 +211,52 @@ class Placed(Record):
 
 
 class Passage(Record):
-    """A quote as a writer sees it: cited by its id, with where it comes from and how much that is worth."""
+    """A quote as a writer sees it: cited by its id. `source` and `tier` where they are not told of all its sources."""
 
     id: str
     quote: Text
     source_id: str = ""
     source: Text = ""
     tier: Tier = 3
+    under: Text = ""
+    """The headings over it, where the quote does not name them: what it speaks of may stand there alone."""
+
+
+class PassageSource(Record):
+    """A source of passages, told once for all of them: its title, and how much it is worth."""
+
+    id: str
+    title: Text = ""
+    tier: Tier = 3
 
 
 class SynthesizeRequest(Record):
     """Asks for the text of one section from its own passages; `outline` are the titles of all sections.
 
-    `part`, where it is given, is the key question of the section that this text answers: others answer the rest.
-    `length` in words (CJK: characters), 0 leaves it to the writer.
+    `questions` are the key questions that this text answers; where there are `others`, it is a part of its section, and
+    other parts answer those. `length` in words (CJK: characters), 0 leaves it to the writer. `today` is an ISO date.
     """
 
     question: Question
+    today: str = ""
     title: Text
     goal: Text = ""
+    questions: tuple[Text, ...] = ()
+    others: tuple[Text, ...] = ()
     outline: tuple[Text, ...] = ()
     length: int = 0
+    sources: tuple[PassageSource, ...] = ()
     passages: tuple[Passage, ...] = ()
-    part: Text = ""
 
 
 class Written(Record):
-    """The text of a section: Markdown paragraphs that cite as `[@evidence-id]`, each ending with a citation."""
+    """The text of a section: Markdown paragraphs that cite as `[@evidence-id]`, each ending with a citation.
+
+    `unanswered` is what of it the passages do not answer; where that is all of it, `text` is empty.
+    """
 
     text: Text
+    unanswered: Text = ""
 
 
 class AnalyzeRequest(Record):

@@ -44,7 +44,7 @@ def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "
     if asked and size > _limit(asked):
         yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: say it in that length"
     if again := _repeated(text):
-        yield f'it says the same {max(again.values())} times: "{_first(text, again)[:80]}"; say everything once'
+        yield f'it says the same {max(again.values())} times ("{_first(text, again)[:80]}"): say everything once'
     if passages >= _MANY and asked >= _ASKED and size < _SHORT * asked:
         yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: use more of the passages"
 

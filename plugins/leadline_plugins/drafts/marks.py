@@ -39,7 +39,7 @@ _BY_NOBODY = re.compile(
 """What is left of a sentence that named a source which is none."""
 _TOKEN = re.compile(
     # Most signs begin none of these: to say so first takes a fifth of the time.
-    rf"""(?=[`$\\<!\[【［({{@]|https?:|{SHAPE})(?:
+    rf"""(?=[`$\\<!\[【［({{@¹²³⁴-⁹⁰]|https?:|{SHAPE})(?:
     (?P<code>(?<!`)(?P<ticks>`++)(?P<inside>.{{1,2000}}?)(?<!`)(?P=ticks)(?!`))
     |(?P<kept>\$\$[^$]{{1,2000}}\$\$|\$(?=[^$]{{0,300}}[\\^_={{}}])(?=[^\s$])[^$]{{1,300}}(?<![\s\\])\$(?!\d)
         |\$(?=[^\s$])(?:[^$A-Za-z\n]|[A-Za-z](?![A-Za-z])){{1,100}}(?<![\s\\(])\$(?!\d)

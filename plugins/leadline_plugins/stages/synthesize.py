@@ -32,6 +32,7 @@ from leadline_plugins.shrinking import less_to_sort
 from leadline_plugins.stages import material
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.extract import unused
+from leadline_plugins.stages.gaps import answering, told, unanswered, unwritten
 from leadline_plugins.stages.lengths import lengths
 from leadline_plugins.stages.nothing import nothing
 from leadline_plugins.stages.sorting import known, unusable
@@ -76,11 +77,14 @@ class Synthesis:
         if empty := left_out(findings[PLAN], requests) if chat else ():
             await tell(run, f"nothing was found for {', '.join(empty)}: left out")
         sections = await run.each(requests, run.synthesize)
+        if not (kept := answering(sections)):
+            gaps = told(dict.fromkeys(gap for section in sections for gap in section.unanswered))
+            raise NoEvidence(f"nothing that was found answers the question: {gaps}")
         others = [notice for section in sections for notice in section.notices]
         less = material.shortfall(request, sections, run.settings) if chat else ""
-        for notice in dict.fromkeys((*unwritten(sections), *others, *filter(None, [less]))):
+        for notice in dict.fromkeys((*unwritten(sections), *others, *unanswered(sections), *filter(None, [less]))):
             await tell(run, notice)
-        findings[SECTIONS] = tuple(sections)
+        findings[SECTIONS] = kept
 
 
 async def sorting(request: SortRequest, run: Run) -> Sorted:
@@ -153,20 +157,6 @@ def titled(section: PlannedSection, question: Question) -> str:
     """Return the title of a section; where the plan gives none, what it is to say."""
     given = (section.title, section.goal, *section.questions, question.text)
     return next((text for text in given if re.search(r"\w", text)), section.title)
-
-
-def unwritten(sections: Sequence[Section]) -> Iterator[str]:
-    """Say which sections are quotes, all of one reason at once: a spent budget refuses each with other figures."""
-    found: dict[str, tuple[str, dict[str, None]]] = {}
-    for section in sections:
-        for reason in section.unwritten:
-            kind = re.sub(r"\d+", "", reason) if section.unsent else reason
-            found.setdefault(kind, (reason, {}))[1][f"'{section.title}'"] = None
-    for reason, titles in found.values():
-        if len(titles) == 1:
-            yield f"section {''.join(titles)} is quotes, for it was not written ({reason})"
-        else:
-            yield f"sections {', '.join(titles)} are quotes, for they were not written ({reason})"
 
 
 @hookimpl

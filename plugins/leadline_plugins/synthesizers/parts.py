@@ -1,4 +1,4 @@
-"""Long sections in parts: one a key question, from the passages that bear on it, so that they are written side by side.
+"""Long sections in parts: each of some key questions, from the passages that bear on them, written side by side.
 
 The last long reply is most of the time that a report takes; two halves take half of it. But each is a call that is paid
 for: a report of the usual length has at most as many parts as keep its run within the calls that a run should make.
@@ -7,10 +7,14 @@ for: a report of the usual length has at most as many parts as keep its run with
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 
 from leadline.records import Evidence, SectionRequest
-from leadline_plugins.text import content_words, is_cjk
+from leadline_plugins.synthesizers.lengths import bearable
+from leadline_plugins.text import is_cjk
+from leadline_plugins.text.topics import fits, weighed
 
 LONGEST, CJK_LONGEST = 450, 900
 """Words (Chinese, Japanese: characters) that are written in one go."""
@@ -18,19 +22,41 @@ _OVER = 1.2
 """How much longer a section may be before it has another part: what that would save is less than its call."""
 MOST = 10
 """Parts of a report; of a longer one as many as there are stretches of `LONGEST` in it."""
-_LEANING = 1.05
-"""How much more than its share of the passages one part may have."""
+FEWEST = 8
+"""Passages of a part: of fewer a text says little, and its section is better written in one go."""
+_SHORT = 6_000
+"""Characters of a section's passages that every part is shown: they cost little, and its writer judges best."""
+_LEAD = 0.1
+"""By how much one part must fit a passage better than another for that to be left without it."""
+_OVER_IT = 2.0
+"""What the headings over a passage count beside its own words."""
 
 
-def parts(request: SectionRequest) -> list[tuple[str, SectionRequest]]:
-    """Return the parts of a section, each with the key question it answers; one without a question is the whole."""
+@dataclass(frozen=True)
+class Part:
+    """What one writer is asked for: the section's request with its own questions, passages and length.
+
+    `others` are the key questions that the other parts of the section answer.
+    """
+
+    request: SectionRequest
+    others: tuple[str, ...] = ()
+
+
+def parts(request: SectionRequest) -> list[Part]:
+    """Return the parts of a section: every key question in one of them, every passage in one or more."""
     wanted = count_of(request.length, len(request.outline), cjk=is_cjk(request.language))
-    count = min(len(request.questions), wanted, len(request.evidence))
+    count = min(len(request.questions), wanted, len(request.evidence) // FEWEST)
     if count < 2:
-        return [("", request)]
-    questions = request.questions[:count]
-    groups = _by_question(questions, request.evidence)
-    return [(question, _part(request, group)) for question, group in zip(questions, groups, strict=True) if group]
+        return [Part(request)]
+    groups = _grouped(request.questions, count)
+    shown = _dealt(groups, request.evidence)
+    lengths = [request.length * len(one) / sum(map(len, shown)) for one in shown]
+    others = [tuple(question for group in groups if group is not own for question in group) for own in groups]
+    return [
+        Part(_part(request, own, evidence, round(length)), rest)
+        for own, rest, evidence, length in zip(groups, others, shown, lengths, strict=True)
+    ]
 
 
 def count_of(length: int, sections: int, *, cjk: bool) -> int:
@@ -41,18 +67,32 @@ def count_of(length: int, sections: int, *, cjk: bool) -> int:
     return max(1, min(most, ceil(length / (longest * _OVER))))
 
 
-def _part(request: SectionRequest, evidence: list[Evidence]) -> SectionRequest:
-    length = round(request.length * len(evidence) / len(request.evidence))
-    return request.model_copy(update={"evidence": tuple(evidence), "length": length})
+def _part(
+    request: SectionRequest, questions: tuple[str, ...], evidence: tuple[Evidence, ...], length: int
+) -> SectionRequest:
+    length = min(length, bearable(evidence, request.language)) if length else 0
+    return request.model_copy(update={"questions": questions, "evidence": evidence, "length": length})
 
 
-def _by_question(questions: Sequence[str], evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    """Give each piece to the question it shares most words with; of equals, and where one has enough, the emptier."""
-    room = _LEANING * len(evidence) / len(questions)
-    asked = [set(content_words(question)) for question in questions]
-    groups: list[list[Evidence]] = [[] for _ in questions]
-    for item in evidence:
-        words = set(content_words(item.quote))
-        free = [place for place, group in enumerate(groups) if len(group) < room]
-        groups[max(free, key=lambda place: (len(words & asked[place]), -len(groups[place])))].append(item)
-    return groups
+def _grouped(questions: Sequence[str], count: int) -> list[tuple[str, ...]]:
+    """Return the questions in so many groups, in their order, none with two more than another."""
+    ends = [len(questions) * place // count for place in range(count + 1)]
+    return [tuple(questions[start:end]) for start, end in pairwise(ends)]
+
+
+def _dealt(groups: Sequence[tuple[str, ...]], evidence: tuple[Evidence, ...]) -> list[tuple[Evidence, ...]]:
+    """Return the passages of each group: those that fit its questions, and those that fit no group much better.
+
+    A group with few has the next best too.
+    """
+    if sum(len(item.quote) for item in evidence) <= _SHORT:
+        return [evidence for _ in groups]
+    topics = [weighed(("\n".join(group), 1.0)) for group in groups]
+    rows = fits(topics, [weighed((item.quote, 1.0), (item.under, _OVER_IT)) for item in evidence])
+    return [_own(place, rows, evidence) for place in range(len(groups))]
+
+
+def _own(place: int, rows: Sequence[Sequence[float]], evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    order = sorted(range(len(rows)), key=lambda at: max(rows[at]) - rows[at][place])
+    own = {at for rank, at in enumerate(order) if rank < FEWEST or max(rows[at]) - rows[at][place] < _LEAD}
+    return tuple(item for at, item in enumerate(evidence) if at in own)

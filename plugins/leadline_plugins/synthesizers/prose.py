@@ -1,11 +1,12 @@
 """The synthesizer `prose`: a section written by the model of its task, from its own passages and from nothing else.
 
-What cites nothing that is there is not taken: then the section is its passages, quoted, and the report says so.
+What cites nothing that is there is not taken: then the section is its passages, quoted, and the report says so. Where
+the writer says that the passages do not answer, they are not quoted either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from leadline.citations import CITATION, cited, uncitable
@@ -14,59 +15,90 @@ from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Question
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Section, SectionRequest
+from leadline.records import Evidence, Section, SectionRequest
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
-from leadline_plugins.drafts.faults import faults, of_use
+from leadline_plugins.drafts.faults import faults, of_use, uncited
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
-from leadline_plugins.synthesizers.parts import parts
-from leadline_plugins.tasks import Passage, SynthesizeRequest, Written
+from leadline_plugins.synthesizers.parts import Part, parts
+from leadline_plugins.tasks import Passage, PassageSource, SynthesizeRequest, Written
 from leadline_plugins.text.foreign import answered_in_language
+from leadline_plugins.text.headings import unnamed
+
+_GAP = 300
+"""Characters that are told of what is not answered."""
 
 
 class Prose:
     """Has each section written by the task `synthesize`."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        """Return the section with its text; the passages, quoted, of a part of which no usable text came."""
-        texts = await call.run.each(parts(request), lambda part: write(*part, call))
-        notices = tuple(dict.fromkeys(text.notice for text in texts if text.notice))
-        unsent = tuple(dict.fromkeys(name for text in texts for name in text.unsent))
-        unwritten = tuple(dict.fromkeys(text.unwritten for text in texts if text.unwritten))
-        told = {"text": "\n\n".join(text.text for text in texts), "notices": notices, "unsent": unsent}
-        return request.section.model_copy(update=told | {"unwritten": unwritten})
+        """Return the section with its text; the passages, quoted, of a part of which no usable text came.
+
+        What the writers say the passages do not answer stands beside it; where that is all, there is no text.
+        """
+        made = await call.run.each(parts(request), lambda part: write(part, call))
+        sent = {item.id for one in made for item in one.passages if not one.refused}
+        unsent = (item.id for one in made for item in one.passages if item.id not in sent)
+        told: dict[str, object] = {
+            "text": "\n\n".join(text for text in _texts(made, request.language) if text),
+            "notices": _each(one.notice for one in made),
+            "unsent": _each(unsent),
+            "unwritten": _each(one.unwritten for one in made),
+            "unanswered": _each(one.unanswered for one in made),
+        }
+        return request.section.model_copy(update=told)
 
 
 @dataclass(frozen=True)
-class Part:
-    """The text of a part, and what was done with less."""
+class Made:
+    """What came of a part: its text, or why there is none, and what was done with less."""
 
-    text: str
+    passages: tuple[Passage, ...]
+    length: int
+    text: str = ""
     notice: str = ""
-    unsent: tuple[str, ...] = ()
-    """Ids of the passages that no writer was shown."""
     unwritten: str = ""
     """Why it is quotes."""
+    refused: bool = False
+    """Whether no writer was asked."""
+    unanswered: str = ""
+    """What its writer says that the passages do not answer."""
 
 
-async def write(question: str, request: SectionRequest, call: Call) -> Part:
-    """Have a part written; `question` is its own of the section's key questions, none for the whole."""
-    asked = asked_for(request, question)
+def _each(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _texts(made: Sequence[Made], language: str) -> Iterator[str]:
+    """Yield the texts of the parts; in place of one that did not come its passages, without those that others cite."""
+    told = {name for one in made for name in cited(one.text)}
+    for one in made:
+        text = one.text
+        if one.unwritten:
+            text = quoted([item for item in one.passages if item.id not in told], one.length, language)
+            told.update(cited(text))
+        yield text
+
+
+async def write(part: Part, call: Call) -> Made:
+    """Have a part written."""
+    asked = asked_for(part, f"{call.run.now():%Y-%m-%d}")
+    made = Made(asked.passages, asked.length)
     try:
-        text = (await call.run.perform(ASK.of(asked))).text
+        said = await call.run.perform(ASK.of(asked))
     except CallFailed as failed:  # refused or not: a budget that is spent shall not cost the report
-        made = quotes(request, asked, failed.record.text)
-        refused = isinstance(failed, CallRefused)
-        return replace(made, unsent=tuple(item.id for item in asked.passages)) if refused else made
+        return replace(made, unwritten=failed.record.text, refused=isinstance(failed, CallRefused))
     if await call.run.by_chat(ASK.name, ASK.role):
-        draft = await drafted(text, request)
+        draft = await drafted(said.text, part.request)
     else:
-        draft = drafts.Draft(known(text, asked))
-    if not cited(draft.text):
-        return quotes(request, asked, "its text cited nothing")
-    return Part(draft.text, drafts.LEFT_OUT if draft.left_out else "")
+        draft = drafts.Draft(known(said.text, asked))
+    gap = " ".join(said.unanswered.split())[:_GAP]
+    if cited(draft.text):
+        return replace(made, text=draft.text, notice=drafts.LEFT_OUT if draft.left_out else "", unanswered=gap)
+    return replace(made, unanswered=gap) if gap else replace(made, unwritten="its text cited nothing")
 
 
 async def drafted(text: str, request: SectionRequest) -> drafts.Draft:
@@ -75,41 +107,52 @@ async def drafted(text: str, request: SectionRequest) -> drafts.Draft:
     return await compute(drafts.normalised, text, ids, (request.section.title,))
 
 
-def asked_for(request: SectionRequest, part: str = "") -> SynthesizeRequest:
+def asked_for(part: Part, today: str) -> SynthesizeRequest:
     """Return the task's inputs: the passages with the names of their sources, not the sources themselves."""
+    request = part.request
     return SynthesizeRequest(
         question=Question(text=request.question, language=request.language),
+        today=today,
         title=request.section.title,
         goal=request.section.notes,
+        questions=request.questions,
+        others=part.others,
         outline=tuple(section.title for section in request.outline),
         length=request.length,
-        passages=tuple(_passages(request)),
-        part=part,
+        sources=tuple(_sources(request)),
+        passages=tuple(_passage(item) for item in request.evidence),
     )
 
 
-def _passages(request: SectionRequest) -> Iterator[Passage]:
-    sources = {source.id: source for source in request.sources}
-    for item in request.evidence:
-        source = sources.get(item.source_id)
-        yield Passage(
-            id=item.id,
-            quote=uncitable(item.quote),
-            source_id=item.source_id,
-            source=source.hit.title if source else "",
-            tier=source.tier if source else 3,
-        )
+def _sources(request: SectionRequest) -> Iterator[PassageSource]:
+    own = {item.source_id for item in request.evidence}
+    for source in request.sources:
+        if source.id in own:
+            yield PassageSource(id=source.id, title=source.hit.title, tier=source.tier)
+
+
+def _passage(item: Evidence) -> Passage:
+    return Passage(
+        id=item.id, quote=uncitable(item.quote), source_id=item.source_id, under=unnamed(item.under, item.quote)
+    )
 
 
 IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
 
 
 def unusable(asked: SynthesizeRequest, written: Written) -> str:
-    """Say all that is wrong with a text at once: it is asked for again but once."""
+    """Say all that is wrong with a text at once: it is asked for again but once.
+
+    What says that its passages do not answer may be as short as it likes, or no text at all.
+    """
     ids = [passage.id for passage in asked.passages]
-    language = asked.question.language
-    found = faults(written.text, ids, asked=asked.length, language=language, passages=len(ids))
-    return "; ".join(filter(None, (IN_LANGUAGE(asked, written), *found)))
+    bare = uncited(written.text, ids)
+    if bare and written.unanswered.strip():
+        return ""
+    many = 0 if written.unanswered.strip() else len(ids)
+    found = faults(written.text, ids, asked=asked.length, language=asked.question.language, passages=many)
+    wrong = "; ".join(filter(None, (IN_LANGUAGE(asked, written), *found)))
+    return f"{wrong} (where the passages do not answer, `text` is empty and `unanswered` says so)" if bare else wrong
 
 
 def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | None:
@@ -139,11 +182,6 @@ def known(text: str, asked: SynthesizeRequest) -> str:
     """Return the text of an algorithm, which stands as it is, without citations of what is not there."""
     ids = {passage.id for passage in asked.passages}
     return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
-
-
-def quotes(request: SectionRequest, asked: SynthesizeRequest, reason: str) -> Part:
-    """Return the passages, quoted, with the reason."""
-    return Part(quoted(asked.passages, request.length, request.language), unwritten=reason)
 
 
 @hookimpl

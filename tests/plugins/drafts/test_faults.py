@@ -108,7 +108,7 @@ def test_a_text_that_cites_nothing_is_told_the_ids_and_how() -> None:
 def test_a_sentence_that_stands_time_and_again_is_told_and_said_once() -> None:
     text = " ".join([SOUND, *[OTHER] * 200])
     (told,) = faults(text, IDS)
-    assert told.startswith('it says the same 200 times: "Its keepers doubted')
+    assert told.startswith('it says the same 200 times ("Its keepers doubted')
     assert of_use(text, IDS) == (f"{SOUND} {OTHER}", "it said the same over and over, and says it once now")
     apart = "The harbour was sounded at nine fathoms. [@e49ee05564e]"
     assert of_use(" ".join([apart] * 9), IDS)[0] == apart

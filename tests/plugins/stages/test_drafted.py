@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
@@ -14,11 +15,12 @@ from leadline_plugins.drafts import LEFT_OUT
 from leadline_plugins.stages.analyze import AnalyzeSettings, Analyzing
 from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.degrade import tell_once
+from leadline_plugins.stages.gaps import unwritten
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.placing import without_strange
-from leadline_plugins.stages.synthesize import titled, unwritten
+from leadline_plugins.stages.synthesize import titled
 from leadline_plugins.stages.verdicts import by_rule
-from leadline_plugins.synthesizers.prose import write
+from leadline_plugins.synthesizers.prose import Prose
 from leadline_plugins.tasks import Written
 
 QUOTE = "Ports pay for the reels through port dues [9]."
@@ -41,6 +43,12 @@ class Run:
     async def perform(self, task: Any) -> Any:
         return self._reply
 
+    async def each(self, items: Any, do: Any) -> list[Any]:
+        return [await do(item) for item in items]
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC)
+
     async def emit(self, kind: str, data: Any) -> None:
         self.notices.append(str(data["message"]))
 
@@ -49,8 +57,9 @@ async def section(text: str, *, chat: bool = True) -> tuple[str, str]:
     call = FakeCall()
     call.run = Run(Written(text=text), chat)
     asked = SectionRequest(section=SECTION, evidence=(PIECE,), sources=(SOURCE,), language="en")
-    part = await write("", asked, call)
-    return part.text, part.notice or part.unwritten
+    made = await Prose().synthesize(asked, call)
+    assert made.text is not None
+    return made.text, "".join((*made.notices, *made.unwritten))
 
 
 async def test_a_copied_sentence_loses_the_mark_of_its_source_and_is_borne_all_the_same() -> None:

@@ -18,8 +18,9 @@ from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.verdicts import by_rule
 from leadline_plugins.stages.verify import verification
-from leadline_plugins.synthesizers.extractive import Extractive
-from leadline_plugins.synthesizers.prose import asked_for, quotes
+from leadline_plugins.synthesizers.extractive import Extractive, quoted
+from leadline_plugins.synthesizers.parts import Part
+from leadline_plugins.synthesizers.prose import asked_for
 from leadline_plugins.tasks import Learning
 
 REAL = "The harbour was sounded in 1831."
@@ -81,9 +82,9 @@ async def test_the_reader_sees_the_text_of_the_page(quote: str) -> None:
 @pytest.mark.parametrize("quote", HOSTILE)
 def test_a_writer_is_shown_no_foreign_mark_and_its_fallback_sets_none(quote: str) -> None:
     asked = request(quote)
-    passages = asked_for(asked).passages
+    passages = asked_for(Part(asked), "2026-01-01").passages
     assert not any(cited(passage.quote) for passage in passages)
-    text = quotes(asked, asked_for(asked), "it failed").text
+    text = quoted(passages, asked.length, asked.language)
     assert cited(text) == [asked.evidence[0].id, "eother"]
 
 

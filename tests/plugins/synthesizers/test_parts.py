@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from leadline.records import Evidence, Section, SectionRequest
 from leadline_plugins.stages.material import CJK_LENGTH, LENGTH
-from leadline_plugins.synthesizers.parts import CJK_LONGEST, LONGEST, MOST, count_of, parts
+from leadline_plugins.synthesizers.lengths import bearable
+from leadline_plugins.synthesizers.parts import CJK_LONGEST, FEWEST, LONGEST, MOST, count_of, parts
 
 LANGUAGES = st.sampled_from([("en", LENGTH, LONGEST), ("zh", CJK_LENGTH, CJK_LONGEST)])
 
@@ -49,12 +50,72 @@ def test_a_longer_report_has_a_part_for_each_stretch_at_most(
     assert count == 1 or count * sections <= max(MOST, -(-length // longest))
 
 
-@given(LANGUAGES, st.integers(1, 8), st.integers(1, 60), st.integers(0, 4))
-def test_every_passage_is_in_one_part(kind: tuple[str, int, int], sections: int, passages: int, questions: int) -> None:
+@given(LANGUAGES, st.integers(1, 8), st.integers(1, 60), st.integers(0, 9), st.sampled_from([1, 2, 6]))
+def test_every_question_is_in_one_part_and_told_to_the_others_and_every_passage_in_a_part_or_more(
+    kind: tuple[str, int, int], sections: int, passages: int, questions: int, times: int
+) -> None:
     language, length, _ = kind
-    whole = section(length // sections, sections, language, passages, questions)
-    written = [item for _, part in parts(whole) for item in part.evidence]
-    assert sorted(written, key=lambda item: item.id) == sorted(whole.evidence, key=lambda item: item.id)
+    whole = section(times * length // sections, sections, language, passages, questions)
+    made = parts(whole)
+    assert tuple(question for part in made for question in part.request.questions) == whole.questions
+    for part in made:
+        assert sorted((*part.request.questions, *part.others)) == sorted(whole.questions)
+        assert list(part.request.evidence) == [item for item in whole.evidence if item in part.request.evidence]
+        assert len(made) == 1 or len(part.request.evidence) >= FEWEST
+        assert len(made) == 1 or part.request.length <= bearable(part.request.evidence, language)
+    assert {item.id for part in made for item in part.request.evidence} == {item.id for item in whole.evidence}
+    assert len(made) <= max(1, min(questions, passages // FEWEST))
+
+
+DUES, DREDGING = "What did the port dues bring?", "How was the channel dredged?"
+
+
+def long_section(quotes: list[str], *, under: str = "") -> SectionRequest:
+    whole = section(1_000, 2, "en", passages=0)
+    evidence = tuple(
+        Evidence(id=f"e{number}", source_id="s", quote=quote, span=(0, 6), claim="", under=under)
+        for number, quote in enumerate(quotes)
+    )
+    return whole.model_copy(update={"evidence": evidence, "questions": (DUES, DREDGING)})
+
+
+def shown(request: SectionRequest) -> list[list[str]]:
+    return [[item.id for item in part.request.evidence] for part in parts(request)]
+
+
+FILLING = " It was written down in the books of the year by the clerk of the works, who kept them in good order." * 4
+
+
+def test_passages_go_to_the_questions_they_bear_on_however_many_and_the_others_to_both() -> None:
+    dues = [f"Port dues brought {n} pounds.{FILLING}" for n in range(20)]
+    dredging = [f"The channel was dredged to {n} fathoms.{FILLING}" for n in range(9)]
+    rest = [f"It rained for {n} days.{FILLING}" for n in range(3)]
+    first, second = shown(long_section([*dues, *dredging, *rest]))
+    assert first == [f"e{n}" for n in (*range(20), *range(29, 32))]
+    assert second == [f"e{n}" for n in range(20, 32)]
+
+
+def test_a_part_that_few_passages_bear_on_has_the_next_best_too() -> None:
+    dues = [f"Port dues brought {n} pounds.{FILLING}" for n in range(30)]
+    first, second = shown(long_section([*dues, f"The channel was dredged.{FILLING}"]))
+    assert len(first) == 30
+    assert (len(second), "e30" in second) == (FEWEST, True)
+
+
+def test_passages_in_another_language_than_the_questions_go_to_every_part() -> None:
+    first, second = shown(long_section([f"港口收费{n}英镑。{'账目由工程书记员按年度记录。' * 40}" for n in range(20)]))
+    assert first == second
+    assert len(first) == 20
+
+
+def test_what_stands_over_a_passage_counts_and_few_short_ones_are_shown_to_all() -> None:
+    dredged = long_section([f"It took {n} years.{FILLING}" for n in range(20)], under="Dredging the channel")
+    dues = [item.model_copy(update={"id": f"d{item.id}", "under": "Port dues"}) for item in dredged.evidence]
+    first, second = shown(dredged.model_copy(update={"evidence": (*dredged.evidence, *dues)}))
+    assert {name[0] for name in first} == {"d"}
+    assert {name[0] for name in second} == {"e"}
+    short = shown(long_section([f"Port dues brought {n} pounds, as the clerk of the works says." for n in range(40)]))
+    assert [len(names) for names in short] == [40, 40]
 
 
 def test_a_section_that_is_little_over_the_longest_is_written_in_one_go() -> None:
