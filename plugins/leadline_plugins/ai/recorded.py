@@ -6,6 +6,7 @@ anybody. (To see a finished run again there is replay; this one drives a new run
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from leadline.records import ChatReply, ChatRequest, Failure, ModelTraits
 from leadline.rows import Row
 from leadline.wire import decode
 
+_TODAY = re.compile(r'("today": ")\d{4}-\d\d-\d\d(?=")')
+"""The day as the inputs of a task tell it: a recording is asked on its own, or it could not answer on another."""
 _NOT_COMPARED = ("model", "json_schema")
 """What depends on which model is asked, and in which manner, and not on what is asked of it."""
 
@@ -58,6 +61,7 @@ class Recorded:
         self._path = settings.journal
         self._said: list[_Said] = []
         self._damaged = 0
+        self._day = ""
         self._taken: defaultdict[bytes, list[str]] = defaultdict(list)
 
     async def __aenter__(self) -> Recorded:
@@ -68,6 +72,7 @@ class Recorded:
             rows = [row for row in journal.rows() if row.kind == "chat" and row.outcome != "refusal"]
             self._said = [said for row in rows if (said := await _said(journal, row))]
             self._damaged = len(rows) - len(self._said)
+            self._day = next((f"{session.began:%Y-%m-%d}" for session in journal.sessions()), "")
         finally:
             await journal.close()
         return self
@@ -85,7 +90,7 @@ class Recorded:
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         """Return the recorded reply. Raises `Unsupported`, with the nearest recorded request, where there is none."""
-        asked = _compared(outline(plain(request)))
+        asked = _compared(outline(plain(self._on_its_day(request))))
         same = [said for said in self._said if _compared(said.asked) == asked]
         if not same:
             raise Unsupported(self._missing(asked))
@@ -98,6 +103,15 @@ class Recorded:
         call.emit("text", reply.message.text)
         call.spend(said.row.usage.model_copy(update={"cost": Decimal(0)}))
         return reply
+
+    def _on_its_day(self, request: ChatRequest) -> ChatRequest:
+        """Return the request as it was asked on the day of the recorded run."""
+        if not self._day:
+            return request
+        turns = (
+            turn.model_copy(update={"text": _TODAY.sub(rf"\g<1>{self._day}", turn.text)}) for turn in request.messages
+        )
+        return request.model_copy(update={"messages": tuple(turns)})
 
     def _turn(self, asked: dict[str, JsonValue], key: str) -> int:
         """Return which of several answers to the same question this call gets; its later attempts get the same."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +41,25 @@ class Planner:
         return ChatReply(message=Message(role="assistant", text=text), model="planner-1")
 
 
-async def run(folder: Path, planner: Planner, plan_by: str, **section: Any) -> leadline.Result:
+class Writer(Planner):
+    """A model that writes a section, and cites what it was shown first."""
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        self.asked += 1
+        assert '"today": "' in request.messages[-1].text
+        passage = re.findall(r'"id": "(e\w+)"', request.messages[-1].text)[0]
+        text = json.dumps({"text": f"It was sounded. [@{passage}]"})
+        return ChatReply(message=Message(role="assistant", text=text), model="planner-1")
+
+
+async def run(folder: Path, planner: Planner, plan_by: str, task: str = "plan", **section: Any) -> leadline.Result:
     offer = Offer(lambda settings, context: planner, PluginSettings, "Plans", priced=True)
     settings = {
         "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],
         "retry.base": 0,
         "ai.providers": ["embedded"],
-        "ai.tasks": {"plan": plan_by},
+        "ai.tasks": {task: plan_by},
         **{f"plugins.recorded.{name}": str(value) for name, value in section.items()},
     }
     plugins = [fake_web(), plugin("planner", ai_providers=offer)]
@@ -66,6 +79,21 @@ async def test_the_same_question_gives_the_same_report(tmp_path: Path) -> None:
     assert first.report.title == again.report.title
     reports = [(result.folder / "report.md").read_bytes() for result in (first, again)]
     assert reports[0] == reports[1]
+
+
+async def test_a_recording_answers_on_another_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer()
+    first = await run(tmp_path / "first", writer, "planner:big", "synthesize")
+    asked = writer.asked
+    later = datetime.now(UTC) + timedelta(days=9)
+    monkeypatch.setattr("leadline.order.utc_now", lambda: later)
+    again = await run(tmp_path / "again", writer, "recorded", "synthesize", run=first.folder)
+    assert writer.asked == asked > 0
+    assert again.metadata.notices == ()
+    assert first.report is not None
+    assert again.report is not None
+    assert again.report.sections == first.report.sections
+    assert "It was sounded." in first.text
 
 
 async def test_two_recordings_do_not_answer_for_one_another(tmp_path: Path) -> None:
