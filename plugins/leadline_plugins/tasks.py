@@ -179,6 +179,14 @@ class Sorted(Record):
     """Ids of evidence in the sections whose place is a toss-up: an algorithm says so, a chat is not asked for it."""
 
 
+class PassageSource(Record):
+    """A source of passages, told once for all of them: its title, and how much it is worth."""
+
+    id: str
+    title: Text = ""
+    tier: Tier = 3
+
+
 class Unplaced(Record):
     """A piece of evidence whose section is not sure, by a number that costs a token; its quote may be cut."""
 
@@ -186,6 +194,7 @@ class Unplaced(Record):
     quote: Text
     under: Text = ""
     """The headings over it, where the quote does not name them."""
+    source_id: str = ""
 
 
 class PlaceRequest(Record):
@@ -193,6 +202,8 @@ class PlaceRequest(Record):
 
     question: Question
     sections: tuple[PlannedSection, ...]
+    sources: tuple[PassageSource, ...] = ()
+    """Those of the pieces, by ids that cost a token: a quote may leave its subject to the title."""
     pieces: tuple[Unplaced, ...]
 
 
@@ -220,14 +231,6 @@ class Passage(Record):
     tier: Tier = 3
     under: Text = ""
     """The headings over it, where the quote does not name them: what it speaks of may stand there alone."""
-
-
-class PassageSource(Record):
-    """A source of passages, told once for all of them: its title, and how much it is worth."""
-
-    id: str
-    title: Text = ""
-    tier: Tier = 3
 
 
 class SynthesizeRequest(Record):

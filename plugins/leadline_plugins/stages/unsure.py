@@ -16,7 +16,7 @@ from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_pieces
 from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.tasks import Placed, PlaceRequest, Sorted, SortedSection, SortRequest, Unplaced
+from leadline_plugins.tasks import PassageSource, Placed, PlaceRequest, Sorted, SortedSection, SortRequest, Unplaced
 from leadline_plugins.text.headings import unnamed
 
 _SHARE, _LEAST = 0.25, 5
@@ -52,13 +52,17 @@ async def settled(plan: Sorted, request: SortRequest, run: Run) -> Sorted:
     if len(pieces) < max(_LEAST, _SHARE * chosen) or not await run.by_chat(PLACE.name):
         return plan
     outline = _outline(plan, request.plan.sections)
+    of_pieces = {item.source_id for item in pieces}
+    sources = [source for source in request.sources if source.id in of_pieces]
+    names = {source.id: str(place) for place, source in enumerate(sources, start=1)}
     asked = PlaceRequest(
         question=request.question,
         sections=tuple(
             PlannedSection(id=one.id, title=one.title, goal=one.goal, questions=one.questions)
             for one in outline.values()
         ),
-        pieces=tuple(_shown(place, item) for place, item in enumerate(pieces, start=1)),
+        sources=tuple(PassageSource(id=names[one.id], title=one.hit.title) for one in sources),
+        pieces=tuple(_shown(place, item, names) for place, item in enumerate(pieces, start=1)),
     )
     saying = "evidence whose section is not sure was sorted by algorithm alone"
     placed = await perform_or(run, PLACE.of(asked), Placed(sections=()), saying, closing=True)
@@ -77,9 +81,10 @@ def _unsure(plan: Sorted, evidence: Sequence[Evidence]) -> list[Evidence]:
     return sorted((item for item in evidence if item.id in left_open), key=lambda item: -item.score)
 
 
-def _shown(number: int, item: Evidence) -> Unplaced:
+def _shown(number: int, item: Evidence, names: Mapping[str, str]) -> Unplaced:
     quote = item.quote[:_QUOTE]
-    return Unplaced(number=number, quote=quote, under=unnamed(item.under, quote))
+    under = unnamed(item.under, quote)
+    return Unplaced(number=number, quote=quote, under=under, source_id=names.get(item.source_id, ""))
 
 
 def _outline(plan: Sorted, planned: Sequence[PlannedSection]) -> dict[str, PlannedSection]:

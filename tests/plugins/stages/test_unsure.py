@@ -132,9 +132,13 @@ async def test_where_nearly_all_belong_nowhere_they_stay_and_it_is_said() -> Non
 async def test_the_chat_is_shown_what_stands_over_a_quote_where_that_does_not_say_it() -> None:
     run = Placing(placed())
     over = tuple(item.model_copy(update={"under": "The mole › Costs"}) for item in PIECES)
-    request = SortRequest(question=QUESTION_ASKED, plan=OUTLINE, evidence=over, sources=())
+    source = Source(id="s", hit=Hit(url="https://example.org/", title="Accounts"), document=Document(text=QUOTE))
+    request = SortRequest(question=QUESTION_ASKED, plan=OUTLINE, evidence=over, sources=(source,))
     await settled(SORTED, request, cast("Run", run))
-    assert {piece.under for piece in run.asked[0].inputs.pieces} == {"Costs"}  # type: ignore[attr-defined]
+    asked = run.asked[0].inputs
+    assert isinstance(asked, PlaceRequest)
+    assert {(piece.under, piece.source_id) for piece in asked.pieces} == {("Costs", "1")}
+    assert [(one.id, one.title) for one in asked.sources] == [("1", "Accounts")]
 
 
 async def test_unknown_numbers_and_sections_move_nothing() -> None:
