@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, SecretStr, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from leadline.errors import Category
 
@@ -238,13 +239,13 @@ class Section(Record):
     """The synthesis that `write` writes from."""
     text: Text | None = None
     """Final where given; None is written by the stage `write`."""
-    notices: tuple[Text, ...] = ()
-    """What was done with less when it was written."""
-    unsent: tuple[str, ...] = ()
+    notices: SkipJsonSchema[tuple[Text, ...]] = ()
+    """What was done with less when it was written. A model that returns sections is asked for none of this."""
+    unsent: SkipJsonSchema[tuple[str, ...]] = ()
     """Of its evidence what no writer was asked with: a call that was refused cost the prose."""
-    unwritten: tuple[Text, ...] = ()
+    unwritten: SkipJsonSchema[tuple[Text, ...]] = ()
     """Why it is quotes, or a part of it is: a reason for each text that did not come."""
-    unanswered: tuple[Text, ...] = ()
+    unanswered: SkipJsonSchema[tuple[Text, ...]] = ()
     """What of it the evidence does not answer, in the words of whoever wrote it; without a text that is all of it."""
 
 
