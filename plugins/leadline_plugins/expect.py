@@ -28,6 +28,8 @@ _AROUND_PASSAGE, _SHOWN = 100, 1.5
 """Of a passage as a writer sees it, its source told apart; in how many parts of sections it is shown."""
 _WRITER = 3_000
 """Characters of what a writer is told beside its passages."""
+MOST_PLACED = 120
+"""Passages that a model is asked to place: the best, some 8,000 tokens of them."""
 _CITED = 1.2
 """A written text with its citations, over the same without."""
 _PLAN = 3_000
@@ -114,9 +116,9 @@ def sort(scope: Scope) -> Expected:
 
 
 def place(scope: Scope) -> Expected:
-    """Expect none, for words sort most of it surely; at most one over half of the passages."""
-    shown = _material(scope) / _QUOTE / 2
-    return _expected(scope, 1_000 + shown * (_QUOTE + 60), shown * 8, calls=(0, 0, 1))
+    """Expect none, where words sort most passages surely; else one over the best of those that they do not."""
+    shown = min(MOST_PLACED, _material(scope) / _QUOTE / 2)
+    return _expected(scope, 2_500 + shown * (_QUOTE + 60), shown * 8, calls=(0, 0, 1))
 
 
 def synthesize(scope: Scope) -> Expected:

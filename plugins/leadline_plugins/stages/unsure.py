@@ -52,6 +52,7 @@ async def settled(plan: Sorted, request: SortRequest, run: Run) -> Sorted:
     if len(pieces) < max(_LEAST, _SHARE * chosen) or not await run.by_chat(PLACE.name):
         return plan
     outline = _outline(plan, request.plan.sections)
+    pieces = pieces[: expect.MOST_PLACED]
     of_pieces = {item.source_id for item in pieces}
     sources = [source for source in request.sources if source.id in of_pieces]
     names = {source.id: str(place) for place, source in enumerate(sources, start=1)}
