@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from leadline_plugins.checks.asides import aside
 from leadline_plugins.checks.conventions import doubtful
 from leadline_plugins.checks.figure import Figure, differ, missing
 from leadline_plugins.checks.figures import figures
@@ -86,7 +87,13 @@ def _names(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
         other = other_name(name, claim, passage.parts)
         if other or name in absent:
             certain = bool(other) and name in absent and _surely_a_name(name, claim)
+            certain = certain and not aside(name, claim) and not _said_aside(other, passage)
             yield Conflict("name", name, other, certain=certain)
+
+
+def _said_aside(name: str, passage: Passage) -> bool:
+    """Return whether a passage says a name by the way, wherever it has it."""
+    return all(aside(name, part) for part in passage.parts if name in part)
 
 
 def _surely_a_name(name: str, claim: str) -> bool:

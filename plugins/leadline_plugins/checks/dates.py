@@ -22,7 +22,7 @@ _DAY_BEHIND = re.compile(r"\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?\b(?![.,]\d|\s?%)"
 _YEAR_BEHIND = re.compile(r",?\s+(?:of\s+|del?\s+)?(?P<year>\d{4})\b")
 _OF_PLANET = re.compile(r"(?<!\ben )(?<!\bde )mars")
 """In a date without a day this is the month only behind a French word: Mars 2020 is a mission."""
-_SPAN = re.compile(r"(?<![\d.,-])((?:1[5-9]|20)\d\d)[-–/](\d\d(?:\d\d)?)(?![\d/–-])(?!\s*%)")
+_SPAN = re.compile(r"(?<![\d-])(?<!\d[.,])((?:1[5-9]|20)\d\d)[-–/](\d\d(?:\d\d)?)(?![\d/–-])(?!\s*%)")
 _NUMERIC = re.compile(r"(?<![\d.,])(\d{1,4})([-./])\s?(\d\d?)\2\s?(\d{1,4})(?!\d|\2\d)")
 _ERA = rf"(?P<era>{'|'.join(ERAS)})?"
 _HAN_MONTH = re.compile(

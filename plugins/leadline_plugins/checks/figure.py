@@ -1,7 +1,8 @@
 """A figure of a text, and when two figures are the same.
 
-Compared exactly: a claim's figure must stand in the passage, save that a passage's decimals may be rounded, and that a
-decade holds its years. A spelling that can be read in two ways (`1.234`) is the same as what either reading is.
+Compared exactly: a claim's figure must stand in the passage, save that it may be rounded (`rounding`), that a bound
+holds what it bounds, and a decade its years. A spelling that can be read in two ways (`1.234`) is the same as what
+either reading is.
 """
 
 from __future__ import annotations
@@ -9,6 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
+
+from leadline_plugins.checks.rounding import decimals_left_out, rounded, same_digits, within
+
+Bound = Literal["", "about", "least", "most", "near", "limit"]
+"""What the words around a figure say of it: `about 20`, `more than 20`, `less than 20`, `nearly 20`; a limit, as in `at
+least 20`, is itself what is said."""
+_LARGE = 1000
+"""From here on numbers are rounded without a word that says so: 12,000 for 11,982, but not 120 for 119."""
+_ROUNDISH = 100
+"""From here on a number of one digit may be a rounded one."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,13 @@ class Figure:
     """What it is if it is several numbers side by side: `120 345 567` may be a row of a table, `4,5` two groups."""
     dated: bool = False
     """Whether it may be a year: four digits and nothing else."""
+    ordinal: bool = False
+    """Whether it counts a place: `26th`, 第26."""
+    reference: bool = False
+    """Whether it stands in brackets, as the mark of a reference does: it may bear a bare number, and is none else."""
+    bound: Bound = ""
+    tail: str = field(default="", compare=False)
+    """A unit behind it that is not read, so that it can be compared in name only: `dB/m`."""
     certain: bool = field(default=True, compare=False)
     """Whether it is read beyond doubt, so that what differs from it is a contradiction without asking a model."""
     at: int = field(default=0, compare=False)
@@ -36,9 +55,13 @@ class Figure:
 
     @property
     def kind(self) -> str:
-        """What it is a figure of: `month`, `year`, a unit; empty for a bare number. A swap is of its kind."""
+        """What it is a figure of: `month`, `year`, `ordinal`, a unit; empty for a number. A swap is of its kind."""
+        if self.reference:
+            return "reference"
         if self.month:
             return "month"
+        if self.ordinal:
+            return "ordinal"
         return self.unit or ("year" if self.dated else "")
 
     @property
@@ -69,18 +92,50 @@ def same(claimed: Figure, found: Figure) -> bool:
     """Return whether a passage's figure bears a claimed one."""
     if claimed.month or found.month:
         return claimed.month == found.month and _same_day(claimed, found)
-    if claimed.unit and found.unit and claimed.unit != found.unit:
+    if claimed.unit and (found.reference or (found.unit and claimed.unit != found.unit)):
         return False
     if claimed.decade:
         return claimed.value <= found.value < claimed.value + 10
-    return _agree(claimed, found) or _rounds(claimed.value, found.value) or _is_part(claimed, found)
+    if _agree(claimed, found) or _is_part(claimed, found):
+        return True
+    if claimed.ordinal or found.ordinal or found.reference:
+        return False
+    return decimals_left_out(claimed.value, found.value) or _nearly(claimed, found)
+
+
+def _nearly(claimed: Figure, found: Figure) -> bool:
+    """Return whether a claimed figure is a passage's figure, rounded or bounded."""
+    if claimed.bound not in ("", "limit"):
+        return any(within(claimed.value, reading, claimed.bound) for reading in found.readings)
+    if claimed.dated or found.dated or abs(claimed.value) < _LARGE:
+        return False
+    return any(rounded(claimed.value, reading, digits=2) for reading in found.readings)
 
 
 def differ(claimed: Figure, found: Figure) -> bool:
     """Return whether two figures differ beyond doubt: read with certainty, and the same in no reading of either."""
-    if not (claimed.certain and found.certain) or found.decade:
+    if not (claimed.certain and found.certain) or found.decade or claimed.tail != found.tail:
         return False
-    return not same(claimed, found) and not any(_rounds(a, b) for a in claimed.readings for b in found.readings)
+    return not same(claimed, found) and not any(
+        _doubtful(claimed, one, other) for one in claimed.readings for other in found.readings
+    )
+
+
+def _doubtful(claimed: Figure, one: Decimal, other: Decimal) -> bool:
+    """Return whether readings that are not the same may yet say the same: by other scales, or rounded."""
+    if decimals_left_out(one, other):
+        return True
+    if claimed.month or claimed.dated or claimed.ordinal:
+        return False
+    roundish = abs(one) >= _ROUNDISH and rounded(one, other, digits=1)
+    return roundish or rounded(other, one, digits=2) or same_digits(one, other)
+
+
+def share(said: str, at: int, percent: Decimal, *, certain: bool = True) -> Figure:
+    """Return a share said in words, as a percentage; of one without end, as a third is, any rounding says the same."""
+    roundings = tuple(dict.fromkeys(round(percent, places) for places in (0, 1, 2)))
+    others = tuple(value for value in roundings if value != percent)
+    return Figure(percent.normalize() + 0, "%", said, others=others, certain=certain, at=at)
 
 
 def _agree(claimed: Figure, found: Figure) -> bool:
@@ -105,9 +160,3 @@ def _same_day(claimed: Figure, found: Figure) -> bool:
     if claimed.value % 1:
         return _agree(claimed, found)
     return claimed.value in [int(reading) for reading in found.readings]
-
-
-def _rounds(claimed: Decimal, found: Decimal) -> bool:
-    """Return whether the claimed value is the found one with fewer decimals."""
-    places = max(0, -int(claimed.as_tuple().exponent))
-    return -int(found.as_tuple().exponent) > places and round(found, places) == claimed

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from leadline_plugins.checks.figure import Figure, is_year
+from leadline_plugins.checks.figure import Figure, is_year, share
 from leadline_plugins.checks.numbers import UNIT_OF
 from leadline_plugins.checks.spelled import han_value, readings
 from leadline_plugins.checks.vocabulary import CJK_SCALES, HAN_DIGITS, either
@@ -20,8 +20,10 @@ _FORMAL = re.compile("[壹壱贰貳弐叁參参肆伍陆陸柒捌玖]")
 """Formal numerals; alone many are other words: 参加, 陆军."""
 _NUMBER = re.compile(
     rf"(?<![{HAN}{_SMALL}\d数數几幾上好.])(?P<number>[{HAN}{_SMALL}]+(?:[点點][{HAN}]+)?(?:[{_BIG}]+[{HAN}{_SMALL}]*)*)"
-    rf"(?P<unit>{either(_UNITS)})?(?P<counter>(?=[{_COUNTERS}]))?"
+    rf"(?P<unit>{either(_UNITS)})?(?P<counter>(?=[{_COUNTERS}]|(?P<to>\s?[至到-]\s?[{HAN}\d])))?"
 )
+_EITHER = re.compile(f"(?P<low>[{HAN}])(?P<high>[{HAN}])")
+"""Two digits side by side, as in 两三 or 三四千: one or the other."""
 _ANY = rf"(?:\d+(?:[.,]\d+)*|[{HAN}{_SMALL}]+(?:[点點][{HAN}]+)?)"
 _OF_HUNDRED = re.compile(rf"(?P<base>[百千万])分之\s?(?P<share>{_ANY})")
 _FRACTION = re.compile(rf"(?<![\d.{HAN}{_SMALL}])(?P<below>{_ANY})\s?(?:分之|分の|분의)\s?(?P<above>{_ANY})")
@@ -36,13 +38,33 @@ def han_numbers(text: str) -> Iterator[Figure]:
     """Yield the numbers of a folded text that are written in Han numerals."""
     for match in _NUMBER.finditer(text) if not text.isascii() else ():
         number = match["number"]
-        if not _counts(number, bool(match["unit"]) or match["counter"] is not None):
+        if not _counts(number, bool(match["unit"]) or match["counter"] is not None) and not match["to"]:
+            continue
+        if either := _either(number):
+            unit = UNIT_OF.get(match["unit"] or "", "")
+            for value in either:
+                yield Figure(value, unit, match.group(), certain=False, at=match.start())
             continue
         value = han_value(number)
         dated = len(number) == 4 and not any(char in CJK_SCALES for char in number) and is_year(value)
         others = _short(number, value)
         unit = UNIT_OF.get(match["unit"] or "", "")
         yield Figure(value, unit, match.group(), others=others, dated=dated, certain=not others, at=match.start())
+
+
+def _either(number: str) -> tuple[Decimal, ...]:
+    """Return what a numeral with two digits side by side says, the one or the other: 两三 is two or three.
+
+    Not of a run of digits, which is a year or a number read out: 二〇二四, 一九九.
+    """
+    pair = _EITHER.search(number)
+    if not pair or (len(number) > 2 and all(char in HAN_DIGITS for char in number)):
+        return ()
+    low, high = HAN_DIGITS[pair["low"]], HAN_DIGITS[pair["high"]]
+    if not 0 < low < high <= low + 2:
+        return ()
+    before, behind = number[: pair.start()], number[pair.end() :]
+    return tuple(han_value(f"{before}{pair[way]}{behind}") for way in ("low", "high"))
 
 
 def _counts(number: str, counted: bool) -> bool:
@@ -67,23 +89,20 @@ def shares(text: str) -> Iterator[Figure]:
     if text.isascii() or not _ANY_SHARE.search(text):
         return
     for match in _OF_HUNDRED.finditer(text):
-        yield _share(match, _value(match["share"]) * 100 / CJK_SCALES[match["base"]])
+        yield share(match.group(), match.start(), _value(match["share"]) * 100 / CJK_SCALES[match["base"]])
     for match in _FRACTION.finditer(text):
         if (below := _value(match["below"])) and match["below"] not in ("百", "千", "万"):
-            yield _share(match, _value(match["above"]) * 100 / below)
+            yield share(match.group(), match.start(), _value(match["above"]) * 100 / below)
     for match in _TENTHS.finditer(text):
         less = match["more"] or match["half"]
         named = "成" in match.group() and not match["tenths"].isdecimal()  # 三成 is a man's name as well
-        yield _share(match, _value(match["tenths"]) * 10 + (_value(less) if less else 0), certain=not named)
+        yield share(
+            match.group(),
+            match.start(),
+            _value(match["tenths"]) * 10 + (_value(less) if less else 0),
+            certain=not named,
+        )
 
 
 def _value(said: str) -> Decimal:
     return readings(said)[0] if said[0].isdecimal() else han_value(said)
-
-
-def _share(match: re.Match[str], percent: Decimal, *, certain: bool = True) -> Figure:
-    """Return a percentage; of one without end, as a third is, any rounding says the same."""
-    rounded = tuple(dict.fromkeys(round(percent, places) for places in (0, 1, 2)))
-    others = tuple(value for value in rounded if value != percent)
-    value = percent.normalize() + 0
-    return Figure(value, "%", match.group(), others=others, certain=certain, at=match.start())

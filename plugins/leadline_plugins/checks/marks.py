@@ -11,6 +11,10 @@ _WIDE_STOP = re.compile(r"(?<=\d)．(?=(?:1[5-9]|20)\d\d年)")
 _YEAR = r"(?:1[5-9]|20)\d\d"
 _LISTED = re.compile(rf"\[\d+(?:[,;–-] ?\d+)+\]|(?<![\d.,])(?:{_YEAR},{_YEAR}(?![.,]?\d)|\d+(?:,\d+){{2,}})(?!\d)")
 """Numbers in a list without spaces: three or more, two years, or references: `1,2,3`, `2019,2020`, `[5,6]`."""
+_REFERENCE = re.compile(r"\\?[\[【]\^?\d{1,3}(?:(?:[,;] ?|[–-])\d{1,3})*\\?[\]】]")
+RAISED = r"e\+"
+"""What stands for the 10 of a power whose exponent was raised, as a pattern."""
+_POWER = re.compile("(?<=[×x·*])10(?=[⁺⁻]?[⁰¹²³⁴-⁹])|(?<=[×x·*] )10(?=[⁺⁻]?[⁰¹²³⁴-⁹])")
 _UNSPACED = re.compile(r",\d")
 """What no such list can do without, and is quickly seen to be missing."""
 _GROUPED = re.compile(r"\[?(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3})\]?")
@@ -26,11 +30,17 @@ def marked(text: str) -> str:
         text = _LISTED.sub(_parted, text)
     if text.isascii():
         return text
+    text = _POWER.sub("e+", text)
     text = _THIN.sub("\u066c", text)
     if "，" in text:
         text = _WIDE_THOUSANDS.sub(lambda match: match.group().replace("，", " "), text)
         text = _WIDE_COMMA.sub("、", text)
     return _WIDE_STOP.sub("。", text) if "．" in text else text
+
+
+def references(text: str) -> list[tuple[int, int]]:
+    """Return where numbers stand in brackets, which mostly are the marks of a source's own references: `[38]`."""
+    return [match.span() for match in _REFERENCE.finditer(text)] if "[" in text or "【" in text else []
 
 
 def _parted(listed: re.Match[str]) -> str:

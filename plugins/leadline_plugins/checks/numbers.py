@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from leadline_plugins.checks.figure import Figure, is_year
+from leadline_plugins.checks.marks import RAISED
 from leadline_plugins.checks.spelled import DIGITS, han_value, parts, readings
 from leadline_plugins.checks.vocabulary import (
     FOREIGN_WORDS,
     HAN_DIGITS,
     JOINED_BEHIND,
     ONES,
+    ORDINALS,
     OTHER_SCALES,
     SCALES,
     UNITS,
@@ -35,16 +37,22 @@ _CHAIN = (
 )
 """What may follow the digits of a number in Chinese, Japanese or Korean: 亿, 万1300亿, 億5000万, 만 5000."""
 _SIGN = r"us\$|[$€£¥₽₩]"
+_POWER = (
+    rf"(?:\s?[×x*·]\s?(?:10\^|{RAISED})(?P<power>[-+−]?\d{{1,2}})(?!\d)"
+    r"|e\+?(?P<e>\d{1,2})(?![\d.])|\s?e(?P<mega>[369])(?=[a-z]))"
+)
+"""A power of ten: `1.5×10⁶`, `1.5e6`."""
 _NUMBER = re.compile(
     rf"(?=(?:{_SIGN})?\s?\d)"
     rf"(?<![a-z0-9_.])(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–/])"
     rf"(?P<sign>{_SIGN})?\s?(?P<digits>{DIGITS})"
-    rf"(?P<decade>s\b|年代)?(?:st|nd|rd|th)?(?:[\s-]?(?P<scale>{either(SCALES)})(?![{_LETTER}ธ])|(?P<chain>(?<!제\d)(?<!제\d\d)(?<!제\d\d\d){_CHAIN}))?"
-    rf"(?:[\s-]?(?:d['’]|de\s|di\s)?(?P<unit>{either(UNIT_OF)})(?![{_LETTER}]))?(?!\d|\s*[月월])"
+    rf"(?P<decade>s\b|年代)?(?P<ordinal>st|nd|rd|th)?{_POWER}?(?:[\s-]?(?P<scale>{either(SCALES)})(?![{_LETTER}ธ])|(?P<chain>(?<!제\d)(?<!제\d\d)(?<!제\d\d\d){_CHAIN}))?"
+    rf"(?:[\s-]?(?:d['’]|de\s|di\s)?(?P<unit>{either(UNIT_OF)})(?![{_LETTER}]))?(?(sign)(?P<billions>(?<=\d)b(?![{_LETTER}\d]))?)(?!\d|\s*[月월])"
 )
 _WORD = re.compile(rf"\b(?P<word>{either({*WORDS, *FOREIGN_WORDS})})\b")
 _MORE = re.compile(
-    rf"(?:[\s-](?P<then>{either(ONES[1:10])})\b)?(?:[\s-](?P<scale>hundred|thousand|million|billion)\b)?"
+    rf"(?:[\s-](?P<then>{either((*ONES[1:10], *ORDINALS[:9]))})\b)?(?P<half>\sand\sa\shalf\b)?"
+    rf"(?:[\s-](?P<scale>hundred|thousand|million|billion)\b)?(?:[\s-](?P<unit>{either(UNIT_OF)})(?![{_LETTER}]))?"
 )
 _MILLIONS = re.compile(rf"\s(?P<scale>{either(word for word in SCALES if SCALES[word] >= 10**6)})(?![{_LETTER}])")
 _GOES_ON = re.compile(
@@ -52,6 +60,9 @@ _GOES_ON = re.compile(
     r"|viertel|fünftel|tiers|quarts|terzi|quint|tercios)"
 )
 """What makes a word of number the beginning of another: `cinq mille`, `zwei Drittel`."""
+_REPEATED = ("twice", "thrice")
+_NUMBERED = ("第", "제", "#", "№", "no. ", "no.", "nr. ")
+"""What makes the number behind it one that counts a place."""
 _ANY_DIGIT = re.compile(r"\d")
 _BEHIND = re.compile(r"(\w+)\s$")
 
@@ -66,14 +77,17 @@ def numbers(text: str) -> Iterator[Figure]:
 def _digits(text: str) -> Iterator[Figure]:
     for match in _NUMBER.finditer(text):
         digits, chain = match["digits"], match["chain"]
-        scale = SCALES.get(match["scale"] or "", 1)
+        scale = 10**9 if match["billions"] else SCALES.get(match["scale"] or "", 1)
         unit = UNIT_OF.get(match["unit"] or match["sign"] or "", "")
         if match["sign"] and unit == "m":  # $4.2m
             scale, unit = scale * 10**6, UNIT_OF[match["sign"]]
-        first, *others = _scaled(readings(digits), scale, chain)
+        raised = match["power"] or match["e"] or match["mega"]
+        by = Decimal(10) ** int(raised.replace("−", "-")) * scale if raised else scale
+        first, *others = _scaled(readings(digits), by, chain)
         if scale > 1 and (also := OTHER_SCALES.get(match["scale"])):
             others += _scaled(readings(digits), also, None)
-        plain = digits.isdigit()
+        start = match.start("sign") if match["sign"] else match.start("digits")
+        plain = digits.isdigit() and not raised
         several = () if plain else parts(digits, measured=bool(unit or chain or match["scale"]))
         yield Figure(
             first.normalize() + 0,
@@ -83,12 +97,13 @@ def _digits(text: str) -> Iterator[Figure]:
             others=tuple(others),
             parts=tuple(_scaled(several, scale, chain)) if several else (),
             dated=plain and scale == 1 and not chain and is_year(first),
+            ordinal=bool(match["ordinal"]) or text.endswith(_NUMBERED, 0, start),
             certain=not several,
-            at=match.start(),
+            at=start,
         )
 
 
-def _scaled(values: Iterable[Decimal], scale: int, chain: str | None) -> list[Decimal]:
+def _scaled(values: Iterable[Decimal], scale: Decimal | int, chain: str | None) -> list[Decimal]:
     if not chain:
         return [value * scale for value in values]
     return [han_value(f"{value}{chain.replace(',', '')}") * scale for value in values]
@@ -102,11 +117,16 @@ def _words(text: str) -> Iterator[Figure]:
             continue
         if word in FOREIGN_WORDS:
             yield from _foreign(text, match)
-        elif (more := _MORE.match(text, match.end())) and (word not in VAGUE_WORDS or more["scale"]):
+        elif (more := _MORE.match(text, match.end())) and (word not in VAGUE_WORDS or more["scale"] or more["half"]):
+            last = more["then"] or word
             value = Decimal(WORDS[word]) + WORDS.get(more["then"] or "zero", 0)
+            value += Decimal("0.5") if more["half"] else 0
             read = more.end()
             said = text[match.start() : read]
-            yield Figure(value * SCALES.get(more["scale"] or "", 1), "", said, at=match.start())
+            unit = "times" if word in _REPEATED else UNIT_OF.get(more["unit"] or "", "")
+            yield Figure(
+                value * SCALES.get(more["scale"] or "", 1), unit, said, ordinal=last in ORDINALS, at=match.start()
+            )
 
 
 def _foreign(text: str, match: re.Match[str]) -> Iterator[Figure]:

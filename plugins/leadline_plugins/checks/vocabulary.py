@@ -103,6 +103,9 @@ UNITS: Mapping[str, tuple[str, ...]] = {
     "day": ("days", "day", "天"),
     "hour": ("hours", "hour", "小时", "小時", "時間", "시간"),
     "minute": ("minutes", "minute", "min", "分钟", "分鐘"),
+    "century": ("centuries", "century", "世纪", "世紀"),
+    "decade": ("decades",),
+    "times": ("times", "fold", "倍"),
 }
 
 ONES = word_list(
@@ -110,11 +113,11 @@ ONES = word_list(
     eighteen nineteen"""
 )
 _TENS = word_list("twenty thirty forty fifty sixty seventy eighty ninety")
-_ORDINALS = word_list("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
+ORDINALS = word_list("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
 WORDS: Mapping[str, int] = (
     {word: value for value, word in enumerate(ONES)}
     | {word: 20 + 10 * place for place, word in enumerate(_TENS)}
-    | {word: value for value, word in enumerate(_ORDINALS, start=1)}
+    | {word: value for value, word in enumerate(ORDINALS, start=1)}
     | {"twice": 2, "thrice": 3}
 )
 VAGUE_WORDS = frozenset(("zero", "one", "first", "second"))
