@@ -265,6 +265,8 @@ class Chart(Record):
     """Of the values: `%`, `million tonnes`."""
     source: Text = ""
     """The line below the chart that says where its numbers come from."""
+    refused: tuple[Text, ...] = ()
+    """Why it was refused, each time: a chart that has a figure was put right then, another was left out."""
 
 
 class Figure(Record):

@@ -147,10 +147,10 @@ def chart_plan(scope: Scope) -> Expected:
 
 
 def chart_repair(scope: Scope) -> Expected:
-    """Expect none; at most each chart is put right."""
+    """Expect none; at most each chart is put right, from the evidence it names."""
     charts = scope.settings.charts
     most = charts.max * charts.repairs if chart_plan(scope).most and scope.draws else 0
-    return _expected(scope, 80 * (_QUOTE + _AROUND), 700, calls=(0, 0, most))
+    return _expected(scope, 12 * (_QUOTE + _AROUND), 700, calls=(0, 0, most))
 
 
 def write(scope: Scope) -> Expected:
@@ -166,10 +166,11 @@ def write_whole(scope: Scope) -> Expected:
 
 
 def verify_claim(scope: Scope, batch: int) -> Expected:
-    """Expect the claims that rules leave open, so many a call."""
+    """Expect the claims that rules leave open, so many a call; at most one more call for the points of charts."""
     claims = _length(scope) / _CLAIM_WORDS / (2 if _cjk(scope) else 1)
     likely, most = max(1, round(claims * _OPEN / batch)), -(-round(claims) // batch)
-    return _expected(scope, _CLAIM * claims * _OPEN / likely, 300, calls=(0, likely, most))
+    charts = int(bool(chart_plan(scope).most and scope.draws))
+    return _expected(scope, _CLAIM * claims * _OPEN / likely, 300, calls=(0, likely, most + charts))
 
 
 def repair_claim(scope: Scope) -> Expected:

@@ -1,20 +1,25 @@
 """Whether a chart's numbers stand in its evidence: a chart with invented ones is not drawn.
 
 Every point names its evidence; its value, with its unit, stands in that quote, and so do the numbers of its label, its
-`x` and its date, for which the source's title and date serve as well. Of code, which draws the same rows, no list may
-hold numbers of its own. That a label fits its number is the reader's to see, as the quote is cited.
+`x` and its date, for which the source's title and date serve as well. A year is no value, a decade no year, and a sign
+counts. Of code, which draws the same rows, no list may hold numbers of its own. What a number is of, a model is asked
+(`stages/chart`), where there is one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 from leadline.records import Evidence, Source
-from leadline_plugins.charts.points import Point
+from leadline_plugins.charts.points import Point, date_of
+from leadline_plugins.charts.quoted import is_a_year, quoted, unmarked
 from leadline_plugins.charts.tasks import PlannedChart
-from leadline_plugins.checks.figure import Figure, missing
+from leadline_plugins.checks.figure import Bound, Figure, is_year, missing, same
 from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.rounding import decimals_left_out
 
 _NAMED = 5
 _DATA = 3
@@ -23,8 +28,6 @@ _DATA = 3
 
 def invented(chart: PlannedChart, evidence: Mapping[str, Evidence], sources: Mapping[str, Source]) -> str:
     """Say which numbers of a chart do not stand in its evidence; empty where all do."""
-    if not chart.points:
-        return "it has no points: every number is a point with its evidence_id"
     found = [reason for point in chart.points if (reason := _unborne(point, chart.unit, evidence, sources))]
     found += [] if found else list(_of_code(chart))
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
@@ -34,27 +37,88 @@ def invented(chart: PlannedChart, evidence: Mapping[str, Evidence], sources: Map
 def _unborne(point: Point, unit: str, evidence: Mapping[str, Evidence], sources: Mapping[str, Source]) -> str:
     item = evidence.get(point.evidence_id)
     if item is None:
-        return f"the point {point.name!r} has the evidence_id {point.evidence_id!r}, and there is none such"
-    quoted = figures(item.quote)
-    if point.value is not None and not _stands(point.value, unit, quoted):
-        return f"the value {point.value:g} {unit} of {point.name!r} does not stand in {item.id}".replace("  ", " ")
+        return f"{point.name!r} names the evidence {point.evidence_id!r}, which does not exist"
+    if point.value is not None and not says(item.quote, point.value, unit):
+        said = f"{point.value:,.12g} {unit}".strip()
+        return f"the value {said} of {point.name!r} does not stand in the quote it names ({item.id})"
     source = sources.get(item.source_id)
     around = figures(f"{source.hit.title} {source.hit.published or source.document.published or ''}") if source else ()
-    lacking = missing(_placed(point), (*quoted, *around))
-    return f"{lacking[0].said!r} of the point {point.name!r} does not stand in {item.id}" if lacking else ""
+    held = (*quoted(item.quote), *around)
+    if point.date and (lacking := _undated(point.date, held)):
+        return f"the date {lacking} of {point.name!r} does not stand in the quote it names ({item.id})"
+    absent = missing(_placed(point), held)
+    return f"{absent[0].said!r} of {point.name!r} does not stand in the quote it names ({item.id})" if absent else ""
 
 
-def _stands(value: float, unit: str, quoted: Sequence[Figure]) -> bool:
-    """Return whether a quote says a value: `fell by 3 %` says -3, `USD bn` is what `bn USD` is."""
+def says(quote: str, value: float, unit: str) -> bool:
+    """Return whether a quote says a value, by its sign too: `fell by 3 %` says -3, `USD bn` is what `bn USD` is."""
+    return any(_signed(value, figure, quote) for figure in _bearing(quote, value, unit))
+
+
+def bound_of(quote: str, value: float, unit: str) -> Bound:
+    """Return what a quote says of a value: that it is more, or about that; empty where it says it plainly."""
+    bounds = [figure.bound for figure in _bearing(quote, value, unit)]
+    return bounds[0] if bounds and all(bounds) else ""
+
+
+def _bearing(quote: str, value: float, unit: str) -> Iterator[Figure]:
+    """Yield the figures of a quote that are a value with its unit, to the digit; a year is none."""
     units = {unit, " ".join(reversed(unit.split()))}
-    said = [figures(f"{abs(value):.12f}".rstrip("0").rstrip(".") + f" {name}")[:1] for name in units]
-    return any(claimed and not missing(claimed, quoted) for claimed in said)
+    claimed = [one for name in units for one in figures(f"{abs(value):.12f}".rstrip("0").rstrip(".") + f" {name}")[:1]]
+    for figure in quoted(quote):
+        if any(_is(one, figure) and not (figure.dated and one.unit) for one in claimed) and not is_a_year(
+            figure, quote
+        ):
+            yield figure
+
+
+def _is(claimed: Figure, found: Figure) -> bool:
+    """Return whether two figures are the same to the digit, but for decimals that are left out."""
+    alike = not set(claimed.readings).isdisjoint(found.readings) or decimals_left_out(claimed.value, found.value)
+    return alike and not found.ordinal and same(claimed, found)
+
+
+_FALLS = re.compile(
+    r"\b(?:fell|fall(?:s|en|ing)?|declin|decreas|drop|down|los[st]|loss|lower|reduc|shr[aiu]nk|contract|negativ|minus|cut"
+    r"|deficit|below|slump|plung|sank|sink|gesunken|gefallen|rückgang|verlust|weniger|baiss|recul|perte|diminu|caí|caída"
+    r"|cayó|pérdida|descen|disminu|queda|perda|calo|perdit|сниз|упал|сократ|убыт)|[降跌减減负負亏虧赤]|縮小|감소|하락|적자",
+    re.IGNORECASE,
+)
+
+
+def _signed(value: float, figure: Figure, quote: str) -> bool:
+    """Return whether a figure stands in a quote with the sign of a value."""
+    minus = re.search(
+        rf"(?:^|[\s(（:：|])[-−–]\s?[$€£]?{re.escape(figure.said.lstrip('$€£'))}", unmarked(quote), re.IGNORECASE
+    )
+    if value < 0:
+        return bool(minus or _FALLS.search(quote))
+    return not minus
+
+
+def _undated(date: str, held: tuple[Figure, ...]) -> str:
+    """Return what of a date the figures of a quote do not say; empty where they say all of it."""
+    told = date_of(date)
+    if told is None:
+        return next((figure.said for figure in missing(figures(date), held)), "")
+    year, month, day = told
+    years = {int(figure.value) for figure in held if not figure.decade and not figure.month} | {
+        one.year for one in held
+    }
+    if year not in years:
+        return str(year)
+    on = Figure(month + Decimal(day) / 100, "", date, month=True, year=year)
+    return date if month and missing([on], held) else ""
 
 
 def _placed(point: Point) -> tuple[Figure, ...]:
-    """Return the numbers by which a point is placed."""
+    """Return the numbers by which a point is placed, but for its date."""
     place = "" if point.x is None else f"{abs(point.x):.12g}"
-    return figures(point.label) + figures(place) + figures(point.date)
+    told = date_of(point.label)
+    if told and told[1] and is_year(told[0]):  # 2011-12 is no span
+        year, month, day = told
+        return (Figure(month + Decimal(day) / 100, "", point.label, month=True, year=year), *figures(place))
+    return figures(point.label) + figures(place)
 
 
 def _of_code(chart: PlannedChart) -> Iterator[str]:
@@ -67,7 +131,7 @@ def _of_code(chart: PlannedChart) -> Iterator[str]:
         yield f"the code is no Python: line {error.lineno}: {error.msg}"
         return
     own = {abs(number) for point in chart.points for number in (point.value, point.x) if number is not None}
-    own |= {float(figure.value) for point in chart.points for figure in _placed(point)}
+    own |= {float(one.value) for point in chart.points for one in (*_placed(point), *figures(point.date))}
     for node in ast.walk(tree):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             strange = [number for number in _numbers(node) if number not in own]

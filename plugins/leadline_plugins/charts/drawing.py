@@ -9,13 +9,12 @@ from threading import Lock
 from typing import Any
 
 from leadline.errors import Unsupported
-from leadline.nearest import choose_from
 from leadline.printable import one_line
 from leadline.records import Chart
 from leadline_plugins.charts import bars, curves
 from leadline_plugins.charts.axes import folded
 from leadline_plugins.charts.fonts import fonts_for
-from leadline_plugins.charts.forms import FORMS
+from leadline_plugins.charts.forms import FORMS, form_of
 from leadline_plugins.charts.palette import QUIET, style
 from leadline_plugins.charts.points import Point, read
 
@@ -44,9 +43,9 @@ _LOCK = Lock()
 
 def draw(chart: Chart, fonts: Sequence[str], titled: bool) -> dict[str, bytes]:
     """Return PNG and SVG. Raises `Unsupported` for what cannot be drawn, or not be read."""
-    form = chart.chart_type.strip().lower().replace(" ", "").replace("_", "").replace("-", "")
-    if form not in FORMS:
-        raise Unsupported(f"there is no form {chart.chart_type!r}: {choose_from(form, FORMS)}")
+    form = form_of(chart.chart_type)
+    if not form:
+        raise Unsupported(f"the form {chart.chart_type!r} cannot be drawn; possible are {', '.join(FORMS)}")
     points = read(chart)
     chart = chart.model_copy(update={name: one_line(getattr(chart, name)) for name in _SAID})
     with _LOCK, warnings.catch_warnings():

@@ -16,3 +16,10 @@ FORMS = (
     "heatmap",
     "timeline",
 )
+
+
+def form_of(name: str) -> str:
+    """Return the form that a name means, however it is spelled (`Bar`, `heat_map`); empty where there is none."""
+    form = name.strip().lower().replace(" ", "").replace("_", "").replace("-", "")
+    form = form.removesuffix("chart").removesuffix("plot") or form
+    return form if form in FORMS else ""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Protocol
 
 from leadline.findings import Question
 from leadline.records import Chart, Evidence, Section, Source
+from leadline_plugins.charts.borne import bound_of, says
+from leadline_plugins.charts.quoted import UNCOUNTED, quoted
 from leadline_plugins.charts.tasks import PlannedChart
-from leadline_plugins.checks.figures import figures
 from leadline_plugins.tasks import Passage
 from leadline_plugins.wording import say
 
 BEST = 80
 """Pieces of evidence that a plan is made from, at most."""
 _TITLES = 3
-_LATEST = 2200
+_SIGNS: Mapping[str, str] = {"about": "≈", "near": "≈", "least": ">", "most": "<"}
+_ELSEWHERE, _FEW, _HELPFUL = 3, 3, 12
+"""Pieces that say a number elsewhere; named pieces that are too few; pieces that are added then."""
+_NOTED = 6
+"""Points whose bounds are noted below a chart, at most."""
 
 
 class Material(Protocol):
@@ -32,16 +37,31 @@ class Material(Protocol):
     def sources(self) -> Mapping[str, Source]: ...
 
 
-def numeric(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> Iterator[Evidence]:
-    """Yield the best evidence of the sections that has a number other than a year, each quote once, best first."""
+def numeric(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> list[Evidence]:
+    """Return the best evidence of the sections that says a number other than a year, each quote once, best first."""
     own = {name for section in sections for name in section.evidence_ids}
     quotes = {item.quote: item for item in evidence if item.id in own}
     best_first = sorted(quotes.values(), key=lambda item: -item.score)
-    return islice((item for item in best_first if _has_number(item.quote)), BEST)
+    return list(islice((item for item in best_first if _has_number(item.quote)), BEST))
 
 
 def _has_number(quote: str) -> bool:
-    return any(not (figure.value == int(figure.value) and 1000 <= figure.value <= _LATEST) for figure in figures(quote))
+    return any(figure.kind not in UNCOUNTED for figure in quoted(quote))
+
+
+def helpful(chart: PlannedChart, evidence: Mapping[str, Evidence]) -> list[Evidence]:
+    """Return the evidence with which a chart can be put right: what it names, and what says a number it lacks there.
+
+    Of a chart that names next to none the best: it is to be made from something.
+    """
+    named = dict.fromkeys(point.evidence_id for point in chart.points if point.evidence_id in evidence)
+    for point in chart.points:
+        own = evidence.get(point.evidence_id)
+        if point.value is not None and not (own and says(own.quote, point.value, chart.unit)):
+            found = (name for name, item in evidence.items() if says(item.quote, point.value, chart.unit))
+            named.update(dict.fromkeys(islice(found, _ELSEWHERE)))
+    more = islice((name for name in evidence if name not in named), _HELPFUL if len(named) < _FEW else 0)
+    return [evidence[name] for name in (*named, *more)]
 
 
 def passages(evidence: Iterable[Evidence], sources: Mapping[str, Source]) -> tuple[Passage, ...]:
@@ -69,8 +89,19 @@ def planned(chart: PlannedChart, place: int, material: Material) -> Chart:
         x_label=chart.x_label,
         y_label=chart.y_label,
         unit=chart.unit,
-        source=_source_line(ids, material),
+        source=" · ".join(filter(None, (_source_line(ids, material), _bounds(chart, material)))),
     )
+
+
+def _bounds(chart: PlannedChart, material: Material) -> str:
+    """Return which values the quotes say roughly (`over 57 %`): a picture would make them exact."""
+    found = []
+    for point in chart.points:
+        item = material.evidence.get(point.evidence_id)
+        if item and point.value is not None and (sign := _SIGNS.get(bound_of(item.quote, point.value, chart.unit))):
+            name = " ".join(filter(None, (point.series, point.name)))
+            found.append(f"{name}: {sign} {point.value:,.10g} {chart.unit}".strip())
+    return "; ".join(found[:_NOTED]) + (" …" if len(found) > _NOTED else "")
 
 
 def _source_line(ids: Iterable[str], material: Material) -> str:

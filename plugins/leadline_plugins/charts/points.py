@@ -16,7 +16,7 @@ from leadline.records import Chart, Record, Text
 
 MOST_POINTS = 2000
 _DATE = re.compile(r"(-?\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
-
+_LABELLED_YEAR = re.compile(r"(?:FY|CY)?\s?(?P<year>(?:1[5-9]|2[01])\d\d)\s?(?:年度?(?:(?P<month>\d{1,2})月)?|[AEFP])?")
 
 Said = Annotated[Text, AfterValidator(one_line)]
 """A text without what a picture cannot show, or what turns its direction."""
@@ -112,4 +112,14 @@ def date_of(text: str) -> tuple[int, int, int] | None:
 
 
 def _order(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
+    """Return the names once each: in the order of time where all are years or dates, else as they first stand."""
+    found = tuple(dict.fromkeys(names))
+    times = {name: _time_of(name) for name in found}
+    return tuple(sorted(found, key=lambda name: times[name] or (0, 0, 0))) if all(times.values()) else found
+
+
+def _time_of(name: str) -> tuple[int, int, int] | None:
+    """Return the time that a label names: `2024`, `2024-05`, `FY2024`, `2024E`, 2024年5月."""
+    if match := _LABELLED_YEAR.fullmatch(name.strip()):
+        return (int(match["year"]), int(match["month"] or 0), 0)
+    return date_of(name)

@@ -96,6 +96,8 @@ def same(claimed: Figure, found: Figure) -> bool:
         return False
     if claimed.decade:
         return claimed.value <= found.value < claimed.value + 10
+    if found.decade and claimed.dated:
+        return False
     if _agree(claimed, found) or _is_part(claimed, found):
         return True
     if claimed.ordinal or found.ordinal or found.reference:

@@ -79,7 +79,7 @@ def situated(figure: Figure, text: str) -> Figure:
     unread = _UNREAD.match(text, end)
     if not bound and (not unread or unread.end() == end):
         return figure
-    tail = unread.group().strip(" -").replace(" ", "") if unread else ""
+    tail = "".join(unread.group().strip("- \n\t").split()) if unread else ""
     return replace(figure, bound=bound, certain=figure.certain and not bound, tail=tail)
 
 

@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal
 
 from pydantic import Field
 
 from leadline.contracts import Context, Run
-from leadline.errors import CallFailed, CallRefused
 from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence, Figure, Source
+from leadline.records import Evidence, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
-from leadline_plugins.charts.borne import invented
 from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import numeric, passages, planned
-from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
+from leadline_plugins.charts.planning import numeric, passages
+from leadline_plugins.charts.quoted import comparable
+from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, PlannedChart
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.stages.drafted_charts import ASK_REPAIR, Draft, draw_all
 
 ASK_PLAN = TaskKind(
     "chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=less_evidence, expects=expect.chart_plan
-)
-ASK_REPAIR = TaskKind(
-    "chart_repair",
-    ChartRepairRequest,
-    PlannedChart,
-    template("chart_repair"),
-    shrink=less_evidence,
-    expects=expect.chart_repair,
 )
 
 
@@ -41,7 +32,7 @@ class ChartSettings(PluginSettings):
     """When charts are drawn."""
 
     mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (where there are numbers), on.")
-    at_least: int = Field(3, ge=1, description="Pieces of evidence with numbers from which auto looks for charts.")
+    at_least: int = Field(3, ge=1, description="Figures of one kind from which auto looks for charts.")
 
 
 @dataclass(frozen=True)
@@ -62,9 +53,10 @@ class Charting:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the figures that could be drawn, and the charts as planned."""
-        numbers = numeric(findings[EVIDENCE], findings[SECTIONS])
-        few = list(islice(numbers, self._settings.at_least))  # the others are looked for where charts are drawn
-        if not await self._wanted(run, few):
+        evidence = numeric(findings[EVIDENCE], findings[SECTIONS])
+        if self._settings.mode == "auto":
+            evidence = comparable(evidence, self._settings.at_least)
+        if not await self._wanted(run, evidence):
             return
         languages = [language for language in ("data", "python") if await run.draws(language)]
         if not languages:
@@ -72,12 +64,13 @@ class Charting:
             if self._settings.mode == "auto":
                 return  # a plan is paid for: nobody asked for one that nobody draws
         sources = {source.id: source for source in findings[SOURCES]}
-        best = {item.id: item for item in (*few, *numbers)}
+        best = {item.id: item for item in evidence}
         material = Material(findings[QUESTION], (*languages, "data")[0], best, sources)
         outline = tuple(section.title for section in findings[SECTIONS])
         plan = await _plan(run, material, outline)
-        findings[CHARTS] = tuple(planned(chart, place, material) for place, chart in enumerate(plan, start=1))
-        findings[FIGURES] = tuple(await _draw_all(run, material, plan)) if languages else ()
+        drafts = [Draft(chart, place) for place, chart in enumerate(plan, start=1)]
+        findings[FIGURES] = tuple(await draw_all(run, material, drafts)) if languages else ()
+        findings[CHARTS] = tuple(draft.kept(material) for draft in drafts)
 
     async def _wanted(self, run: Run, evidence: Sequence[Evidence]) -> bool:
         if self._settings.mode == "off" or not run.settings.charts.max:
@@ -88,7 +81,7 @@ class Charting:
                 why = "no language model is set up" if not modelled else "the evidence has no numbers"
                 await tell(run, f"no charts were drawn: {why}")
             return modelled and bool(evidence)
-        return modelled and len(evidence) >= self._settings.at_least
+        return modelled and bool(evidence)
 
 
 async def _plan(run: Run, material: Material, outline: tuple[str, ...]) -> tuple[PlannedChart, ...]:
@@ -102,52 +95,6 @@ async def _plan(run: Run, material: Material, outline: tuple[str, ...]) -> tuple
     )
     plan = await perform_or(run, ASK_PLAN.of(request), ChartPlan(), "no charts were planned")
     return plan.charts[: run.settings.charts.max]
-
-
-async def _draw_all(run: Run, material: Material, plan: tuple[PlannedChart, ...]) -> list[Figure]:
-    figures, in_a_row = [], 0
-    for place, chart in enumerate(plan, start=1):
-        made = await _draw(run, material, chart, place)
-        if isinstance(made, Figure):
-            figures.append(made)
-            in_a_row = 0
-            continue
-        await tell(run, f"the chart {chart.title!r} was not drawn: {made}")
-        in_a_row += 1
-        left = len(plan) - place
-        if in_a_row >= run.settings.charts.max_failures and left:
-            await tell(run, f"{left} more charts were given up after {in_a_row} failures in a row")
-            break
-    return figures
-
-
-async def _draw(run: Run, material: Material, chart: PlannedChart, place: int) -> Figure | str:
-    """Return the figure, or why there is none; each repair has the last error in hand."""
-    problem = ""
-    for attempt in range(run.settings.charts.repairs + 1):
-        try:
-            if attempt:
-                chart = await _repair(run, material, chart, problem)
-            problem = invented(chart, material.evidence, material.sources)
-            if not problem:
-                return await run.draw(planned(chart, place, material))
-        except CallRefused:
-            raise
-        except CallFailed as failed:
-            problem = failed.record.message
-    return problem
-
-
-async def _repair(run: Run, material: Material, chart: PlannedChart, problem: str) -> PlannedChart:
-    request = ChartRepairRequest(
-        question=material.question,
-        forms=FORMS,
-        language=material.language,
-        chart=chart,
-        error=problem,
-        evidence=passages(material.evidence.values(), material.sources),
-    )
-    return await run.perform(ASK_REPAIR.of(request))
 
 
 def _make(settings: ChartSettings, context: Context) -> Charting:

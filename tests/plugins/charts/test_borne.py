@@ -6,10 +6,16 @@ from typing import Any
 
 import pytest
 
+from leadline.findings import Question
 from leadline.records import Document, Evidence, Hit, Source
-from leadline_plugins.charts.borne import invented
-from leadline_plugins.charts.points import Point
+from leadline_plugins.charts.borne import bound_of, invented
+from leadline_plugins.charts.fitting import unfit
+from leadline_plugins.charts.forms import FORMS, form_of
+from leadline_plugins.charts.planning import planned
+from leadline_plugins.charts.points import Point, table
+from leadline_plugins.charts.quoted import comparable
 from leadline_plugins.charts.tasks import PlannedChart
+from leadline_plugins.stages.chart import Material
 
 QUOTES = {
     "e1": "In 2021 exports rose to 3.4 million tonnes, or 12.5 % of the total.",
@@ -61,8 +67,8 @@ def test_what_stands_in_the_quote_is_taken(value: float, unit: str, evidence: st
         (3.4, "billion tonnes", "e1", "2021", "the value 3.4 billion tonnes"),
         (3.4, "%", "e1", "2021", "the value 3.4 %"),
         (12.5, "%", "e1", "2019", "'2019'"),
-        (12.5, "%", "e2", "2021", "does not stand in e2"),
-        (12.5, "%", "e9", "2021", "there is none such"),
+        (12.5, "%", "e2", "2021", "of '2021' does not stand in the quote it names (e2)"),
+        (12.5, "%", "e9", "2021", "which does not exist"),
         (4.8, "units", "e4", "x", "the value 4.8 units"),
     ],
 )
@@ -76,8 +82,131 @@ def test_places_and_dates_are_numbers_too() -> None:
     assert said({"label": "x", "date": "2021", "evidence_id": "e1"}) == ""
 
 
-def test_no_points_are_no_chart() -> None:
-    assert "it has no points" in said()
+@pytest.mark.parametrize("date", ["2011-09", "2011", "2011-09-09"])
+@pytest.mark.parametrize("quote", ["金价于2011年9月9日见顶。", "It peaked on 9 September 2011.", "Peak: 2011-09-09"])
+def test_a_date_is_read_by_its_own_form(date: str, quote: str) -> None:
+    assert of(quote, {"label": "x", "date": date}) == ""
+
+
+@pytest.mark.parametrize("date", ["2012-09", "2011-10", "2011-09-10", "2012"])
+def test_a_date_that_a_quote_does_not_say_is_refused(date: str) -> None:
+    assert "does not stand" in of("It peaked on 9 September 2011.", {"label": "x", "date": date})
+
+
+@pytest.mark.parametrize(
+    ("quote", "point", "unit"),
+    [
+        ("Recovery combined both[19].", {"value": 19}, ""),
+        ("Recovery combined both [18, 19] in the end.", {"value": 19}, ""),
+        ("See https://example.org/a/19 for more.", {"value": 19}, ""),
+        ("19. Recovery combined both.", {"value": 19}, ""),
+        ("Growth was quick in the 1960s and 1970s.", {"date": "1960"}, ""),
+        ("A share of 40.75% in 2024.", {"value": -40.75}, "%"),
+        ("A change of -40.75% in 2024.", {"value": 40.75}, "%"),
+        ("A share of 40.75% in 2024.", {"value": 2024}, "billion USD"),
+        ("A share of 40.75% in 2024.", {"value": 2024}, ""),
+        ("The market was 127.80 billion USD.", {"value": 128}, "billion USD"),
+    ],
+)
+def test_what_only_looks_like_the_number_is_refused(quote: str, point: dict[str, Any], unit: str) -> None:
+    assert "does not stand" in of(quote, {"label": "x", **point}, unit)
+
+
+@pytest.mark.parametrize(
+    ("quote", "value", "unit"),
+    [
+        ("Some 2000 people came.", 2000, "people"),
+        ("A change of -40.75% in 2024.", -40.75, "%"),
+        ("Profits declined by 7 %.", -7, "%"),
+        ("利润下降7%。", -7, "%"),
+        ("From 3-7 % of them.", 7, "%"),
+    ],
+)
+def test_what_a_quote_does_say_is_taken(quote: str, value: float, unit: str) -> None:
+    assert of(quote, {"label": "x", "value": value}, unit) == ""
+
+
+def of(quote: str, point: dict[str, Any], unit: str = "") -> str:
+    evidence = {"e": Evidence(id="e", source_id="s", quote=quote, span=(0, len(quote)), claim=quote)}
+    chart = PlannedChart(title="T", chart_type="bar", points=(Point(**point, evidence_id="e"),), unit=unit)
+    return invented(chart, evidence, {})
+
+
+@pytest.mark.parametrize(
+    ("form", "points", "because"),
+    [
+        ("bar", [], "it came without numbers"),
+        ("sankey", [{"label": "a", "value": 1}], "the form 'sankey' cannot be drawn; possible are line, bar"),
+        ("scatter", [{"label": "a", "value": 1}], "'a' came without"),
+        ("bar", [{"label": "a"}], "'a' came without a value"),
+        ("timeline", [{"label": "a", "value": 1}], "a timeline needs a date"),
+        ("pie", [{"label": "a", "value": -1}], "none of them negative"),
+        ("bar", [{"label": "a", "value": 1}, {"label": "a", "value": 2}], "there are two values for 'a'"),
+    ],
+)
+def test_what_does_not_fit_its_form_is_told(form: str, points: list[dict[str, Any]], because: str) -> None:
+    chart = PlannedChart(title="T", chart_type=form, points=tuple(Point(**point) for point in points))
+    assert because in "; ".join(unfit(chart))
+
+
+@pytest.mark.parametrize("form", ["Bar", "bar chart", "heat_map", "Scatter plot", "stacked"])
+def test_a_form_is_known_however_it_is_spelled(form: str) -> None:
+    assert form_of(form) in FORMS
+
+
+@pytest.mark.parametrize(
+    ("names", "ordered"),
+    [
+        (["2024", "2025", "2033", "2032"], ["2024", "2025", "2032", "2033"]),
+        (["2024年", "2022年", "2023年"], ["2022年", "2023年", "2024年"]),
+        (["2025E", "2024", "FY2023"], ["FY2023", "2024", "2025E"]),
+        (["2011-09", "2011-02"], ["2011-02", "2011-09"]),
+        (["Europe", "Asia", "2024"], ["Europe", "Asia", "2024"]),
+    ],
+)
+def test_years_and_dates_stand_in_the_order_of_time(names: list[str], ordered: list[str]) -> None:
+    found = table([Point(label=name, value=1) for name in names])
+    assert list(found.categories) == ordered
+
+
+def pieces(*quotes: str) -> list[Evidence]:
+    return [
+        Evidence(id=f"e{at}", source_id="s", quote=quote, span=(0, len(quote)), claim=quote)
+        for at, quote in enumerate(quotes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("quotes", "ids"),
+    [
+        (["The share was 40%.", "It rose to 45%.", "In 2024 it was 50.5%.", "It has 12 cars."], ["e0", "e1", "e2"]),
+        (["In 2020 300 ships, in 2021 400 ships, in 2022 450 ships came."], ["e0"]),
+        (["Japan recovered[19].", "So did others [1, 2, 3].", "In 2011, 2012 and 2013.", "1. First\n2. Then"], []),
+        (["The share was 40%.", "It has 12 cars.", "It took 3 hours."], []),
+        (["The first of three, the 2nd of them, the 3rd."], []),
+    ],
+)
+def test_charts_are_looked_for_where_figures_can_be_compared(quotes: list[str], ids: list[str]) -> None:
+    assert [item.id for item in comparable(pieces(*quotes), 3)] == ids
+
+
+@pytest.mark.parametrize(
+    ("quote", "value", "bound"),
+    [
+        ("Over 57% of households have one.", 57, "least"),
+        ("约57%的家庭拥有。", 57, "about"),
+        ("57% of households have one.", 57, ""),
+    ],
+)
+def test_what_a_quote_says_roughly_is_known(quote: str, value: float, bound: str) -> None:
+    assert bound_of(quote, value, "%") == bound
+
+
+def test_a_chart_notes_what_its_quotes_say_roughly() -> None:
+    (item,) = pieces("Over 57% of households have one.")
+    chart = PlannedChart(title="T", chart_type="bar", points=(Point(label="US", value=57, evidence_id="e0"),), unit="%")
+    drawn = planned(chart, 1, Material(Question(text="Q"), "data", {"e0": item}, {}))
+    assert drawn.source == "US: > 57 %"
 
 
 ROW = {"label": "2021", "value": 12.5, "evidence_id": "e1"}

@@ -83,7 +83,7 @@ async def test_the_name_of_a_form_may_be_written_as_people_do(runner: Matplotlib
 @pytest.mark.parametrize(
     ("form", "rows", "said"),
     [
-        ("donut", PLACES, "there is no form 'donut'"),
+        ("donut", PLACES, "the form 'donut' cannot be drawn"),
         ("bar", [], "no rows"),
         ("bar", [{"label": "a"}], "row 1 (a) has no value"),
         ("bar", [{"label": "a", "value": "much"}], "row 1: value"),

@@ -27,8 +27,15 @@ PNG = b"\x89PNG\r\n\x1a\n"
 class Model:
     """Plans charts by a function of the evidence it is shown; every other task falls to the algorithms."""
 
-    def __init__(self, plan: Callable[[Any], Any], repair: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self,
+        plan: Callable[[Any], Any],
+        repair: Callable[[Any], Any] | None,
+        verify: Callable[[Any], Any] | None = None,
+    ) -> None:
         self.replies = {"chart_plan": plan, "chart_repair": repair or (lambda inputs: inputs["chart"])}
+        if verify:
+            self.replies["verify_claim"] = verify
         self.asked: list[str] = []
 
     def traits(self, model: str, /) -> ModelTraits:
@@ -68,7 +75,7 @@ def depths(inputs: Any, title: str = "Depths", change: int = 0) -> dict[str, Any
     for item in inputs["evidence"][:3]:
         words = item["quote"].rstrip(".").split()
         depth = int(words[words.index("measured") + 1]) + change
-        points.append({"label": words[-1], "value": depth, "evidence_id": item["id"]})
+        points.append({"label": words[-1], "series": item["id"], "value": depth, "evidence_id": item["id"]})
     return {"title": title, "chart_type": "bar", "points": points, "unit": "fathoms"}
 
 
@@ -93,10 +100,11 @@ async def result_of(
     plan: Callable[[Any], Any],
     *,
     repair: Callable[[Any], Any] | None = None,
+    verify: Callable[[Any], Any] | None = None,
     fails: Sequence[str] = (),
     **more: Any,
 ) -> tuple[leadline.Result, Model, Drawer]:
-    model, drawer = Model(plan, repair), Drawer(fails)
+    model, drawer = Model(plan, repair, verify), Drawer(fails)
     plugins = [
         fake_web(),
         plugin("scripted", ai_providers=Offer(lambda settings, _: model, PluginSettings, "For a test")),
@@ -105,7 +113,7 @@ async def result_of(
     ]
     values = WEB | {
         "ai.providers": ["embedded"],
-        "ai.tasks": {"chart_plan": "scripted", "chart_repair": "scripted"},
+        "ai.tasks": dict.fromkeys(model.replies, "scripted"),
         "charts.runner": "drawer",
         "pipeline": "mine",
         "pipelines": {"mine": {"extends": "research", "after": {"synthesize": ["wider"]}}},
@@ -159,7 +167,7 @@ async def test_a_refused_chart_is_put_right_once_with_the_reason_in_hand(tmp_pat
     assert result.report is not None
     assert [figure.caption for figure in result.report.figures] == ["Depths"]
     assert len(drawer.drawn) == 1
-    assert errors == ["the point 'a' has the evidence_id 'x', and there is none such"]
+    assert errors == ["'a' names the evidence 'x', which does not exist"]
 
 
 async def test_what_the_runner_says_is_in_hand_when_a_chart_is_put_right(tmp_path: Path) -> None:
@@ -175,6 +183,81 @@ async def test_what_the_runner_says_is_in_hand_when_a_chart_is_put_right(tmp_pat
     assert result.report is not None
     assert [figure.caption for figure in result.report.figures] == ["Right"]
     assert errors == ["cannot draw Wrong"]
+
+
+def claims_of(inputs: Any) -> list[dict[str, Any]]:
+    """Return the points among the claims that a model is asked about."""
+    return [claim for claim in inputs["claims"] if claim["claim"].startswith("Depths: ")]
+
+
+def verdicts(*wrong: int) -> Callable[[Any], Any]:
+    """Return a judge who finds the points in these places of another thing, and all other claims supported."""
+
+    def judge(inputs: Any) -> Any:
+        bad = [claim["id"] for claim in claims_of(inputs) if int(claim["id"]) in wrong]
+        good = [claim["id"] for claim in inputs["claims"] if claim["id"] not in bad]
+        others = [{"id": name, "verdict": "contradicted", "reason": "of another bay"} for name in bad]
+        return {"supported": good, "confidence": 0.9, "others": others}
+
+    return judge
+
+
+async def test_a_point_that_its_quote_does_not_bear_is_left_out_and_told(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def verify(inputs: Any) -> Any:
+        asked.extend(claims_of(inputs))
+        return verdicts(2)(inputs)
+
+    result, model, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, verify=verify)
+    assert len(asked) == 3
+    assert asked[0]["claim"].endswith(" fathoms")
+    assert [len(chart.rows) for chart in drawer.drawn] == [2]
+    assert "was drawn without what its quotes do not say" in notices(result)
+    assert "of another bay" in notices(result)
+    (kept,) = json.loads((result.folder / "charts.json").read_text())
+    assert len(kept["rows"]) == 2
+    assert "of another bay" in kept["refused"][0]
+    assert model.asked[:2] == ["chart_plan", "verify_claim"]
+
+
+async def test_a_chart_with_too_few_points_that_are_borne_is_not_drawn(tmp_path: Path) -> None:
+    plan = lambda inputs: {"charts": [depths(inputs)]}  # noqa: E731
+    result, _, drawer = await result_of(tmp_path, plan, verify=verdicts(1, 2))
+    assert drawer.drawn == []
+    assert "its quotes do not say this" in notices(result)
+    (kept,) = json.loads((result.folder / "charts.json").read_text())
+    assert "of another bay" in kept["refused"][-1]
+
+
+async def test_all_that_is_wrong_is_told_at_once_with_the_evidence_that_helps(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def repair(inputs: Any) -> Any:
+        seen.append(inputs)
+        return inputs["chart"] | {"points": []}
+
+    def plan(inputs: Any) -> Any:
+        chart = depths(inputs, change=100_000)
+        return {"charts": [chart | {"chart_type": "sankey"}]}
+
+    result, model, drawer = await result_of(tmp_path, plan, repair=repair)
+    (inputs,) = seen
+    assert "the form 'sankey' cannot be drawn" in inputs["error"]
+    assert "does not stand in the quote it names" in inputs["error"]
+    assert {point["evidence_id"] for point in inputs["chart"]["points"]} == {item["id"] for item in inputs["evidence"]}
+    assert (drawer.drawn, model.asked) == ([], ["chart_plan", "chart_repair"])
+    assert "was not drawn: it could not be put right" in notices(result)
+
+
+async def test_the_chart_that_was_drawn_is_kept_with_what_it_was_refused_for(tmp_path: Path) -> None:
+    plan = lambda inputs: {"charts": [depths(inputs) | {"chart_type": "sankey"}]}  # noqa: E731
+    repair = lambda inputs: inputs["chart"] | {"chart_type": "bar"}  # noqa: E731
+    result, _, drawer = await result_of(tmp_path, plan, repair=repair)
+    (kept,) = json.loads((result.folder / "charts.json").read_text())
+    assert kept["chart_type"] == drawer.drawn[0].chart_type == "bar"
+    assert kept["refused"][0].startswith("the form 'sankey' cannot be drawn")
+    assert "the chart 'Depths' was put right before it was drawn" in notices(result)
 
 
 async def test_after_two_failures_in_a_row_the_rest_is_given_up(tmp_path: Path) -> None:

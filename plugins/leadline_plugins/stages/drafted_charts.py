@@ -1,0 +1,200 @@
+"""Charts on their way from plan to figure: put right, held against their quotes by a model, drawn, or given up."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from leadline.contracts import Run
+from leadline.errors import CallFailed, CallRefused
+from leadline.records import Chart, Figure
+from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
+from leadline_plugins.charts.borne import invented
+from leadline_plugins.charts.fitting import unfit
+from leadline_plugins.charts.forms import FORMS
+from leadline_plugins.charts.planning import Material, helpful, passages, planned
+from leadline_plugins.charts.points import Point
+from leadline_plugins.charts.tasks import ChartRepairRequest, PlannedChart
+from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import less_evidence
+from leadline_plugins.stages.degrade import tell
+from leadline_plugins.stages.putting import Passage, Put
+from leadline_plugins.stages.verdicts import ASK, BATCH, ask
+from leadline_plugins.tasks import ClaimVerdict
+
+ASK_REPAIR = TaskKind(
+    "chart_repair",
+    ChartRepairRequest,
+    PlannedChart,
+    template("chart_repair"),
+    shrink=less_evidence,
+    expects=expect.chart_repair,
+)
+FEWEST = 2
+"""Points that a chart compares at least, once those are left out that their quotes do not bear."""
+_AGAINST = ("contradicted", "unsupported")
+
+
+@dataclass(eq=False)
+class Draft:
+    """A chart on its way: as it is planned now, what is wrong with it, and for what it was refused before."""
+
+    plan: PlannedChart
+    place: int
+    problem: str = ""
+    refused: list[str] = field(default_factory=list)
+    repairs: int = 0
+
+    def refuse(self, why: str) -> None:
+        """Give it up."""
+        self.problem = why
+
+    def kept(self, material: Material) -> Chart:
+        """Return the chart as it was drawn last, or refused, with the reasons."""
+        refused = (*self.refused, self.problem) if self.problem else tuple(self.refused)
+        return planned(self.plan, self.place, material).model_copy(update={"refused": tuple(dict.fromkeys(refused))})
+
+
+async def draw_all(run: Run, material: Material, plan: Sequence[Draft]) -> list[Figure]:
+    """Return the figures of the charts that fit, say what is true, and could be drawn."""
+    await _each(run, plan, lambda draft: _put_right(run, material, draft))
+    await _borne(run, material, [draft for draft in plan if draft.problem == ""])
+    figures: list[Figure] = []
+
+    async def draw(draft: Draft) -> None:
+        if made := await _draw(run, material, draft):
+            figures.append(made)
+
+    await _each(run, [draft for draft in plan if draft.problem == ""], draw)
+    return figures
+
+
+async def _each(run: Run, drafts: Sequence[Draft], do: Callable[[Draft], Awaitable[None]]) -> None:
+    """Do one after the other, and tell which came to nothing; too many in a row, and the rest is given up."""
+    in_a_row = 0
+    for place, draft in enumerate(drafts, start=1):
+        await do(draft)
+        in_a_row = in_a_row + 1 if draft.problem else 0
+        if draft.problem:
+            await tell(run, f"the chart {draft.plan.title!r} was not drawn: {draft.problem}")
+        left = drafts[place:]
+        if in_a_row >= run.settings.charts.max_failures and left:
+            await tell(run, f"{len(left)} more charts were given up after {in_a_row} failures in a row")
+            for one in left:
+                one.refuse("it was given up after others had failed")
+            break
+
+
+async def _put_right(run: Run, material: Material, draft: Draft) -> None:
+    """Have a draft put right until nothing is wrong with it, as often as the settings say."""
+    draft.problem = _problem(draft.plan, material)
+    while draft.problem and draft.repairs < run.settings.charts.repairs:
+        await _repair(run, material, draft)
+
+
+async def _repair(run: Run, material: Material, draft: Draft) -> None:
+    """Have a draft put right once, with all that is wrong with it in hand; a model may leave it out instead."""
+    draft.repairs += 1
+    draft.refused.append(draft.problem)
+    request = ChartRepairRequest(
+        question=material.question,
+        forms=FORMS,
+        language=material.language,
+        chart=draft.plan,
+        error=draft.problem,
+        evidence=passages(helpful(draft.plan, material.evidence), material.sources),
+    )
+    try:
+        made = await run.perform(ASK_REPAIR.of(request))
+    except CallRefused:
+        raise
+    except CallFailed as failed:
+        draft.problem = failed.record.message
+        return
+    if not made.points and draft.plan.points:
+        draft.problem, draft.repairs = f"it could not be put right ({draft.problem})", run.settings.charts.repairs
+        return
+    draft.plan, draft.problem = made, _problem(made, material)
+
+
+def _problem(chart: PlannedChart, material: Material) -> str:
+    """Say all that is wrong with a chart: its form, what the form needs, and its numbers."""
+    wrong = (*unfit(chart), invented(chart, material.evidence, material.sources))
+    return "; ".join(filter(None, wrong))
+
+
+async def _borne(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
+    """Have a model hold each point against its quote, all in one call: a number may be of something else there."""
+    if not await run.by_chat(ASK.name):
+        return
+    points = [(draft, point) for draft in drafts for point in draft.plan.points]
+    asked = {str(number): pair for number, pair in enumerate(points[:BATCH], start=1)}
+    if not asked:
+        return
+    if len(points) > BATCH:
+        await tell(run, f"of the charts' {len(points)} points a model held the first {BATCH} against their quotes")
+    said = await ask(run, [_claim(name, draft.plan, point, material) for name, (draft, point) in asked.items()])
+    against = [(*asked[name], one) for name, one in said.items() if name in asked and one.verdict in _AGAINST]
+    for draft in drafts:
+        wrong = [(point, one) for other, point, one in against if other is draft]
+        if wrong:
+            await _without(run, draft, wrong)
+
+
+async def _without(run: Run, draft: Draft, wrong: Sequence[tuple[Point, ClaimVerdict]]) -> None:
+    """Leave points out that their quotes do not bear; too few are left to compare, and the chart goes."""
+    why = "; ".join(_unsaid(point, one.reason) for point, one in wrong)
+    gone = {id(point) for point, _ in wrong}
+    kept = tuple(point for point in draft.plan.points if id(point) not in gone)
+    if len(kept) < FEWEST:
+        draft.refuse(f"its quotes do not say this: {why}")
+        await tell(run, f"the chart {draft.plan.title!r} was not drawn: {draft.problem}")
+        return
+    draft.refused.append(f"its quotes do not say this: {why}")
+    draft.plan = draft.plan.model_copy(update={"points": kept})
+    await tell(run, f"the chart {draft.plan.title!r} was drawn without what its quotes do not say: {why}")
+
+
+def _unsaid(point: Point, reason: str) -> str:
+    reason = reason.strip().rstrip(".。")
+    return f"{point.name} ({reason})" if reason else point.name
+
+
+def _claim(name: str, chart: PlannedChart, point: Point, material: Material) -> Put:
+    """Return what a point of a chart says, as a claim with its quote."""
+    value = "" if point.value is None else f"{point.value:,.12g} {chart.unit}".strip()
+    place = "" if point.x is None else f"{chart.x_label} {point.x:,.12g}".strip()
+    said = dict.fromkeys(filter(None, (point.series, point.label, point.date, place, value)))
+    item = material.evidence[point.evidence_id]
+    source = material.sources.get(item.source_id)
+    passage = Passage(item.quote, title=source.hit.title if source else "", under=item.under)
+    return Put(id=name, claim=f"{chart.title}: {', '.join(said)}", passages=(passage,))
+
+
+async def _draw(run: Run, material: Material, draft: Draft) -> Figure | None:
+    """Return the figure of a draft; where the runner fails, it is put right and drawn once more, as often as is set."""
+    while True:
+        try:
+            made = await run.draw(planned(draft.plan, draft.place, material))
+        except CallRefused:
+            raise
+        except CallFailed as failed:
+            draft.problem = failed.record.message
+        else:
+            if draft.repairs:
+                await tell(run, f"the chart {draft.plan.title!r} was put right before it was drawn: {draft.refused[0]}")
+            return made
+        before = {_key(point) for point in draft.plan.points}
+        while draft.problem and draft.repairs < run.settings.charts.repairs:
+            await _repair(run, material, draft)
+        if draft.problem:
+            return None
+        if not before.issuperset(map(_key, draft.plan.points)):
+            await _borne(run, material, [draft])
+        if draft.problem:
+            return None
+
+
+def _key(point: Point) -> tuple[object, ...]:
+    return point.series, point.name, point.value, point.evidence_id
