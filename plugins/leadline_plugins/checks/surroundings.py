@@ -41,7 +41,18 @@ _JOINING = frozenset("有为為占佔达達合了")
 """What may stand between a Chinese one and the digits: 约有, 超过了."""
 _OPENING = " \t(（[\"'“$€£¥"
 """What may stand between the word and the digits."""
-_CURRENCY = re.compile(r"\b(?:us\$?|usd|eur|gbp|rmb|cny|jpy)\s*$")
+_CODES: Mapping[str, str] = {
+    "us": "",
+    "usd": "usd",
+    "eur": "eur",
+    "gbp": "gbp",
+    "rmb": "yuan",
+    "cny": "yuan",
+    "krw": "won",
+}
+_CURRENCY = re.compile(rf"\b(?P<code>{'|'.join(sorted(_CODES, reverse=True))})\s*$")
+_ENDS_OF_CODES = tuple(_CODES)
+"""A currency that stands before its number: `USD 127 billion`, `US$ 5`."""
 _BEHIND = re.compile(
     r"\s?(?:(?P<least>\+|多|余(?![额額])|餘|強|or more\b|or over\b|-plus\b|이상|초과)"
     r"|(?P<most>弱|or less\b|or fewer\b|이하|미만)"
@@ -75,22 +86,24 @@ def situated(figure: Figure, text: str) -> Figure:
     if figure.month:
         return figure
     end = figure.at + len(figure.said)
-    bound = figure.bound or _before(text[max(0, figure.at - _REACH) : figure.at]) or _behind(text, end)
+    before = text[max(0, figure.at - _REACH) : figure.at].rstrip(_OPENING)
+    money = _CURRENCY.search(before) if before.endswith(_ENDS_OF_CODES) else None
+    if money:
+        before = before[: money.start()].rstrip(_OPENING)
+    unit = figure.unit or (_CODES[money["code"]] if money and not figure.dated else "")
+    bound = figure.bound or _before(before) or _behind(text, end)
     unread = _UNREAD.match(text, end)
-    if not bound and (not unread or unread.end() == end):
+    if not bound and unit == figure.unit and (not unread or unread.end() == end):
         return figure
     tail = "".join(unread.group().strip("- \n\t").split()) if unread else ""
-    return replace(figure, bound=bound, certain=figure.certain and not bound, tail=tail)
+    return replace(figure, unit=unit, bound=bound, certain=figure.certain and not bound, tail=tail)
 
 
 def _before(text: str) -> Bound:
     """Return what the words before a figure make of it."""
-    text = text.rstrip(_OPENING)
     text = text[:-1] if text[-1:] in _JOINING else text
     if text.endswith(_ENDS):
         return next(bound for ending, bound in _BY_LENGTH if text.endswith(ending))
-    if text.endswith(("us", "usd", "eur", "gbp", "rmb", "cny", "jpy")):
-        text = _CURRENCY.sub("", text).rstrip()
     if text[-1:] in _SIGNS:
         return _PHRASES[text[-1]]
     words = text.rsplit(None, _LONGEST)[-_LONGEST:]
