@@ -40,14 +40,14 @@ def _unborne(point: Point, unit: str, evidence: Mapping[str, Evidence], sources:
         return f"{point.name!r} names the evidence {point.evidence_id!r}, which does not exist"
     if point.value is not None and not says(item.quote, point.value, unit):
         said = f"{point.value:,.12g} {unit}".strip()
-        return f"the value {said} of {point.name!r} does not stand in the quote it names ({item.id})"
+        return f"the value {said} of {point.name!r} does not stand in the quote it names"
     source = sources.get(item.source_id)
     around = figures(f"{source.hit.title} {source.hit.published or source.document.published or ''}") if source else ()
     held = (*quoted(item.quote), *around)
     if point.date and (lacking := _undated(point.date, held)):
-        return f"the date {lacking} of {point.name!r} does not stand in the quote it names ({item.id})"
+        return f"the date {lacking} of {point.name!r} does not stand in the quote it names"
     absent = missing(_placed(point), held)
-    return f"{absent[0].said!r} of {point.name!r} does not stand in the quote it names ({item.id})" if absent else ""
+    return f"{absent[0].said!r} of {point.name!r} does not stand in the quote it names" if absent else ""
 
 
 def says(quote: str, value: float, unit: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from leadline_plugins.charts.forms import FORMS, form_of
+from leadline_plugins.charts.forms import form_of
 from leadline_plugins.charts.points import date_of
 from leadline_plugins.charts.tasks import PlannedChart
 
@@ -22,7 +22,7 @@ def unfit(chart: PlannedChart) -> Iterator[str]:
         return
     form = form_of(chart.chart_type)
     if not form:
-        yield f"the form {chart.chart_type!r} cannot be drawn; possible are {', '.join(FORMS)}"
+        yield f"the form {chart.chart_type!r} cannot be drawn"
         return
     without = [point.name for point in chart.points if point.value is None]
     if without and form != "timeline":

@@ -31,7 +31,7 @@ ASK_REPAIR = TaskKind(
     shrink=less_evidence,
     expects=expect.chart_repair,
 )
-FEWEST = 2
+FEWEST = 3
 """Points that a chart compares at least, once those are left out that their quotes do not bear."""
 _AGAINST = ("contradicted", "unsupported")
 

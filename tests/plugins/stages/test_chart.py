@@ -69,10 +69,10 @@ class Drawer:
         )
 
 
-def depths(inputs: Any, title: str = "Depths", change: int = 0) -> dict[str, Any]:
-    """Return a chart of the first three depths in the evidence, each off by `change`."""
+def depths(inputs: Any, title: str = "Depths", change: int = 0, count: int = 3) -> dict[str, Any]:
+    """Return a chart of the first depths in the evidence, each off by `change`."""
     points = []
-    for item in inputs["evidence"][:3]:
+    for item in inputs["evidence"][:count]:
         words = item["quote"].rstrip(".").split()
         depth = int(words[words.index("measured") + 1]) + change
         points.append({"label": words[-1], "series": item["id"], "value": depth, "evidence_id": item["id"]})
@@ -209,21 +209,22 @@ async def test_a_point_that_its_quote_does_not_bear_is_left_out_and_told(tmp_pat
         asked.extend(claims_of(inputs))
         return verdicts(2)(inputs)
 
-    result, model, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, verify=verify)
-    assert len(asked) == 3
+    plan = lambda inputs: {"charts": [depths(inputs, count=4)]}  # noqa: E731
+    result, model, drawer = await result_of(tmp_path, plan, verify=verify)
+    assert len(asked) == 4
     assert asked[0]["claim"].endswith(" fathoms")
-    assert [len(chart.rows) for chart in drawer.drawn] == [2]
+    assert [len(chart.rows) for chart in drawer.drawn] == [3]
     assert "was drawn without what its quotes do not say" in notices(result)
     assert "of another bay" in notices(result)
     (kept,) = json.loads((result.folder / "charts.json").read_text())
-    assert len(kept["rows"]) == 2
+    assert len(kept["rows"]) == 3
     assert "of another bay" in kept["refused"][0]
     assert model.asked[:2] == ["chart_plan", "verify_claim"]
 
 
 async def test_a_chart_with_too_few_points_that_are_borne_is_not_drawn(tmp_path: Path) -> None:
     plan = lambda inputs: {"charts": [depths(inputs)]}  # noqa: E731
-    result, _, drawer = await result_of(tmp_path, plan, verify=verdicts(1, 2))
+    result, _, drawer = await result_of(tmp_path, plan, verify=verdicts(1))
     assert drawer.drawn == []
     assert "its quotes do not say this" in notices(result)
     (kept,) = json.loads((result.folder / "charts.json").read_text())
