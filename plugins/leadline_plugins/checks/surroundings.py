@@ -106,7 +106,7 @@ def _before(text: str) -> Bound:
         return next(bound for ending, bound in _BY_LENGTH if text.endswith(ending))
     if text[-1:] in _SIGNS:
         return _PHRASES[text[-1]]
-    words = text.rsplit(None, _LONGEST)[-_LONGEST:]
+    words = [word.lstrip(_OPENING) for word in text.rsplit(None, _LONGEST)[-_LONGEST:]]
     phrases = (" ".join(words[at:]) for at in range(len(words)))
     return next((_PHRASES[phrase] for phrase in phrases if phrase in _PHRASES), "")
 

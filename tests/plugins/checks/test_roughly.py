@@ -27,6 +27,7 @@ from leadline_plugins.checks.rounding import rounded, within
         ("共有4.9亿个家庭。", "共有4.94亿个家庭。"),
         ("It was about 39.2 thousand yuan.", "It was 39,218 yuan."),
         ("Revenue rose to roughly $4 billion.", "Revenue rose to $4.27 billion."),
+        ("The price (about 4 billion)", "The price of 4.27 billion"),
         ("约有5亿个家庭。", "共有4.94亿个家庭。"),
         ("Der Umsatz stieg auf rund 4,3 Milliarden Euro.", "Der Umsatz stieg auf 4,27 Milliarden Euro."),
         ("It holds more than 1,000 patients.", "It holds 1,043 patients."),
