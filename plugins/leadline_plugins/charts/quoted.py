@@ -15,7 +15,7 @@ from leadline_plugins.text.tokens import fold
 
 _NO_FIGURES = re.compile(
     r"[\[【]\^?\d{1,3}(?:[,;–-] ?\d{1,3})*[\]】]|https?://\S+"
-    r"|^\W*(?:\d{1,3}[.)、）]|[(（]\d{1,3}[)）])(?!\d)",
+    r"|^[^\w\n]*(?:\d{1,3}[.)、）]|[(（]\d{1,3}[)）])(?!\d)",
     re.MULTILINE,
 )
 _WHEN = re.compile(r"\b(?:in|since|from|by|until|till|to|during|of|before|after|between|and|year|im|en|dans|em|nel)\s$")
@@ -23,6 +23,8 @@ _WORD_BEHIND = re.compile(r"\s?(?!年|년)[^\W\d_]")
 _NEXT = re.compile(r"[\s-]*(?P<word>[\u3040-\u30ff\u4e00-\u9fff]{1,2}|[^\W\d_]+)")
 UNCOUNTED = ("month", "year", "ordinal", "reference", "o'clock")
 """Kinds of figures that no chart compares."""
+_REACH = 10
+"""Characters before a figure in which a word may stand that makes it a year."""
 _LEAST = 10
 """A bare number below it is mostly none of a series: `two of them`, `GPT 4`."""
 
@@ -44,7 +46,7 @@ def is_a_year(figure: Figure, text: str) -> bool:
         return False
     folded = fold(unmarked(text))
     behind = figure.at + len(figure.said)
-    return bool(_WHEN.search(folded, 0, figure.at)) or not _WORD_BEHIND.match(folded, behind)
+    return bool(_WHEN.search(folded, max(0, figure.at - _REACH), figure.at)) or not _WORD_BEHIND.match(folded, behind)
 
 
 def comparable(evidence: Iterable[Evidence], at_least: int) -> list[Evidence]:
