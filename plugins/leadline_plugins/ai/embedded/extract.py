@@ -12,15 +12,17 @@ from leadline.records import Confidence
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.elsewhere import other_language
-from leadline_plugins.ai.embedded.quotable import quotable
-from leadline_plugins.ai.embedded.regions import regions
+from leadline_plugins.ai.embedded.quotable import among_entries, quotable
+from leadline_plugins.ai.embedded.regions import pieces, regions
+from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
-from leadline_plugins.text import content_words, sentences
+from leadline_plugins.text import content_words
+from leadline_plugins.text.headings import headings
 
 _NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
 """Weights of terms: in a name of the question, elsewhere in it, only in the search query."""
-_TITLE, _BEFORE = 0.5, 0.3
-"""Worth of a term in the title, in the sentence before."""
+_TITLE, _OVER, _BEFORE = 0.5, 0.5, 0.3
+"""Worth of a term in the title, in the headings over a sentence, in the sentence before."""
 _HIGH, _MEDIUM = 0.75, 0.375
 """Shares of the terms from which confidence is high, medium."""
 
@@ -54,7 +56,8 @@ def extract(request: ExtractRequest) -> Learnings:
     for start, end in regions(text, weight, request.snippet):
         scored += _scored(question, text, start, end, weight, titled, whole)
     scored.sort(key=lambda item: (-item.score, item.start))
-    best = (item for item in scored if quotable(text[item.start : item.end]))  # looked at until there are enough
+    # Looked at until there are enough.
+    best = (item for item in scored if quotable(text[item.start : item.end]) and not _entry(text, item))
     return Learnings(learnings=tuple(_learning(text, item) for item in islice(best, request.limit)))
 
 
@@ -72,25 +75,35 @@ def _scored(
     title: Mapping[str, float],
     whole: bool,
 ) -> Iterator[Scored]:
-    """Score the sentences of a stretch of text by the terms in them, in the title, and in the sentence before.
+    """Score the sentences of a stretch by the terms in them, in the title, the headings over them, the one before.
 
     Those without any are left out, unless the `whole` of the text is wanted.
     """
-    known, total = frozenset(weight), sum(weight.values()) or 1.0
+    known, total, places = frozenset(weight), sum(weight.values()) or 1.0, headings(text)
     none = dict.fromkeys(weight, 0.0)
 
     @cache  # most sentences hold one of a few handfuls of terms
-    def score(held: frozenset[str], before: frozenset[str]) -> float:
+    def score(held: frozenset[str], over: frozenset[str], before: frozenset[str]) -> float:
+        near = {**dict.fromkeys(before, _BEFORE), **dict.fromkeys(over, _OVER)}
         # In the order of the weights: the sum of the same numbers in another order may differ in the last bit.
-        worth = {**none, **dict.fromkeys(before, _BEFORE), **title, **dict.fromkeys(held, 1.0)}
+        worth = {**none, **near, **title, **dict.fromkeys(held, 1.0)}
         return sum(map(mul, weight.values(), worth.values()), 0.0) / total
 
+    @cache
+    def told(path: tuple[str, ...]) -> frozenset[str]:
+        return known & question.tokens(" ".join(path))
+
     before: frozenset[str] = frozenset()
-    for a, b in sentences(text[start:end]):
-        held = known & question.tokens(text[start + a : start + b])
-        if held or before or title or whole:
-            yield Scored(score(held, before), start + a, start + b)
+    for a, b in pieces(text, start, end):
+        held, over = known & question.tokens(text[a:b]), told(places.over(a))
+        if held or over or before or title or whole:
+            yield Scored(score(held, over, before), a, b)
         before = held
+
+
+def _entry(text: str, item: Scored) -> bool:
+    """Return whether it is of a list of sources, by the headings over it and by what stands around it."""
+    return any(map(names_list, headings(text).over(item.start))) and among_entries(text, item.start, item.end)
 
 
 def _learning(text: str, item: Scored) -> Learning:

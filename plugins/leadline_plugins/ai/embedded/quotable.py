@@ -6,18 +6,45 @@ import re
 
 from leadline_plugins.text import length
 from leadline_plugins.text.sentences import SURE
+from leadline_plugins.text.tokens import CJK
 
 _TERMINATORS = tuple(f".!?{SURE}")
 _CLOSING = "\"'”’」』）)]»*_`"
 """What may stand behind a full stop."""
-_MARKED = re.compile(r"\s*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|```|~~~)")
-"""List items, fenced code: they end without a full stop, as table rows do."""
+_ITEM = re.compile(r"[\s>]*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s)\s*")
+"""List items end without a full stop, as table rows do."""
+_NUMBER = re.compile(r"\W{0,3}?\[\^?\d{1,3}\\?\]")
+"""The number of an entry in a list of sources, or a citation that a sentence follows."""
+_CODE = re.compile(r"\s*(?:```|~~~)")
+_CODE_LINES, _CODE_LONGEST = 5, 300
+"""Of code with its fences that says something in a report: a command, a setting. More is a listing."""
 _ROW = re.compile(r"\s*\|.*\|\s*$|.*\S\s\|\s\S.*\|")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\.\. )")
 _LEAD_IN = (":", "：")
 _POINTER = re.compile(r"\W*(?:see|cf\.?|siehe|voir|参见|參見|参照)\b", re.IGNORECASE)
 """`See also …`: it says only where something is said."""
+_ERRAND = re.compile(
+    r"\W*(?:(?:I(?:'|’)ll|I(?:'|’)m going to|I (?:will|shall|need to|am going to)|let me|let(?:'|’)s)(?: \w+){0,2}? "
+    r"(?:research|search|look|query|find|gather|investigate|check|analy[sz]e|compile|conduct)\b"
+    r"|(?:[^。，,]{0,40}[，,])?(?:我(?:需要|[将將會会要想来來])|[让讓]我|接下[来來]我)[^。，,]{0,8}?"
+    r"(?:查[询詢找阅閱]|搜[索寻尋]|[检檢]索|收集|研究|分析|[调調]查))",
+    re.IGNORECASE,
+)
+"""What its author is about to do: so begins a page that a model wrote."""
+_LINK = re.compile(r"!?\[[^\[\]\n]*\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*[^()\n]*\)")
+_URL = re.compile(r"<?\b(?:https?://|www\.)[^\s<>()（）\[\]」』，。；]+(?:\([^\s()]*\)[^\s<>()（）\[\]，。；]*)*>?")
+_BARE = 3
+"""Words beside its links, or behind the last address, below which a text is links alone, or an entry of a list."""
+_BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
+_ENTRY = re.compile(
+    r"https?://|www\.|\bdoi\b|\barxiv\b|\bet al\b|\b(?:accessed|retrieved|abgerufen|consulté)\b"
+    r"|\bpp?\.\s?\d|\bvol\.|\(\d{4}[a-z]?\)\.|访问|訪問|検索日|閲覧",
+    re.IGNORECASE,
+)
+"""What marks the entries of a list of sources."""
+_AROUND = 200
+"""Characters around a text that are looked at for such marks."""
 _GRAMMAR = "::="
 _CITES = "[@"
 """Our own mark of a citation: in a quote it would point nowhere."""
@@ -26,20 +53,60 @@ _SIGNS = 0.5
 """Share of what is neither letter nor space; above it is a formula, a row of figures, a drawing."""
 _LONG_HEADING = 12
 """Words; what is longer and has no full stop is prose all the same."""
-_LONGEST = 1200
+_FEWEST = 2
+"""Words of the shortest statement: a name alone is a label."""
+_WORD = re.compile(rf"[{CJK}]{{2}}|[^\W_{CJK}]+")
+_LETTER = re.compile(r"[^\W\d_]")
+LONGEST = 1200
 """Characters; more is a page without full stops."""
 
 
 def quotable(text: str) -> bool:
-    """Return whether a sentence, list item, table row or block of code states something by itself."""
-    if _CITES in text or len(text) > _LONGEST or _HEADING.match(text) or ("\n" in text and _BLANK_LINE.search(text)):
+    """Return whether a sentence, list item, table row or short block of code states something by itself."""
+    if _CITES in text or len(text) > LONGEST or _HEADING.match(text) or ("\n" in text and _BLANK_LINE.search(text)):
         return False
-    if _MARKED.match(text) or ("|" in text and _ROW.match(text)):
+    if _CODE.match(text):
+        return len(text) <= _CODE_LONGEST and text.count("\n") < _CODE_LINES
+    if row(text):
         return True
-    said = text.rstrip()
-    if said.endswith(_LEAD_IN) or _POINTER.match(text) or _GRAMMAR in text or _signs(text) > _SIGNS:
+    said, item = text.rstrip(), bool(_ITEM.match(text))
+    if said.rstrip(_CLOSING).endswith(_LEAD_IN) or _few(text) or _is_entry(said, item) or _ERRAND.match(text):
+        return False
+    if item:
+        return True
+    if _POINTER.match(text) or _GRAMMAR in text or _signs(text) > _SIGNS:
         return False
     return said.rstrip(_CLOSING).endswith(_TERMINATORS) or length(text) > _LONG_HEADING
+
+
+def row(text: str) -> bool:
+    """Return whether it is a row of a table."""
+    return "|" in text and bool(_ROW.match(text))
+
+
+def among_entries(text: str, start: int, end: int) -> bool:
+    """Return whether a place of a text has the marks of a list of sources, in it or close by."""
+    return bool(_ENTRY.search(text, max(0, start - _AROUND), end + _AROUND))
+
+
+def _few(text: str) -> bool:
+    return len(_WORD.findall(_ITEM.sub("", text, count=1))) < _FEWEST or not _LETTER.search(text)
+
+
+def _is_entry(said: str, item: bool) -> bool:
+    """Return whether a text is an entry of a list of sources, or links and no more."""
+    if _NUMBER.match(said) and _ENTRY.search(said):
+        return True
+    if "](" not in said and "://" not in said and "www." not in said:
+        return False
+    bare = _LINK.sub(" ", said)
+    if len(_WORD.findall(_URL.sub(" ", _ITEM.sub("", bare, count=1)))) < _BARE:
+        return True
+    *_, last = (None, *_URL.finditer(bare))
+    if last is None or bare[: last.start()].endswith(("(", "（")):
+        return False
+    led = item or bare[: last.start()].rstrip().endswith((*_LEAD_IN, "-", "–", "—"))
+    return led and len(_WORD.findall(_BRACKETS.sub("", bare[last.end() :]))) < _BARE
 
 
 def _signs(text: str) -> float:

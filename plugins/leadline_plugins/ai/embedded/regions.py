@@ -1,4 +1,4 @@
-"""Regions: the stretches of a large text that are worth cutting into sentences.
+"""Regions: the stretches of a large text that are worth cutting into sentences, and the pieces they are cut into.
 
 Finding words is a hundred times cheaper than cutting sentences, so a document of a megabyte is looked through first.
 """
@@ -6,8 +6,11 @@ Finding words is a hundred times cheaper than cutting sentences, so a document o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import nlargest
+
+from leadline_plugins.ai.embedded.quotable import LONGEST, row
+from leadline_plugins.text import sentences
 
 Span = tuple[int, int]
 _SMALL = 60_000
@@ -15,6 +18,8 @@ _SMALL = 60_000
 _STRETCH = 3_000
 _BEST = 16
 """Stretches read of a large text."""
+_CELL = re.compile(r"(?:(?!<br\s*/?>)(?:\\\||[^|]))+", re.IGNORECASE)
+"""What stands between two bars of a table, or the breaks of line in it."""
 
 
 def regions(text: str, weight: Mapping[str, float], snippet: str = "") -> list[Span]:
@@ -48,3 +53,13 @@ def _stretches(text: str) -> list[Span]:
         found.append((start, end))
         start = end
     return found
+
+
+def pieces(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield what can be quoted of a stretch: its sentences; of a row that is too long, those of its cells."""
+    for a, b in sentences(text[start:end]):
+        if b - a > LONGEST and row(text[start + a : start + b]):
+            for cell in _CELL.finditer(text, start + a, start + b):
+                yield from ((cell.start() + c, cell.start() + d) for c, d in sentences(cell.group()))
+        else:
+            yield start + a, start + b

@@ -1,0 +1,108 @@
+"""What of a page can be quoted, and what is furniture: entries of lists, labels, listings, a model's chatter."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.findings import Question
+from leadline.records import Document, Hit, Source
+from leadline_plugins.ai.embedded.extract import extract
+from leadline_plugins.ai.embedded.quotable import LONGEST, quotable
+from leadline_plugins.tasks import ExtractRequest, Learning
+
+
+def learnings(text: str, question: str, title: str = "A page", limit: int = 40) -> tuple[Learning, ...]:
+    source = Source(id="s", hit=Hit(url="http://a.example/", title=title), document=Document(text=text))
+    asked = Question(text=question, language="en")
+    return extract(ExtractRequest(question=asked, query=question, source=source, limit=limit)).learnings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Gold rose by 20% in 2024 ([Lorn](https://a.example/gold)).",
+        "- Gold rose by 20% in 2024 ([Lorn](https://a.example/gold))",
+        "[3] The bay is the deepest of them.",
+        "Its code is on https://a.example/code and was read by three million people.",
+        "1. [Lorn](https://a.example) - a tool that keeps clusters alike",
+        "```\nlorn install bridge\n```",
+        "- Lorn 7.2",
+        "- 易于扩展",
+        "我国的研究显示，增长放缓。",
+        "我们需要更多的投资。",
+        "> - A bridge of stone",
+    ],
+)
+def test_what_states_something_is_quotable(text: str) -> None:
+    assert quotable(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[6] Bridges - keeping them: https://a.example/b [7] Tolls: https://a.example/t",
+        "[15] 世界桥梁协会（中文）: https://a.example/18949",
+        "[12] A. Lorn et al. Arches are all you need. 1917.",
+        "1. Title of a page. https://a.example/x (accessed 3 May 2024)",
+        "- Manual of bridges – https://a.example",
+        "- [Manual of bridges](https://a.example/m)",
+        "[One](https://a.example/1), [Two](https://a.example/2)",
+    ],
+)
+def test_entries_of_a_list_of_sources_are_not(text: str) -> None:
+    assert not quotable(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["- Bridges:", "- **2010-2011年：**", "**Advantages:**", "(2025).", "- Tolls", "- 优点"]
+)
+def test_labels_are_not(text: str) -> None:
+    assert not quotable(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "我需要查询最新的市场数据和专业分析。",
+        "为了全面分析桥梁自1871年以来的表现，我将收集并分析最新的数据。",
+        "I'll research the history of the bridge for you.",
+        "Let me quickly look for the newest figures.",
+    ],
+)
+def test_what_its_author_is_about_to_do_is_not(text: str) -> None:
+    assert not quotable(text)
+
+
+def test_a_listing_is_not() -> None:
+    listing = "\n".join(["```", *(f"line_{n} = {n}" for n in range(20)), "```"])
+    assert not quotable(listing)
+
+
+@pytest.mark.parametrize("heading", ["References", "Quellen", "参考文献", "Источники"])
+def test_a_list_of_sources_gives_nothing(heading: str) -> None:
+    entry = "- Lorn, A. (1931). The copper of Elmford Bridge. Tarn Press, pp. 3-9."
+    text = f"# Bridges\n\nElmford Bridge has copper on its towers.\n\n## {heading}\n\n{entry}\n{entry}\n"
+    found = learnings(text, "What is of copper on Elmford Bridge?")
+    assert [one.quote for one in found] == ["Elmford Bridge has copper on its towers."]
+
+
+def test_a_heading_that_is_called_so_over_prose_hides_nothing() -> None:
+    text = "# Noise\n\n## Main sources\n\nThe main sources of noise are lorries. Noise is worst at night.\n"
+    assert len(learnings(text, "Where does noise come from?")) == 2
+
+
+def test_items_below_a_heading_that_names_the_subject_are_taken() -> None:
+    items = [f"- It carries weight number {n}" for n in range(12)]
+    text = "\n".join(["# Notes", "", "### Elmford Bridge", "", *items, "", "### Other", "", "- It is of wood now"])
+    found = learnings(text, "What does Elmford Bridge carry?")
+    assert [one.quote for one in found] == items
+
+
+def test_of_a_row_that_is_too_long_the_cells_are_taken_sentence_by_sentence() -> None:
+    said = " ".join(f"Elmford Bridge was mended in the year {1800 + n}." for n in range(60))
+    text = f"| Name | Story |\n|---|---|\n| Elmford Bridge | {said}<br>The bridge stands |\n"
+    assert len(said) > LONGEST
+    found = learnings(text, "When was Elmford Bridge mended?")
+    assert len(found) == 40
+    assert all(one.quote.endswith(".") and "|" not in one.quote for one in found)
+    assert all(text[one.start : one.start + len(one.quote)] == one.quote for one in found)
