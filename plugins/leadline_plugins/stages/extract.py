@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import EVIDENCE, QUESTION, SOURCES, TASKS, UNREAD, Findings, SearchTask, Unread
@@ -18,6 +19,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import shorter_source
 from leadline_plugins.stages.material import learnings, written
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
+from leadline_plugins.text.headings import BETWEEN, headings
 
 ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)
 
@@ -46,7 +48,7 @@ class Extraction:
             raise
         except CallFailed as failed:
             return (Unread(id=item.id, url=item.hit.url, reason=failed.record.text),)
-        found = [evidence for learning in reply.learnings if (evidence := borne(learning, item))]
+        found = await compute(evidence_of, reply.learnings, item)
         if found:
             await run.emit("message", {"kind": "learning", "text": found[0].claim, "source": item.hit.url})
         elif reply.learnings:
@@ -67,6 +69,11 @@ def unused(unread: Sequence[Unread], sources: Sequence[Source], evidence: Sequen
     return f"{pages}: {first}{lost[0].reason}"
 
 
+def evidence_of(found: Sequence[Learning], source: Source) -> list[Evidence]:
+    """Return the learnings whose quote stands in the source, as evidence."""
+    return [evidence for learning in found if (evidence := borne(learning, source))]
+
+
 def borne(learning: Learning, source: Source) -> Evidence | None:
     """Return a learning as evidence, or None where its quote does not stand in the source."""
     span = find(learning.quote, source.document.text, learning.start)
@@ -81,7 +88,14 @@ def borne(learning: Learning, source: Source) -> Evidence | None:
         confidence=learning.confidence,
         score=learning.score,
         task_id=source.task_id,
+        under=under(source, span[0]),
     )
+
+
+def under(source: Source, place: int) -> str:
+    """Return the headings over a place of a source; its own title stands over all of it, and is left out."""
+    titles = {source.hit.title.strip(), source.document.title.strip()}
+    return BETWEEN.join(one for one in headings(source.document.text).over(place) if one not in titles)
 
 
 def find(quote: str, text: str, start: int = -1) -> tuple[int, int] | None:

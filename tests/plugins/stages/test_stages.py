@@ -106,3 +106,11 @@ def test_sections_that_nothing_was_found_for_are_named() -> None:
     assert left_out(plan, asked) == ("'bb'",)
     whole = [SectionRequest(section=Section(id="1", title="all of it"), evidence=(), sources=())]
     assert left_out(plan, whole) == ()
+
+
+def test_evidence_tells_the_headings_over_its_quote_but_not_the_title_of_its_source() -> None:
+    text = "# Bays\n\n## Lorn Bay\n\n### Depth\n\nIt was sounded in 1831.\n"
+    source = Source(id="s", hit=Hit(url="http://x/", title="Bays"), document=Document(text=text))
+    evidence = borne(Learning(claim="", quote="It was sounded in 1831."), source)
+    assert evidence is not None
+    assert evidence.under == "Lorn Bay › Depth"
