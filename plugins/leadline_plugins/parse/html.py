@@ -32,6 +32,9 @@ _MANY = 40_000
 """Elements; what looks for main text takes seconds for more, so that all that can be seen is taken."""
 _SECONDS = 25.0
 """That one page may take."""
+_LEVEL = re.compile("h[1-6]")
+_LONGEST_HEADING = 150
+"""Characters."""
 _BLOCKS = "//p | //div | //br | //li | //tr | //h1 | //h2 | //h3 | //h4 | //h5 | //h6 | //section | //article"
 
 
@@ -99,7 +102,7 @@ def _meta_charset(data: bytes) -> str:
 
 
 def _main_text(tree: Any) -> str:
-    """Return the main text with tables as Markdown; empty where none is found."""
+    """Return the main text with tables and headings as Markdown; empty where none is found."""
     from trafilatura import bare_extraction
 
     for caption in tree.xpath("//table/caption"):  # or it becomes a row of cells
@@ -107,7 +110,23 @@ def _main_text(tree: Any) -> str:
         caption.tail = None
         caption.getparent().addprevious(caption)
     found: Any = bare_extraction(tree, include_comments=False)
-    return clean(found.text or "") if found else ""
+    return clean(_headed(found.text or "", found.body)) if found else ""
+
+
+def _headed(text: str, body: Any) -> str:
+    """Return a text with the signs of Markdown before its headings, which stand in it as lines.
+
+    Not before whole sentences: some pages set paragraphs as headings, and those may be quoted.
+    """
+    titles = {" ".join("".join(head.itertext()).split()): head.get("rend", "") for head in body.iter("head")}
+    levels = {title: int(level[1:]) for title, level in titles.items() if _LEVEL.fullmatch(level) and _names(title)}
+    return "\n".join(
+        f"{'#' * levels[line.strip()]} {line.strip()}" if line.strip() in levels else line for line in text.split("\n")
+    )
+
+
+def _names(title: str) -> bool:
+    return 0 < len(title) <= _LONGEST_HEADING and not title.endswith((".", "。"))
 
 
 def _seen(tree: Any) -> str:

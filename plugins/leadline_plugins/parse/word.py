@@ -1,7 +1,11 @@
-"""The plugin `word`: the text of Word files (.docx), paragraphs and tables in the order of the document."""
+"""The plugin `word`: the text of Word files (.docx), paragraphs and tables in the order of the document.
+
+Headings are those of Markdown: what a sentence speaks of may stand there alone.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any
@@ -16,6 +20,11 @@ from leadline_plugins.parse.media import DOCX, bare
 
 _UNPACKED = 500_000_000
 """Bytes a file may unpack to: a zip of a few kilobytes can fill the memory."""
+
+_HEADING = re.compile(r"Heading ([1-9])")
+"""The names of their styles, whatever the language of the program."""
+_DEEPEST = 6
+"""Levels that Markdown has."""
 
 
 class WordParser:
@@ -59,7 +68,12 @@ def _read(data: bytes) -> tuple[str, str]:
     word = docx.Document(BytesIO(data))
     blocks = [(style, text) for style, text in _blocks(word) if text.strip()]
     heading = next((text for style, text in blocks if style.startswith(("Title", "Heading"))), "")
-    return word.core_properties.title or heading, "\n\n".join(text for _, text in blocks)
+    return word.core_properties.title or heading, "\n\n".join(_headed(style, text) for style, text in blocks)
+
+
+def _headed(style: str, text: str) -> str:
+    level = 1 if style == "Title" else int(found[1]) if (found := _HEADING.fullmatch(style)) else 0
+    return f"{'#' * min(level, _DEEPEST)} {' '.join(text.split())}" if level else text
 
 
 def _blocks(container: Any) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from contextlib import suppress
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import docx
 import pytest
 
 from leadline.errors import BadReply, Unsupported
@@ -22,7 +23,19 @@ def blob(data: bytes) -> Blob:
 def test_paragraphs_and_tables_stand_in_their_order(word: Make) -> None:
     document = parse(blob(word("Soundings", ["Before.", "After."], [["fathoms", "place"], ["12", "bay"]])))
     assert document.title == "Soundings"
-    assert document.text == "Soundings\n\nBefore.\n\nfathoms | place\n12 | bay\n\nAfter."
+    assert document.text == "# Soundings\n\nBefore.\n\nfathoms | place\n12 | bay\n\nAfter."
+
+
+def test_headings_are_those_of_markdown() -> None:
+    word = docx.Document()
+    for level, title in enumerate(["Soundings", "The bay", "Its depth"]):
+        word.add_heading(title, level)
+    word.add_heading("Deeper than any", 9)
+    word.add_paragraph("It is deep.")
+    data = BytesIO()
+    word.save(data)
+    text = parse(blob(data.getvalue())).text
+    assert text == "# Soundings\n\n# The bay\n\n## Its depth\n\n###### Deeper than any\n\nIt is deep."
 
 
 @pytest.mark.parametrize("data", [b"", b"not a zip", b"PK\x03\x04 cut off"])
