@@ -9,12 +9,12 @@ from __future__ import annotations
 from leadline.expecting import CHARACTERS_PER_TOKEN, PAGE, Expected, Scope
 from leadline_plugins.stages.material import (
     BEST,
-    CHARACTERS_A_LEARNING,
     CJK_LENGTH,
     LENGTH,
     LETTERS,
     OF_LENGTH,
     SHARE,
+    characters_a_learning,
     most_words,
 )
 from leadline_plugins.synthesizers.parts import count_of
@@ -30,6 +30,10 @@ _WRITER = 3_000
 """Characters of what a writer is told beside its passages."""
 MOST_PLACED = 120
 """Passages that a model is asked to place: the best, some 8,000 tokens of them."""
+_CJK_QUOTE = 65
+"""The same of Chinese and Japanese, whose sentences are a third as long: there are three times as many of a page."""
+_LEARNING = 130
+"""What stands around a quote that is given as a learning."""
 _CITED = 1.2
 """A written text with its citations, over the same without."""
 _PLAN = 3_000
@@ -54,6 +58,15 @@ def _length(scope: Scope) -> int:
 
 def _tokens(characters: float, scope: Scope) -> int:
     return round(characters / (1.5 if _cjk(scope) else CHARACTERS_PER_TOKEN))
+
+
+def _learnings(scope: Scope) -> float:
+    """Return how many learnings come of a page."""
+    return PAGE / characters_a_learning(cjk=_cjk(scope))
+
+
+def _quote(scope: Scope) -> int:
+    return _CJK_QUOTE if _cjk(scope) else _QUOTE
 
 
 def _text(scope: Scope) -> float:
@@ -95,7 +108,7 @@ def query(scope: Scope) -> Expected:
 def extract(scope: Scope) -> Expected:
     """Expect a call a page."""
     most = scope.queries(scope.most_rounds) * scope.settings.research.pages_per_query
-    return _expected(scope, PAGE + 800, PAGE / CHARACTERS_A_LEARNING * 330, calls=(0, scope.pages, most))
+    return _expected(scope, PAGE + 800, _learnings(scope) * (_quote(scope) + _LEARNING), calls=(0, scope.pages, most))
 
 
 def digest(scope: Scope) -> Expected:
@@ -111,8 +124,8 @@ def review(scope: Scope) -> Expected:
 
 def sort(scope: Scope) -> Expected:
     """Expect one call over all that was read."""
-    evidence = scope.pages * PAGE / CHARACTERS_A_LEARNING
-    return _expected(scope, scope.pages * PAGE + evidence * (_QUOTE + _AROUND), evidence * 16, calls=(1, 1, 1))
+    evidence = scope.pages * _learnings(scope)
+    return _expected(scope, scope.pages * PAGE + evidence * (_quote(scope) + _AROUND), evidence * 16, calls=(1, 1, 1))
 
 
 def place(scope: Scope) -> Expected:

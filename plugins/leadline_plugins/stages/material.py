@@ -13,13 +13,16 @@ from leadline_plugins.ai.embedded.choose import size_for_writers
 from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import SortRequest
 from leadline_plugins.text import is_cjk
+from leadline_plugins.text.scripts import letters
 
 BEST = 60
 """Pieces of evidence that a digest is made from: the last digest holds what came before."""
 _LEARNINGS, _MOST_LEARNINGS = 8, 40
 """Of one source: for quotes alone, and for a writer at most."""
-CHARACTERS_A_LEARNING = 450
-"""Of a source: a sentence in three."""
+CHARACTERS_A_LEARNING, CJK_A_LEARNING = 450, 140
+"""Of a source, a sentence in three: of letters that are words together, and of those of Chinese, Japanese, Korean."""
+_CJK = ("Hani", "Kana", "Hang")
+"""The scripts in which a sentence is a third as long."""
 SHARE, AIM = 0.22, 0.16
 """Of what was read, in words, that reaches the writers, and that is to reach them at least."""
 A_QUERY, CJK_A_QUERY = 1_800, 5_400
@@ -48,7 +51,15 @@ async def learnings(source: Source, run: Run) -> int:
     """Return how many learnings of a source are wanted."""
     if not await written(run):
         return _LEARNINGS
-    return min(_MOST_LEARNINGS, max(_LEARNINGS, len(source.document.text) // CHARACTERS_A_LEARNING))
+    text = source.document.text[: _MOST_LEARNINGS * CHARACTERS_A_LEARNING]
+    cjk = sum(count for script, count in letters(text).items() if script in _CJK)
+    wanted = int((len(text) - cjk) / CHARACTERS_A_LEARNING + cjk / CJK_A_LEARNING)
+    return min(_MOST_LEARNINGS, max(_LEARNINGS, wanted))
+
+
+def characters_a_learning(*, cjk: bool) -> int:
+    """Return how many characters of a page give a learning where a model writes."""
+    return CJK_A_LEARNING if cjk else CHARACTERS_A_LEARNING
 
 
 def words(sources: Sequence[Source], language: str, most: int, length: int) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import leadline
+from leadline.contracts import Run
 from leadline.findings import Plan, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Section, Source
 from leadline.settings import Settings
@@ -17,6 +19,7 @@ from leadline_plugins.stages.material import (
     LEAST,
     LETTERS,
     SHARE,
+    learnings,
     most_words,
     shortfall,
     words,
@@ -46,6 +49,28 @@ def pages(*characters: int) -> tuple[Source, ...]:
 )
 def test_the_share_has_a_least_and_a_most(characters: int, language: str, length: int, wanted: int) -> None:
     assert words(pages(characters), language, 24_000, length) == wanted
+
+
+class Writing:
+    """A run whose sections a model writes."""
+
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("The bay is deep. " * 400, 15),
+        ("海湾很深，船只不能停泊在那里的岸边。" * 120, 14),
+        ("만은 깊다. " * 400, 14),
+        ("The bay is deep. " * 4_000, 40),
+        ("海湾很深。" * 10, 8),
+    ],
+)
+async def test_a_page_in_chinese_gives_as_much_as_one_in_english(text: str, wanted: int) -> None:
+    source = Source(id="a", hit=Hit(url="https://example.org/"), document=Document(text=text))
+    assert await learnings(source, cast("Run", Writing())) == wanted
 
 
 def settings_of(tokens: int) -> Settings:
