@@ -124,6 +124,7 @@ class Hit(Record):
     published: str | None = None
     """ISO 8601 date, as far as it is known."""
     score: float | None = None
+    """How well it fits, as a measure that tells how far it is behind the best of its search; None for a rank alone."""
     images: tuple[str, ...] = ()
     citable: bool = True
     """False: no evidence may rest on it."""

@@ -106,8 +106,9 @@ def query(scope: Scope) -> Expected:
 
 
 def extract(scope: Scope) -> Expected:
-    """Expect a call a page."""
-    most = scope.queries(scope.most_rounds) * scope.settings.research.pages_per_query
+    """Expect a call a page; a later round may read pages again that are known."""
+    searches = 2 * scope.queries(scope.most_rounds) - scope.queries(1)
+    most = searches * scope.settings.research.pages_per_query
     return _expected(scope, PAGE + 800, _learnings(scope) * (_quote(scope) + _LEARNING), calls=(0, scope.pages, most))
 
 

@@ -99,6 +99,8 @@ class ExtractRequest(Record):
     limit: int = 8
     material: bool = False
     """Whether a model writes from the learnings, and can make use of a page in any language."""
+    again: bool = False
+    """Whether the source was read before, for other searches: then only what serves this one is wanted."""
 
 
 class Learning(Record):

@@ -21,7 +21,7 @@ _LONGEST = 400
 _OPERATORS = re.compile(r"[?*~!|\\]")
 """Signs that the service reads as wildcards, and refuses where it cannot serve them."""
 _FIELDS = (
-    "id,doi,display_name,publication_date,type,relevance_score,authorships,primary_location,best_oa_location,"
+    "id,doi,display_name,publication_date,type,authorships,primary_location,best_oa_location,"
     "biblio,abstract_inverted_index"
 )
 _TYPES = {
@@ -61,7 +61,6 @@ class _Work(Result):
     display_name: Lenient = ""
     publication_date: str | None = None
     type: Lenient = ""
-    relevance_score: float | None = None
     authorships: list[dict[str, Any]] = []
     primary_location: _Place | None = None
     best_oa_location: _Place | None = None
@@ -116,7 +115,6 @@ def _hit(work: _Work) -> Hit:
         text=told or None if free is None else None,
         content_url=(free.pdf_url or free.landing_page_url) if free else None,
         published=work.publication_date,
-        score=work.relevance_score,
         csl=_csl(work, first),
     )
 

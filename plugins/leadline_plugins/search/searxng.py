@@ -31,11 +31,12 @@ class SearxngSettings(Domains):
 
 
 class _Result(Result):
+    """Its score is left: it counts engines and ranks, and tells nothing of how well a page fits."""
+
     url: str
     title: Lenient = ""
     content: Lenient = ""
     published: str | None = Field(None, alias="publishedDate")
-    score: float | None = None
     img_src: str | None = None
     thumbnail: str | None = None
 
@@ -60,7 +61,6 @@ class Searxng:
                 one.title,
                 one.content,
                 published=one.published,
-                score=one.score,
                 images=images(one.img_src, one.thumbnail),
             )
             for one in results(_Result, found.get("results"), self._api)

@@ -41,6 +41,7 @@ class Extraction:
             snippet=item.hit.snippet,
             limit=await learnings(item, run),
             material=await written(run),
+            again=any(evidence.source_id == item.id for evidence in findings[EVIDENCE]),
         )
         try:
             reply = await run.perform(ASK.of(request))
@@ -126,6 +127,6 @@ def leadline_stages() -> Iterator[MapOffer[Any]]:
         gives=EVIDENCE,
         may_give=(UNREAD,),
         needs=(QUESTION,),
-        wants=(TASKS,),
+        wants=(TASKS, EVIDENCE),
         tasks=(ASK,),
     )

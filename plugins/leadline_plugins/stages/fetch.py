@@ -14,6 +14,10 @@ from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Document, FetchRequest, Hit, Source
 from leadline_plugins.canonical import canonical
 from leadline_plugins.duplicates import copies
+from leadline_plugins.stages.material import written
+
+_FAR = 0.25
+"""The share of the best hit's score below which a page is not read: of what answers a question, nothing stood there."""
 
 
 class Reading:
@@ -26,7 +30,8 @@ class Reading:
         """Read the first helping of one search."""
         sources = findings[SOURCES]
         chosen = helping(item, known(sources), first(run))
-        return await once(await run.each(chosen, lambda hit: read(hit, item.task.id, run)), sources)
+        new = await once(await run.each(chosen, lambda hit: read(hit, item.task.id, run)), sources)
+        return [*new, *(again(item, sources, run.settings.research.pages_per_query) if await written(run) else ())]
 
     async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Fill up with the next best pages of all searches together."""
@@ -45,10 +50,38 @@ def known(sources: Iterable[Source]) -> set[str]:
     return {canonical(source.hit.url) for source in sources}
 
 
+def worth_reading(item: Found) -> list[Hit]:
+    """Return the hits of one search, but those that may not be cited, or are far behind the best of their engine."""
+    best: dict[str, float] = {}
+    for hit in item.hits:
+        best[hit.engine] = max(best.get(hit.engine, 0.0), hit.score or 0.0)
+    return [hit for hit in item.hits if hit.citable and not _far(hit.score, best[hit.engine])]
+
+
+def _far(score: float | None, best: float) -> bool:
+    return score is not None and best > 0 and score < _FAR * best
+
+
 def helping(item: Found, before: set[str], count: int) -> list[Hit]:
     """Return the best new pages of one search."""
-    new = {canonical(hit.url): hit for hit in reversed(item.hits) if hit.citable}
+    new = {canonical(hit.url): hit for hit in reversed(worth_reading(item))}
     return [hit for name, hit in reversed(new.items()) if name not in before][:count]
+
+
+def again(item: Found, sources: Sequence[Source], count: int) -> list[Source]:
+    """Return the pages of earlier rounds that stand among the best of a search: they are read for this one too.
+
+    Nothing is fetched for it, and what was taken from them before is not taken twice. Without a model later searches
+    follow names to other pages, and gain nothing by it.
+    """
+    there = {canonical(source.hit.url): source for source in sources}
+    best = dict.fromkeys(canonical(hit.url) for hit in worth_reading(item))
+    snippets = {canonical(hit.url): hit.snippet for hit in reversed(item.hits)}
+    return [_for(there[name], item.task.id, snippets[name]) for name in list(best)[:count] if name in there]
+
+
+def _for(source: Source, task_id: str, snippet: str) -> Source:
+    return source.model_copy(update={"task_id": task_id, "hit": source.hit.model_copy(update={"snippet": snippet})})
 
 
 def second_helping(items: Sequence[Found], before: set[str], run: Run) -> list[tuple[Hit, str]]:
@@ -80,9 +113,9 @@ def _copy(item: Source | Unread, original: str) -> Unread:
 
 
 def by_rank(items: Sequence[Found]) -> Iterator[tuple[Hit, str]]:
-    """Yield all citable hits, the first of every search first, with the id of the search task."""
-    ranks = zip_longest(*([(hit, item.task.id) for hit in item.hits] for item in items))
-    return (pair for rank in ranks for pair in rank if pair is not None and pair[0].citable)
+    """Yield all hits that are worth it, the first of every search first, with the id of the search task."""
+    ranks = zip_longest(*([(hit, item.task.id) for hit in worth_reading(item)] for item in items))
+    return (pair for rank in ranks for pair in rank if pair is not None)
 
 
 async def read(hit: Hit, task_id: str, run: Run) -> Source | Unread:
@@ -124,7 +157,7 @@ def leadline_stages() -> Iterator[MapOffer[Any]]:
     yield MapOffer(
         lambda settings, context: Reading(),
         PluginSettings,
-        "Reads the best pages of each search, none twice",
+        "Reads the best pages of each search, and fetches none twice",
         over=FOUND,
         gives=SOURCES,
         may_give=(UNREAD,),

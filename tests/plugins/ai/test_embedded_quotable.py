@@ -11,10 +11,12 @@ from leadline_plugins.ai.embedded.quotable import LONGEST, quotable
 from leadline_plugins.tasks import ExtractRequest, Learning
 
 
-def learnings(text: str, question: str, title: str = "A page", limit: int = 40) -> tuple[Learning, ...]:
-    source = Source(id="s", hit=Hit(url="http://a.example/", title=title), document=Document(text=text))
+def learnings(text: str, question: str, again: str = "") -> tuple[Learning, ...]:
+    source = Source(id="s", hit=Hit(url="http://a.example/", title="A page"), document=Document(text=text))
     asked = Question(text=question, language="en")
-    return extract(ExtractRequest(question=asked, query=question, source=source, limit=limit)).learnings
+    query = again or question
+    request = ExtractRequest(question=asked, query=query, source=source, limit=40, again=bool(again))
+    return extract(request).learnings
 
 
 @pytest.mark.parametrize(
@@ -106,3 +108,9 @@ def test_of_a_row_that_is_too_long_the_cells_are_taken_sentence_by_sentence() ->
     assert len(found) == 40
     assert all(one.quote.endswith(".") and "|" not in one.quote for one in found)
     assert all(text[one.start : one.start + len(one.quote)] == one.quote for one in found)
+
+
+def test_of_a_page_that_is_read_again_only_what_serves_the_search_is_taken() -> None:
+    text = "# Bridges\n\nElmford Bridge is of stone.\n\n## Its tolls\n\n- A cart pays a penny\n- Elmford pays none\n"
+    found = learnings(text, "What is Elmford Bridge?", again="tolls")
+    assert {one.quote for one in found} == {"- A cart pays a penny", "- Elmford pays none"}

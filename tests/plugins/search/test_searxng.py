@@ -56,7 +56,7 @@ async def test_hits(search: Search, server: ScriptedServer) -> None:
     }
     server.answers = [said_json({"results": [result]})]
     (hit,) = (await search("searxng")).hits
-    assert (hit.published, hit.score, hit.images) == ("2024-05-06", 1.5, ("https://example.org/1.png",))
+    assert (hit.published, hit.score, hit.images) == ("2024-05-06", None, ("https://example.org/1.png",))
 
 
 async def test_an_instance_without_json_says_what_to_change(search: Search, server: ScriptedServer) -> None:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.findings import Plan, PlannedSection, Query, SearchTask
+from leadline.findings import Found, Plan, PlannedSection, Query, SearchTask
 from leadline.records import Document, Hit, Section, SectionRequest, Source
 from leadline.settings_model import Clarify
 from leadline_plugins.stages.clarify import unclear
 from leadline_plugins.stages.extract import borne, evidence_id, find
-from leadline_plugins.stages.fetch import by_rank, helping, source_id
+from leadline_plugins.stages.fetch import again, by_rank, helping, source_id
 from leadline_plugins.stages.query import fresh, priority
 from leadline_plugins.stages.synthesize import left_out
 from leadline_plugins.tasks import Learning
@@ -66,8 +66,6 @@ def test_a_learning_whose_quote_is_made_up_is_no_evidence() -> None:
 
 
 def test_pages_are_chosen_by_rank_and_only_citable_new_ones() -> None:
-    from leadline.findings import Found
-
     def found(name: str, *urls: str) -> Found:
         task = SearchTask(id=name, query=name)
         return Found(id=name, task=task, hits=tuple(Hit(url=url, citable=url != "recall") for url in urls))
@@ -77,8 +75,8 @@ def test_pages_are_chosen_by_rank_and_only_citable_new_ones() -> None:
     assert [(hit.url, task) for hit, task in by_rank([one, two])] == [
         ("a", "one"),
         ("d", "two"),
-        ("a", "two"),
         ("b", "one"),
+        ("a", "two"),
         ("c", "one"),
     ]
     assert source_id("a") == source_id("a") != source_id("b")
@@ -114,3 +112,21 @@ def test_evidence_tells_the_headings_over_its_quote_but_not_the_title_of_its_sou
     evidence = borne(Learning(claim="", quote="It was sounded in 1831."), source)
     assert evidence is not None
     assert evidence.under == "Lorn Bay › Depth"
+
+
+def hits_of(**scores: float | None) -> Found:
+    hits = (Hit(url=url, score=score, engine="local", snippet=f"of {url}") for url, score in scores.items())
+    return Found(id="q2.1", task=SearchTask(id="q2.1", query="tolls", round=2), hits=tuple(hits))
+
+
+def test_a_page_far_behind_the_best_of_its_search_is_not_read() -> None:
+    assert [hit.url for hit in helping(hits_of(a=39.5, b=11.0, c=4.98), set(), 3)] == ["a", "b"]
+    assert [hit.url for hit in helping(hits_of(a=None, b=None), set(), 3)] == ["a", "b"]
+    assert [hit.url for hit in helping(hits_of(a=-1.0, b=-9.0), set(), 3)] == ["a", "b"]
+
+
+def test_a_known_page_among_the_best_of_a_search_is_read_for_that_too() -> None:
+    known = [Source(id=name, hit=Hit(url=name), document=Document(text="It is."), task_id="q1.1") for name in "ace"]
+    read = again(hits_of(a=9.0, b=8.0, c=1.0, e=7.0), known, 2)
+    assert [(one.id, one.task_id, one.hit.snippet) for one in read] == [("a", "q2.1", "of a")]
+    assert [one.id for one in again(hits_of(a=9.0, b=8.0, c=1.0, e=7.0), known, 4)] == ["a", "e"]

@@ -16,7 +16,7 @@ from leadline_plugins.ai.embedded.quotable import among_entries, quotable
 from leadline_plugins.ai.embedded.regions import pieces, regions
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
-from leadline_plugins.text import content_words
+from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.headings import headings
 
 _NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
@@ -25,6 +25,8 @@ _TITLE, _OVER, _BEFORE = 0.5, 0.5, 0.3
 """Worth of a term in the title, in the headings over a sentence, in the sentence before."""
 _HIGH, _MEDIUM = 0.75, 0.375
 """Shares of the terms from which confidence is high, medium."""
+_ENOUGH = 0.5
+"""Of a page that was read before: the share of a search's words from which a sentence serves it."""
 
 
 class Scored(NamedTuple):
@@ -55,6 +57,8 @@ def extract(request: ExtractRequest) -> Learnings:
     scored: list[Scored] = []
     for start, end in regions(text, weight, request.snippet):
         scored += _scored(question, text, start, end, weight, titled, whole)
+    if request.again:  # what serves the question was taken before
+        scored = [item for item in scored if _serves(request.query, text, item)]
     scored.sort(key=lambda item: (-item.score, item.start))
     # Looked at until there are enough.
     best = (item for item in scored if quotable(text[item.start : item.end]) and not _entry(text, item))
@@ -99,6 +103,13 @@ def _scored(
         if held or over or before or title or whole:
             yield Scored(score(held, over, before), a, b)
         before = held
+
+
+def _serves(query: str, text: str, item: Scored) -> bool:
+    """Return whether it, with the headings over it, holds enough of a search's words."""
+    wanted = content_set(query)
+    held = content_set(" ".join([*headings(text).over(item.start), text[item.start : item.end]]))
+    return len(wanted & held) >= _ENOUGH * len(wanted)
 
 
 def _entry(text: str, item: Scored) -> bool:
