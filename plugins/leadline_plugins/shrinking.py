@@ -32,6 +32,21 @@ def less_evidence(inputs: R) -> R | None:
     return smaller if keep else None
 
 
+def less_shown(inputs: R) -> R | None:
+    """Return the inputs with the better half of what is shown of each source; for an algorithm, of the evidence."""
+    if not inputs.sources:
+        return less_evidence(inputs)
+    if all(len(source.quotes) < 2 for source in inputs.sources):  # the first have the best of what was found
+        keep = len(inputs.sources) // 2
+        fewer: R = inputs.model_copy(update={"sources": inputs.sources[:keep]})
+        return fewer if keep else None
+    halved = (
+        source.model_copy(update={"quotes": source.quotes[: -(-len(source.quotes) // 2)]}) for source in inputs.sources
+    )
+    smaller: R = inputs.model_copy(update={"sources": tuple(halved)})
+    return smaller
+
+
 def fewer_passages(inputs: SynthesizeRequest) -> SynthesizeRequest | None:
     """Return the inputs with the better half of the passages; one at least."""
     keep = len(inputs.passages) // 2

@@ -26,6 +26,8 @@ class ClarifyRequest(Record):
     """Asks whether a question is clear enough; its `reasons` are what rules have against it."""
 
     question: Question
+    today: str = ""
+    """The day on which the run began, ISO 8601, here and below: a model knows none."""
 
 
 class Clarification(Record):
@@ -41,6 +43,7 @@ class PlanRequest(Record):
 
     question: Question
     length: int = 0
+    today: str = ""
 
 
 class PastSearch(Record):
@@ -49,6 +52,31 @@ class PastSearch(Record):
     task: SearchTask
     hits: int = 0
     failure: Text = ""
+
+
+class Searched(Record):
+    """A search already made: what it brought that no search before had, or why it failed."""
+
+    query: Text
+    section: str = ""
+    pages: int = 0
+    passages: int = 0
+    failure: Text = ""
+
+
+class Quoted(Record):
+    """A passage as it is shown; `under` are the headings over it."""
+
+    id: str
+    quote: Text
+    under: Text = ""
+
+
+class SourceShown(Record):
+    """The passages that are shown of one source."""
+
+    title: Text
+    quotes: tuple[Quoted, ...] = ()
 
 
 class QueryRequest(Record):
@@ -64,6 +92,7 @@ class QueryRequest(Record):
     past: tuple[PastSearch, ...] = ()
     gaps: tuple[Text, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    today: str = ""
 
 
 class Queries(Record):
@@ -125,15 +154,20 @@ class DigestRequest(Record):
     question: Question
     plan: Plan
     round: int
-    evidence: tuple[Evidence, ...]
-    """All so far; a chat is shown the best of this round, the last digest holds the rest."""
+    evidence: tuple[Evidence, ...] = ()
+    """All so far, for an algorithm."""
     fresh: tuple[str, ...] = ()
-    """Ids of this round's, as far as they are shown."""
+    """Ids of this round's, for an algorithm."""
+    sources: tuple[SourceShown, ...] = ()
+    """For a chat: the best of this round; the last digest holds the rest."""
+    passages: int = 0
+    """For a chat: how many this round brought."""
     last: Digest | None = None
     more: bool = True
     """Whether another round of searches can follow."""
-    past: tuple[PastSearch, ...] = ()
-    """All searches so far, their goals left out: what follows repeats none, and learns from those that failed."""
+    past: tuple[Searched, ...] = ()
+    """All searches so far: what follows repeats none, and learns from those that failed."""
+    today: str = ""
 
 
 class ReviewRequest(Record):
@@ -143,7 +177,10 @@ class ReviewRequest(Record):
     plan: Plan
     round: int
     digest: Digest
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Evidence, ...] = ()
+    """All so far, for an algorithm."""
+    sources: tuple[SourceShown, ...] = ()
+    """For a chat: the best of this round; the digest holds the rest."""
 
 
 class SortRequest(Record):

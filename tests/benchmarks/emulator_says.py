@@ -58,7 +58,7 @@ def _digest(inputs: Inputs) -> dict[str, Any]:
     names = [section["id"] for section in inputs["plan"]["sections"]]
     first = inputs.get("round", 1) < 2 and inputs.get("more", True)
     rated = [{"id": name, "coverage": "partial", "depth": 0.6} for name in names[1::2]] if first else []
-    best = [item.get("claim") or item["quote"] for item in inputs.get("evidence", ())[:3]]
+    best = [item["quote"] for source in inputs.get("sources", ()) for item in source["quotes"]][:3]
     gaps = ["What do the newest figures say?", "Which costs are contested?"] if first else []
     asked = inputs["question"]["text"]
     queries = [_query(asked, f"newest figures {name}", name) for name in names[:4]] if first else []

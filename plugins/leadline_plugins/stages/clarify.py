@@ -16,6 +16,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.stages.showing import today
 from leadline_plugins.tasks import Clarification, ClarifyRequest
 from leadline_plugins.text import content_words, language
 from leadline_plugins.text.foreign import answered_in_language
@@ -83,7 +84,8 @@ class Clarify:
         if not await run.by_chat(ASK.name, ASK.role):
             return silent
         saying = "no model looked at whether the question is clear"
-        return await perform_or(run, ASK.of(ClarifyRequest(question=question)), silent, saying, closing=True)
+        request = ClarifyRequest(question=question, today=today(run))
+        return await perform_or(run, ASK.of(request), silent, saying, closing=True)
 
     async def _settle(self, question: Question, said: Clarification, run: Run) -> Question:
         reasons = "; ".join(question.reasons)

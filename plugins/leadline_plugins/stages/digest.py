@@ -7,25 +7,25 @@ from dataclasses import replace
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, FOUND, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings, Found, Plan
+from leadline.findings import DIGEST, EVIDENCE, FOUND, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings, Plan
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_evidence
+from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.material import shown
-from leadline_plugins.stages.query import allowed, past
+from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import fresh, rated
-from leadline_plugins.tasks import DigestRequest, PastSearch
+from leadline_plugins.stages.showing import asked, outline, quoted, searched, today
+from leadline_plugins.tasks import DigestRequest
 
 ASK = TaskKind(
     "digest",
     DigestRequest,
     Digest,
     template("digest"),
-    shrink=less_evidence,
+    shrink=less_shown,
     shows=("synthesis",),
     expects=expect.digest,
 )
@@ -36,26 +36,29 @@ class Digesting:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the digest."""
-        question, evidence, tasks = findings[QUESTION], findings[EVIDENCE], findings[TASKS]
+        question, evidence, tasks, found = findings[QUESTION], findings[EVIDENCE], findings[TASKS], findings[FOUND]
         known = findings.get(DIGEST)
         if known is not None and tasks and known.round == tasks[-1].round:
             findings[DIGEST] = known.model_copy(update={"queries": ()})  # they were proposed, and led nowhere new
             return
         more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
-        new, seen = {item.id for item in fresh(evidence, tasks)}, await shown(evidence, tasks, "digest", run)
+        sources, new, chat = findings[SOURCES], fresh(evidence, tasks), await run.by_chat(ASK.name)
         request = DigestRequest(
-            question=question,
-            plan=findings[PLAN],
+            question=asked(question),
+            plan=outline(findings[PLAN]),
             round=tasks[-1].round if tasks else 1,
-            evidence=seen,
-            fresh=tuple(item.id for item in seen if item.id in new),
-            last=known,
+            evidence=() if chat else evidence,
+            fresh=() if chat else tuple(item.id for item in new),
+            sources=quoted(new, sources) if chat else (),
+            passages=len(new) if chat else 0,
+            last=_told(known) if chat else known,
             more=more,
-            past=tuple(_shortly(found) for found in findings[FOUND]) if more else (),
+            past=searched(found, sources, evidence) if more else (),
+            today=today(run),
         )
-        sources, last = findings[SOURCES], request.last or Digest()
+        last = known or Digest()
         task = ASK.of(request)
-        if more and request.fresh and await can_be_ahead(task, run):  # a round that brought nothing is the last
+        if more and new and await can_be_ahead(task, run):  # a round that brought nothing is the last
             task = replace(task, heard=Ahead(question, run, fitting(task, _goes_on), tasks, sources).heard)
         stale = last.model_copy(update={"review": None, "queries": ()})
         digest = await perform_or(run, task, stale, "this round was not digested")
@@ -63,10 +66,9 @@ class Digesting:
         findings[DIGEST] = whole.model_copy(update={"round": request.round})
 
 
-def _shortly(found: Found) -> PastSearch:
-    """Return a past search without its goal, which is that of its section as a rule."""
-    short = past(found)
-    return short.model_copy(update={"task": short.task.model_copy(update={"goal": ""})})
+def _told(last: Digest | None) -> Digest | None:
+    """Return the last digest without its searches: they were made, and are told with what came of them."""
+    return last.model_copy(update={"queries": ()}) if last else None
 
 
 def _goes_on(digest: Digest) -> bool:

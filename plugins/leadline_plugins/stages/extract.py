@@ -18,6 +18,7 @@ from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import shorter_source
 from leadline_plugins.stages.material import learnings, written
+from leadline_plugins.stages.showing import asked
 from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
 from leadline_plugins.text.headings import BETWEEN, headings
 
@@ -34,7 +35,7 @@ class Extraction:
         """Extract from one source."""
         task = next((task for task in findings[TASKS] if task.id == item.task_id), SearchTask(id="", query=""))
         request = ExtractRequest(
-            question=findings[QUESTION],
+            question=asked(findings[QUESTION]),
             query=task.query,
             goal=task.goal,
             source=item,

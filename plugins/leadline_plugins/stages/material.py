@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from leadline.contracts import Run
-from leadline.findings import SearchTask
 from leadline.records import Evidence, Section, Source
 from leadline.settings import Settings
 from leadline.summary import TARGET_TOKENS_PER_QUERY
 from leadline_plugins.ai.embedded.choose import size_for_writers
-from leadline_plugins.stages.rounds import fresh
 from leadline_plugins.tasks import SortRequest
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.scripts import letters
@@ -118,25 +116,3 @@ def _affordable(settings: Settings, *, cjk: bool) -> int:
 def length(run: Run, language: str) -> int:
     """Return how long a report is to be that a model writes."""
     return run.settings.report.length or (CJK_LENGTH if is_cjk(language) else LENGTH)
-
-
-async def shown(
-    evidence: tuple[Evidence, ...], tasks: tuple[SearchTask, ...], task: str, run: Run
-) -> tuple[Evidence, ...]:
-    """Return the evidence a task is shown: all of it, or where a chat reads it the best of the last round."""
-    if not await run.by_chat(task):
-        return evidence
-    return slim(best(fresh(evidence, tasks), BEST))
-
-
-def best(evidence: Iterable[Evidence], count: int) -> list[Evidence]:
-    """Return the best pieces, best first."""
-    return sorted(evidence, key=lambda item: -item.score)[:count]
-
-
-def slim(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
-    """Return evidence without what a reader can do without: a claim that is its quote, scores, errands."""
-    return tuple(
-        item.model_copy(update={"claim": "" if item.claim == item.quote else item.claim, "score": 0.0, "task_id": ""})
-        for item in evidence
-    )

@@ -19,6 +19,7 @@ from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import tell
+from leadline_plugins.stages.showing import asked, today
 from leadline_plugins.tasks import PlanRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -64,7 +65,7 @@ class Outline:
         await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
 
     async def _plan(self, question: Question, run: Run) -> Plan:
-        request = PlanRequest(question=question, length=run.settings.report.length)
+        request = PlanRequest(question=asked(question), length=run.settings.report.length, today=today(run))
         saying = "no usable plan: one section over the whole question"
         task, last_resort, ahead = ASK.of(request), whole(question), None
         if await can_be_ahead(task, run):

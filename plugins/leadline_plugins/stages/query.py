@@ -28,6 +28,7 @@ from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.showing import asked, outline, today
 from leadline_plugins.tasks import PastSearch, Queries, QueryRequest
 
 ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_evidence, expects=expect.query)
@@ -63,13 +64,14 @@ async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ..
     evidence = findings[EVIDENCE]
     best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]
     request = QueryRequest(
-        question=question,
-        plan=plan,
+        question=asked(question),
+        plan=outline(plan),
         round=done[-1].round + 1 if done else 1,
         limit=limit,
         past=tuple(past(found) for found in findings[FOUND]),
         gaps=review.priority_gaps if review else (),
         evidence=tuple(best),
+        today=today(run),
     )
     # Without any there would be no report; the question itself can be searched for whatever was refused.
     reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed", closing=not done)

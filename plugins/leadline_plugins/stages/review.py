@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, TASKS, Findings, Review
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, SOURCES, TASKS, Findings, Review
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_evidence
+from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.material import shown
 from leadline_plugins.stages.rounds import fresh, rated
+from leadline_plugins.stages.showing import asked, outline, quoted
 from leadline_plugins.tasks import ReviewRequest
 
-ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_evidence, expects=expect.review)
+ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_shown, expects=expect.review)
 
 
 class Reviewing:
@@ -25,13 +25,15 @@ class Reviewing:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the review; end the loop where a reason stands."""
-        tasks, evidence = findings[TASKS], findings[EVIDENCE]
+        tasks, evidence, sources = findings[TASKS], findings[EVIDENCE], findings[SOURCES]
+        chat = await run.by_chat(ASK.name)
         request = ReviewRequest(
-            question=findings[QUESTION],
-            plan=findings[PLAN],
+            question=asked(findings[QUESTION]),
+            plan=outline(findings[PLAN]),
             round=tasks[-1].round if tasks else 1,
             digest=findings[DIGEST],
-            evidence=await shown(evidence, tasks, "review", run),
+            evidence=() if chat else evidence,
+            sources=quoted(fresh(evidence, tasks), sources) if chat else (),
         )
         review = request.digest.review
         if review is None:
@@ -55,7 +57,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Rates every section's coverage and ends the loop when it suffices",
         needs=(QUESTION, PLAN, DIGEST),
-        wants=(EVIDENCE, TASKS),
+        wants=(EVIDENCE, TASKS, SOURCES),
         gives=(REVIEW,),
         tasks=(ASK,),
         ends_loop=True,

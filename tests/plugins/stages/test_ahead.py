@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Coroutine, Iterable
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,6 +44,9 @@ class FakeRun:
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return True
+
+    def now(self) -> datetime:
+        return datetime(2026, 3, 1, tzinfo=UTC)
 
     async def search(self, request: SearchRequest, /) -> SearchPage:
         self.searched.append(request.query)

@@ -47,7 +47,7 @@ async def gated(
 
 async def test_of_a_complex_question_the_model_says_whether_it_is_clear(tmp_path: Path) -> None:
     result, chat, known = await gated(tmp_path, COMPLEX, [said(False)])
-    assert data(chat.asked[0].messages[-1].text) == {"question": {"text": COMPLEX, "language": "en"}}
+    assert data(chat.asked[0].messages[-1].text)["question"] == {"text": COMPLEX, "language": "en"}
     assert result.status == "complete"
     assert result.metadata.notices == ()
     assert known["needs_clarification"] is False

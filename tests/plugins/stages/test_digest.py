@@ -71,12 +71,13 @@ async def digested(folder: Path, *, anew: bool = True) -> list[dict[str, Any]]:
 
 async def test_it_is_told_what_was_searched_and_what_failed(tmp_path: Path) -> None:
     first, second, *last = await digested(tmp_path)
-    searched = {one["task"]["query"]: one for one in first["past"]}
+    searched = {one["query"]: one for one in first["past"]}
     assert searched.keys() == {QUESTION, "harbour fathoms", "broken sounding"}
     assert "HTTP 503" in searched["broken sounding"]["failure"]
-    assert searched["harbour fathoms"]["hits"] == 5
-    assert all("goal" not in one["task"] for one in first["past"]), "it stands in the plan"
-    assert [one["task"]["query"] for one in second["past"]][len(searched) :] == ["harbour depth winter"]
+    assert searched["harbour fathoms"]["pages"] > 0
+    assert searched["harbour fathoms"]["passages"] > 0
+    assert [one["query"] for one in second["past"]][len(searched) :] == ["harbour depth winter"]
+    assert "queries" not in first["plan"], "they stand in the past"
     assert [one.get("past") for one in last] == [None], "no search follows"
 
 
@@ -84,8 +85,17 @@ async def test_where_no_search_is_new_it_is_not_asked_again(tmp_path: Path) -> N
     assert [data["round"] for data in await digested(tmp_path, anew=False)] == [1, 2]
 
 
-async def test_it_is_named_no_piece_that_it_is_not_shown(tmp_path: Path) -> None:
-    for data in await digested(tmp_path):
-        shown = {item["id"] for item in data.get("evidence", ())}
-        assert len(shown) <= BEST
-        assert set(data.get("fresh", ())) == shown, "a chat is shown this round's alone"
+async def test_it_is_shown_the_passages_of_the_round_by_their_sources(tmp_path: Path) -> None:
+    first, second, *_ = await digested(tmp_path)
+    assert not {"evidence", "fresh"} & first.keys(), "they are for an algorithm"
+    assert all(source["title"] for source in first["sources"])
+    shown = [item for source in first["sources"] for item in source["quotes"]]
+    assert 0 < len(shown) <= min(BEST, first["passages"])
+    assert all(item.keys() <= {"id", "quote", "under"} for item in shown)
+    assert not {item["id"] for source in second["sources"] for item in source["quotes"]} & {one["id"] for one in shown}
+
+
+async def test_it_is_told_the_day_on_which_the_run_began(tmp_path: Path) -> None:
+    data = await digested(tmp_path)
+    (run,) = (tmp_path / "r").iterdir()
+    assert {one["today"].replace("-", "") for one in data} == {run.name.split("_")[1]}

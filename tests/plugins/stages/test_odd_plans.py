@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -87,6 +88,9 @@ class Replies:
     def __init__(self, reply: Any) -> None:
         self.reply = reply
         self.notices: list[str] = []
+
+    def now(self) -> datetime:
+        return datetime(2026, 3, 1, tzinfo=UTC)
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return False

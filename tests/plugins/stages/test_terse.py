@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -59,6 +60,9 @@ class Asking:
     settings = SimpleNamespace(
         report=SimpleNamespace(length=0, write="compose"), research=SimpleNamespace(max_queries=20, followup_queries=5)
     )
+
+    def now(self) -> datetime:
+        return datetime(2026, 3, 1, tzinfo=UTC)
 
     def __init__(self, reply: Record | CallFailed) -> None:
         self._reply = reply

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from leadline.findings import Coverage, Digest
+from leadline.records import Evidence
 from leadline_plugins.ai.embedded.asked import asked
-from leadline_plugins.tasks import DigestRequest
+from leadline_plugins.tasks import DigestRequest, Quoted
 
 _COVERED, _PARTIAL = 0.75, 0.375
 """Shares of a section's content words that stand in its best sentence."""
@@ -17,7 +18,9 @@ _BEST = 3
 def digest(request: DigestRequest) -> Digest:
     """Return the coverage by section; as gaps the words of the question that nothing speaks of."""
     question = asked(request.question.text)
-    ranked = sorted(request.evidence, key=lambda item: -item.score)
+    best = sorted(request.evidence, key=lambda item: -item.score)
+    shown = [item for source in request.sources for item in source.quotes]  # to a chat that did not read it
+    ranked: Sequence[Evidence | Quoted] = best or shown
     held = [question.tokens(item.quote) for item in ranked]
     gap = question.words(frozenset(question.terms).difference(*held))
     return Digest(
