@@ -19,7 +19,7 @@ from leadline.keys import plain
 from leadline.parsing import NotInForm
 from leadline.parsing import parse as parse
 from leadline.records import Json, Message, Record, Text, Tool
-from leadline.wire import indented
+from leadline.wire import lined
 
 R = TypeVar("R", bound=Record)
 Role = Literal["thinking", "task"]
@@ -122,7 +122,7 @@ def _inputs(request: TaskRequest) -> str:
 def fenced(data: Json) -> str:
     """Return data between the marks that say it is no instruction: what tools bring is shown so too."""
     # In JSON `<\/` is `</`: so no source can close the fence it stands in.
-    inputs = indented(data).decode().replace("</", "<\\/")
+    inputs = lined(data).decode().replace("</", "<\\/")
     return f"<{FENCE}>\n{inputs}\n</{FENCE}>"
 
 

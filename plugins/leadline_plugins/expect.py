@@ -34,6 +34,8 @@ _CJK_QUOTE = 65
 """The same of Chinese and Japanese, whose sentences are a third as long: there are three times as many of a page."""
 _LEARNING = 130
 """What stands around a quote that is given as a learning."""
+_SLIM = 60
+"""What stands around a quote of those that are shown by their sources: its id, the headings over it."""
 _CITED = 1.2
 """A written text with its citations, over the same without."""
 _PLAN = 3_000
@@ -114,13 +116,13 @@ def extract(scope: Scope) -> Expected:
 
 def digest(scope: Scope) -> Expected:
     """Expect a call a round, over the best evidence of it."""
-    inputs = _PLAN + BEST * (_QUOTE + _AROUND) + scope.queries(scope.rounds) * _PAST
+    inputs = _PLAN + BEST * (_quote(scope) + _SLIM) + scope.queries(scope.rounds) * _PAST
     return _expected(scope, inputs, 1_400, calls=(1, scope.rounds, scope.most_rounds))
 
 
 def review(scope: Scope) -> Expected:
     """Expect none: the digest brings it."""
-    return _expected(scope, _PLAN + BEST * (_QUOTE + _AROUND), 600, calls=(0, 0, scope.most_rounds))
+    return _expected(scope, _PLAN + BEST * (_quote(scope) + _SLIM), 600, calls=(0, 0, scope.most_rounds))
 
 
 def sort(scope: Scope) -> Expected:

@@ -381,5 +381,5 @@ def test_what_a_vendor_wants_back_goes_to_no_other() -> None:
     request = TaskRequest(name="explore", inputs={"question": "How deep?", "turns": [], "tools": []})
     system, user, *said = talk("Explore.", request, turns, "two:")
     assert "JSON object" not in system.text
-    assert user.text == '<data>\n{\n "question": "How deep?"\n}\n</data>\n\nThe question is: "How deep?"'
+    assert user.text == '<data>\n{\n"question": "How deep?"\n}\n</data>\n\nThe question is: "How deep?"'
     assert [(turn.opaque, turn.by) for turn in said] == [(None, ""), (None, ""), ({"sealed": "by two"}, "")]

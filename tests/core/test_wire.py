@@ -4,9 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leadline.records import Blob, Document, Embeddings, Hit, Message, Record, SearchPage
-from leadline.wire import compact, decode, encode, indented
+from leadline.wire import compact, decode, encode, indented, lined
 
 
 class Loose(Record):
@@ -70,6 +72,25 @@ def test_what_would_not_come_back_the_same_is_refused(reply: Any, model: type[Re
 def test_what_is_written_for_files_and_prompts_is_utf8_whatever_stands_in_it(value: object, written: str) -> None:
     assert written in compact(value).decode()
     assert json.loads(indented(value)) == json.loads(compact(value))
+
+
+@given(st.dictionaries(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists)))
+def test_what_is_written_for_models_is_json_too(fields: dict[str, Any]) -> None:
+    assert json.loads(lined(fields)) == json.loads(compact(fields))
+
+
+def test_what_is_written_for_models_has_a_field_a_line_and_of_a_list_an_item_a_line() -> None:
+    written = lined({"round": 1, "past": [{"query": "a"}, {"query": "b", "hits": [1, 2]}], "gaps": ["c"]}).decode()
+    assert written.split("\n") == [
+        "{",
+        '"round": 1,',
+        '"past": [',
+        '{"query":"a"},',
+        '{"query":"b","hits":[1,2]}',
+        "],",
+        '"gaps": ["c"]',
+        "}",
+    ]
 
 
 def test_labels_have_one_json_whatever_their_order() -> None:
