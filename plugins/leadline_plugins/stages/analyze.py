@@ -20,6 +20,7 @@ from leadline_plugins.drafts.faults import faults, of_use
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or, tell_once
+from leadline_plugins.stages.showing import asked
 from leadline_plugins.tasks import AnalyzeRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -62,7 +63,7 @@ class Analyzing:
         if self._settings.mode == "auto" and not await run.by_chat("analyze", "thinking"):
             return  # nobody asked for it by name, and no algorithm analyses
         best = tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE])
-        request = AnalyzeRequest(question=question, digest=findings.get(DIGEST), evidence=best)
+        request = AnalyzeRequest(question=asked(question), digest=findings.get(DIGEST), evidence=best)
         made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")
         chat = await run.by_chat(ASK.name, ASK.role)
         taken = [_drafted(one, best) if chat else (_known(one, best), False) for one in made.perspectives]

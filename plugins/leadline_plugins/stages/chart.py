@@ -22,6 +22,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.drafted_charts import ASK_REPAIR, Draft, draw_all
+from leadline_plugins.stages.showing import asked
 
 ASK_PLAN = TaskKind(
     "chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=less_evidence, expects=expect.chart_plan
@@ -86,7 +87,7 @@ class Charting:
 
 async def _plan(run: Run, material: Material, outline: tuple[str, ...]) -> tuple[PlannedChart, ...]:
     request = ChartPlanRequest(
-        question=material.question,
+        question=asked(material.question),
         limit=run.settings.charts.max,
         forms=FORMS,
         language=material.language,

@@ -20,6 +20,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
 from leadline_plugins.stages import composing
 from leadline_plugins.stages.degrade import perform_or, tell_once
+from leadline_plugins.stages.showing import asked
 from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
 
 ASK = TaskKind(
@@ -71,7 +72,7 @@ class Composing:
         sections, evidence = findings[SECTIONS], findings[EVIDENCE]
         cites = used(sections)
         request = WriteRequest(
-            question=findings[QUESTION],
+            question=asked(findings[QUESTION]),
             plan=findings[PLAN],
             sections=sections,
             evidence=tuple(item for item in evidence if item.id in cites),

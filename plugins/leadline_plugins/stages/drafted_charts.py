@@ -20,6 +20,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.putting import Passage, Put
+from leadline_plugins.stages.showing import asked
 from leadline_plugins.stages.verdicts import ASK, BATCH, ask
 from leadline_plugins.tasks import ClaimVerdict
 
@@ -98,7 +99,7 @@ async def _repair(run: Run, material: Material, draft: Draft) -> None:
     draft.repairs += 1
     draft.refused.append(draft.problem)
     request = ChartRepairRequest(
-        question=material.question,
+        question=asked(material.question),
         forms=FORMS,
         language=material.language,
         chart=draft.plan,
