@@ -67,8 +67,10 @@ class Digesting:
 
 
 def _told(last: Digest | None) -> Digest | None:
-    """Return the last digest without its searches: they were made, and are told with what came of them."""
-    return last.model_copy(update={"queries": ()}) if last else None
+    """Return the last digest without its searches, which are told with what came of them, nor what its review says."""
+    if last is None or last.review is None:
+        return last
+    return last.model_copy(update={"queries": (), "section_coverage": {}, "knowledge_gaps": ()})
 
 
 def _goes_on(digest: Digest) -> bool:

@@ -22,8 +22,8 @@ def asked(question: Question) -> Question:
 
 
 def outline(plan: Plan) -> Plan:
-    """Return a plan without its searches: they are told with what came of them."""
-    return plan.model_copy(update={"queries": ()})
+    """Return a plan without its searches, which are told with what came of them, and without what its sections say."""
+    return plan.model_copy(update={"queries": (), "domains": ()})
 
 
 def today(run: Run) -> str:

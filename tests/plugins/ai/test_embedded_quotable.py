@@ -67,6 +67,7 @@ def test_labels_are_not(text: str) -> None:
     [
         "我需要查询最新的市场数据和专业分析。",
         "为了全面分析桥梁自1871年以来的表现，我将收集并分析最新的数据。",
+        "为了全面了解桥梁的研究状况，我将对现有成果进行系统梳理。",
         "I'll research the history of the bridge for you.",
         "Let me quickly look for the newest figures.",
     ],

@@ -77,7 +77,8 @@ async def test_it_is_told_what_was_searched_and_what_failed(tmp_path: Path) -> N
     assert searched["harbour fathoms"]["pages"] > 0
     assert searched["harbour fathoms"]["passages"] > 0
     assert [one["query"] for one in second["past"]][len(searched) :] == ["harbour depth winter"]
-    assert "queries" not in first["plan"], "they stand in the past"
+    assert not {"queries", "domains"} & first["plan"].keys(), "they stand in the past and in the sections"
+    assert second["last"].keys() == {"review", "synthesis"}, "coverage and gaps stand in the review"
     assert [one.get("past") for one in last] == [None], "no search follows"
 
 

@@ -27,8 +27,8 @@ _POINTER = re.compile(r"\W*(?:see|cf\.?|siehe|voir|参见|參見|参照)\b", re.
 _ERRAND = re.compile(
     r"\W*(?:(?:I(?:'|’)ll|I(?:'|’)m going to|I (?:will|shall|need to|am going to)|let me|let(?:'|’)s)(?: \w+){0,2}? "
     r"(?:research|search|look|query|find|gather|investigate|check|analy[sz]e|compile|conduct)\b"
-    r"|(?:[^。，,]{0,40}[，,])?(?:我(?:需要|[将將會会要想来來])|[让讓]我|接下[来來]我)[^。，,]{0,8}?"
-    r"(?:查[询詢找阅閱]|搜[索寻尋]|[检檢]索|收集|研究|分析|[调調]查))",
+    r"|(?:[^。，,]{0,40}[，,])?(?:我(?:需要|[将將會会要想来來])|[让讓]我|接下[来來]我)[^。，,；]{0,20}?"
+    r"(?:查[询詢找阅閱]|搜[索寻尋]|[检檢]索|收集|研究|分析|[调調]查|梳理|整理|[评評]估|[总總][结結]))",
     re.IGNORECASE,
 )
 """What its author is about to do: so begins a page that a model wrote."""
