@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from operator import mul
 from typing import NamedTuple
@@ -114,7 +114,12 @@ def _serves(query: str, text: str, item: Scored) -> bool:
 
 def _entry(text: str, item: Scored) -> bool:
     """Return whether it is of a list of sources, by the headings over it and by what stands around it."""
-    return any(map(names_list, headings(text).over(item.start))) and among_entries(text, item.start, item.end)
+    return _lists_sources(headings(text).over(item.start)) and among_entries(text, item.start, item.end)
+
+
+@lru_cache(maxsize=1024)  # many sentences stand below the same headings
+def _lists_sources(path: tuple[str, ...]) -> bool:
+    return any(map(names_list, path))
 
 
 def _learning(text: str, item: Scored) -> Learning:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from leadline_plugins.text import length
 from leadline_plugins.text.sentences import SURE
@@ -90,7 +91,9 @@ def among_entries(text: str, start: int, end: int) -> bool:
 
 
 def _few(text: str) -> bool:
-    return len(_WORD.findall(_ITEM.sub("", text, count=1))) < _FEWEST or not _LETTER.search(text)
+    item = _ITEM.match(text)
+    words = islice(_WORD.finditer(text, item.end() if item else 0), _FEWEST)  # no more than need be looked for
+    return sum(1 for _ in words) < _FEWEST or not _LETTER.search(text)
 
 
 def _is_entry(said: str, item: bool) -> bool:
