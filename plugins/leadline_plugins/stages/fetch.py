@@ -28,15 +28,15 @@ class Reading:
 
     async def map(self, item: Found, findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Read the first helping of one search."""
-        sources = findings[SOURCES]
-        chosen = helping(item, known(sources), first(run))
+        sources, near = findings[SOURCES], await written(run)
+        chosen = helping(item, known(sources), first(run), near=near)
         new = await once(await run.each(chosen, lambda hit: read(hit, item.task.id, run)), sources)
-        return [*new, *(again(item, sources, run.settings.research.pages_per_query) if await written(run) else ())]
+        return [*new, *(again(item, sources, run.settings.research.pages_per_query) if near else ())]
 
     async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Fill up with the next best pages of all searches together."""
         sources = findings[SOURCES]
-        chosen = second_helping(items, known(sources), run)
+        chosen = second_helping(items, known(sources), run, near=await written(run))
         return await once(await run.each(chosen, lambda pair: read(*pair, run)), sources)
 
 
@@ -50,21 +50,24 @@ def known(sources: Iterable[Source]) -> set[str]:
     return {canonical(source.hit.url) for source in sources}
 
 
-def worth_reading(item: Found) -> list[Hit]:
-    """Return the hits of one search, but those that may not be cited, or are far behind the best of their engine."""
+def worth_reading(item: Found, *, near: bool = True) -> list[Hit]:
+    """Return the hits of one search that may be cited; `near`: without those far behind the best of their engine.
+
+    For a model they are noise. The algorithms tell by them which words are rare, and so what answers a question.
+    """
     best: dict[str, float] = {}
     for hit in item.hits:
         best[hit.engine] = max(best.get(hit.engine, 0.0), hit.score or 0.0)
-    return [hit for hit in item.hits if hit.citable and not _far(hit.score, best[hit.engine])]
+    return [hit for hit in item.hits if hit.citable and not (near and _far(hit.score, best[hit.engine]))]
 
 
 def _far(score: float | None, best: float) -> bool:
     return score is not None and best > 0 and score < _FAR * best
 
 
-def helping(item: Found, before: set[str], count: int) -> list[Hit]:
+def helping(item: Found, before: set[str], count: int, *, near: bool = True) -> list[Hit]:
     """Return the best new pages of one search."""
-    new = {canonical(hit.url): hit for hit in reversed(worth_reading(item))}
+    new = {canonical(hit.url): hit for hit in reversed(worth_reading(item, near=near))}
     return [hit for name, hit in reversed(new.items()) if name not in before][:count]
 
 
@@ -84,11 +87,11 @@ def _for(source: Source, task_id: str, snippet: str) -> Source:
     return source.model_copy(update={"task_id": task_id, "hit": source.hit.model_copy(update={"snippet": snippet})})
 
 
-def second_helping(items: Sequence[Found], before: set[str], run: Run) -> list[tuple[Hit, str]]:
+def second_helping(items: Sequence[Found], before: set[str], run: Run, *, near: bool = True) -> list[tuple[Hit, str]]:
     """Return the next best new pages of all searches together, up to the wanted number, with their search tasks."""
-    taken = {canonical(hit.url) for item in items for hit in helping(item, before, first(run))}
+    taken = {canonical(hit.url) for item in items for hit in helping(item, before, first(run), near=near)}
     wanted = run.settings.research.pages_per_query * len([item for item in items if item.hits])
-    more = [pair for pair in by_rank(items) if canonical(pair[0].url) not in taken | before]
+    more = [pair for pair in by_rank(items, near=near) if canonical(pair[0].url) not in taken | before]
     unique = list({canonical(hit.url): (hit, task) for hit, task in reversed(more)}.values())[::-1]
     return unique[: max(0, wanted - len(taken))]
 
@@ -112,9 +115,9 @@ def _copy(item: Source | Unread, original: str) -> Unread:
     return Unread(id=item.id, url=url, reason=f"it says the same as {original}")
 
 
-def by_rank(items: Sequence[Found]) -> Iterator[tuple[Hit, str]]:
+def by_rank(items: Sequence[Found], *, near: bool = True) -> Iterator[tuple[Hit, str]]:
     """Yield all hits that are worth it, the first of every search first, with the id of the search task."""
-    ranks = zip_longest(*([(hit, item.task.id) for hit in worth_reading(item)] for item in items))
+    ranks = zip_longest(*([(hit, item.task.id) for hit in worth_reading(item, near=near)] for item in items))
     return (pair for rank in ranks for pair in rank if pair is not None)
 
 

@@ -121,6 +121,7 @@ def hits_of(**scores: float | None) -> Found:
 
 def test_a_page_far_behind_the_best_of_its_search_is_not_read() -> None:
     assert [hit.url for hit in helping(hits_of(a=39.5, b=11.0, c=4.98), set(), 3)] == ["a", "b"]
+    assert [hit.url for hit in helping(hits_of(a=9.0, b=1.0), set(), 3, near=False)] == ["a", "b"]
     assert [hit.url for hit in helping(hits_of(a=None, b=None), set(), 3)] == ["a", "b"]
     assert [hit.url for hit in helping(hits_of(a=-1.0, b=-9.0), set(), 3)] == ["a", "b"]
 
