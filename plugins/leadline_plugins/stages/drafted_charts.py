@@ -130,13 +130,13 @@ async def _borne(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
     if not await run.by_chat(ASK.name):
         return
     points = [(draft, point) for draft in drafts for point in draft.plan.points]
-    asked = {str(number): pair for number, pair in enumerate(points[:BATCH], start=1)}
-    if not asked:
+    numbered = {str(number): pair for number, pair in enumerate(points[:BATCH], start=1)}
+    if not numbered:
         return
     if len(points) > BATCH:
         await tell(run, f"of the charts' {len(points)} points a model held the first {BATCH} against their quotes")
-    said = await ask(run, [_claim(name, draft.plan, point, material) for name, (draft, point) in asked.items()])
-    against = [(*asked[name], one) for name, one in said.items() if name in asked and one.verdict in _AGAINST]
+    said = await ask(run, [_claim(name, draft.plan, point, material) for name, (draft, point) in numbered.items()])
+    against = [(*numbered[name], one) for name, one in said.items() if name in numbered and one.verdict in _AGAINST]
     for draft in drafts:
         wrong = [(point, one) for other, point, one in against if other is draft]
         if wrong:
