@@ -242,6 +242,8 @@ class Verdict(Record):
     """The title of its section and the headings over it there."""
     remark: bool = False
     """Whether it states nothing, by the word of the model: it counts among no verdicts."""
+    at: int = -1
+    """Where the citations of its claim begin in the text of their section, in characters; -1 in older reports."""
 
     @property
     def claim_id(self) -> str:
@@ -279,7 +281,7 @@ class Repair(Record):
 
 
 class Verification(Record):
-    """The checks of a report, `verify.json`; `claims` counts the verdicts by kind."""
+    """The checks of a report, `verify.json`; `claims` counts its claims by what the citations of each come to."""
 
     report_passed: bool
     paragraphs_jsonl_cite_ids_passed: bool
@@ -288,8 +290,10 @@ class Verification(Record):
     paragraphs_without_citation: tuple[str, ...] = ()
     """Their ids, as in `paragraphs.jsonl`."""
     claims: dict[VerdictKind, int] = {}
+    contradicted_in_summary: int = 0
+    """The claims of the summary, which many read alone, that their source contradicts."""
     judged_by: dict[str, int] = {}
-    """The verdicts by who judged: `exact` rules, the measure of `words`, a `model`."""
+    """The claims by who judged: `exact` rules, the measure of `words`, a `model`."""
     passed: bool
     unknown_ids: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()

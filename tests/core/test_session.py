@@ -324,7 +324,7 @@ async def test_the_audit_decides_the_exit_code_where_it_is_told_to(tmp_path: Pat
             result = await runs.research(QUESTION_TEXT)
         assert result.exit_code == code
         assert metadata(result)["audit"]["accepted"] is False
-        assert "1 paragraphs end without a citation" in (result.folder / "verification.md").read_text()
+        assert "1 paragraph ends without a citation" in (result.folder / "verification.md").read_text()
 
 
 async def test_an_unclear_question_is_asked_back_or_ends_with_2(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ WIDEST = 100
 """Cells of a line, however wide the terminal: longer ones are hard to read."""
 
 
+_UNBORNE = ("contradicted", "unsupported")
+_DONE = {"recited": "cited anew", "weakened": "marked as not confirmed", "dropped": "taken out"}
 _ERRORS = 3
 """Errors that are shown: most of those that were lived through changed nothing in the report."""
 
@@ -88,17 +91,40 @@ def _bare(message: str) -> str:
 
 
 def checks(found: dict[str, Any]) -> str:
-    """Return what the verification says of the citations."""
+    """Return what the verification says of the citations: the decision with all that is wrong, then the counts."""
     if not found:
         return ""
-    claims = ", ".join(f"{count} {kind}" for kind, count in sorted(found.get("claims", {}).items()) if count)
-    bare = found.get("paragraph_without_citation_count", 0)
-    unknown = len(found.get("unknown_ids", ()))
-    wrong = [f"{bare} paragraphs without a citation"] if bare else []
-    wrong += [f"{unknown} citations point nowhere"] if unknown else []
-    return "; ".join(
-        ["passed" if found.get("passed") else "not passed", *([f"claims: {claims}"] if claims else []), *wrong]
-    )
+    wrong = list(_wrong(found))
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(found.get("claims", {}).items()) if count)
+    passed = "passed" if found.get("passed") else "not passed"
+    joined = (", but " if found.get("passed") else ": ").join(filter(None, (passed, "; ".join(wrong))))
+    return "; ".join(filter(None, (joined, f"claims: {counts}" if counts else "", _changed(found.get("repairs", ())))))
+
+
+def _wrong(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong, the worst first; what does not fail the verification too."""
+    claims: Mapping[str, int] = found.get("claims", {})
+    unborne, bare = sum(claims.get(kind, 0) for kind in _UNBORNE), found.get("paragraph_without_citation_count", 0)
+    if against := found.get("contradicted_in_summary", 0):
+        yield f"the summary says {_several(against, 'thing')} that its source contradicts"
+    if unborne:
+        yield f"{unborne} of {_several(sum(claims.values()), 'claim')} not borne by what is cited"
+    if bare:
+        yield f"{_several(bare, 'paragraph')} without a citation at the end"
+    if unknown := found.get("unknown_ids", ()):
+        yield f"{_several(len(unknown), 'citation')} of what is not there"
+
+
+def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
+    """Return what was done about claims that were not borne; those that only say so now are told apart."""
+    if not repairs:
+        return ""
+    done = Counter("said anew" if one.get("now") else _DONE.get(one["done"], one["done"]) for one in repairs)
+    return f"changed before: {', '.join(f'{count} {what}' for what, count in sorted(done.items()))}"
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def files(known: Metadata, folder: Path) -> str:

@@ -14,6 +14,9 @@ from leadline_plugins.formats.tables import table
 from leadline_plugins.formats.tree import Node, attributes, clean, header, para, plain
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#_-]{1,20}")
+Lines = tuple[int, int]
+"""The first line of a block, and that behind its last."""
+_NOWHERE: Lines = (0, 0)
 
 
 class Blocks:
@@ -34,14 +37,16 @@ class Blocks:
         self._level = 1
         """Of the heading above: the next is at most one deeper, though a writer skipped some."""
 
-    def of(self, text: str) -> Iterator[Node]:
-        """Yield the blocks of a Markdown text."""
+    def of(self, text: str) -> Iterator[tuple[Node, Lines]]:
+        """Yield the blocks of a Markdown text, each with its lines there."""
         self._level = 1
         root = nested(parser().parse(text))
         notes = [note for child in root.children if child.kind == "footnote_block" for note in child.children]
         self._notes = {note.token.meta["id"]: note for note in notes}
-        yield from self._all(root)
-        yield from self._left()
+        for child in root.children:
+            lines = child.token.map or _NOWHERE
+            yield from ((made, (lines[0], lines[1])) for made in self._block(child))
+        yield from ((made, _NOWHERE) for made in self._left())
 
     def _all(self, node: Block) -> Iterator[Node]:
         for child in node.children:

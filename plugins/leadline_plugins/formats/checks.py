@@ -1,24 +1,45 @@
-"""What verification found, as formats show it: a verdict beside each citation, and a section of what did not hold.
+"""What verification found, as formats show it at each place: at a citation, below a quote, beside a paragraph.
 
-Verdicts come in the metadata of the report, `verification.verdicts`; without them nothing is said.
+It comes in the metadata of the report, `verification`; without it nothing is said. A verdict belongs to the citations
+right behind its claim, and to no other of the same passage; in reports of older versions, which do not tell where
+those stand, none is shown at a number.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from leadline.citations import CITATION, unenclosed
 from leadline.findings import Verdict, VerdictKind
-from leadline.records import Report
-from leadline_plugins.wording import say
+from leadline.records import Report, Section
+from leadline_plugins.checks.whole import whole
+from leadline_plugins.formats.inlines import spoken
+from leadline_plugins.stages.hedges import hedged
+from leadline_plugins.stages.paragraphs import blocks
 
-KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
+Kind = Literal["supported", "partial", "undecided", "contradicted", "unsupported"]
+KINDS: tuple[Kind, ...] = ("supported", "partial", "undecided", "contradicted", "unsupported")
 MARKS: Mapping[str, str] = {"unsupported": "?", "contradicted": "≠"}
 """What stands behind the number of a citation that does not bear its claim."""
-_WORST = ("contradicted", "unsupported", "partial", "supported")
+_WORST: tuple[Kind, ...] = ("contradicted", "unsupported", "undecided", "partial", "supported")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim, and what its citations come to; `at` is where they begin in the text of its section."""
+
+    id: str
+    section_id: str
+    text: str
+    kind: Kind
+    reason: str
+    cites: tuple[str, ...]
+    at: int
 
 
 class Checks:
@@ -26,37 +47,107 @@ class Checks:
 
     def __init__(self, report: Report) -> None:
         self.language = report.language
-        self.verdicts = tuple(_verdicts(report.metadata.get("verification")))
-        self._by_place: dict[tuple[str, str], list[Verdict]] = {}
-        self._by_evidence: dict[str, list[Verdict]] = {}
-        for verdict in self.verdicts:
-            for name in verdict.cites:
-                self._by_place.setdefault((verdict.section_id, name), []).append(verdict)
-                self._by_evidence.setdefault(name, []).append(verdict)
+        found: Any = report.metadata.get("verification") or {}
+        self.found: Mapping[str, Any] = found
+        self.claims = tuple(_claims(found))
+        self._bare = frozenset(found.get("paragraphs_without_citation", ()))
+        self._by_section: dict[str, list[Checked]] = {}
+        self._by_evidence: dict[str, list[Checked]] = {}
+        for claim in self.claims:
+            self._by_section.setdefault(claim.section_id, []).append(claim)
+            for name in claim.cites:
+                self._by_evidence.setdefault(name, []).append(claim)
 
-    def of(self, section_id: str, evidence_ids: Iterable[str]) -> str:
-        """Return the worst verdict on claims of a section that cite this evidence; empty where none was given."""
-        given = {v.verdict for name in evidence_ids for v in self._by_place.get((section_id, name), ())}
-        return next((kind for kind in _WORST if kind in given), "")
+    def at(self, section: Section) -> AtCitations:
+        """Return the claims of a section, to be taken where their citations are set."""
+        return AtCitations(section.text or "", self._by_section.get(section.id, ()))
 
-    def on(self, evidence_id: str) -> Verdict | None:
-        """Return the worst verdict on any claim that cites this evidence."""
-        return min(self._by_evidence.get(evidence_id, ()), key=lambda v: _WORST.index(v.verdict), default=None)
+    def on(self, evidence_id: str) -> Sequence[Checked]:
+        """Return the claims that cite this evidence."""
+        return self._by_evidence.get(evidence_id, ())
 
-    def summary(self) -> str:
-        """Return how many claims got which verdict, as a sentence; empty for a report that was not verified."""
-        counts = Counter(verdict.verdict for verdict in self.verdicts)
-        if not counts:
-            return ""
-        return say("checked", self.language, total=counts.total(), **{kind: counts[kind] for kind in KINDS})
+    def failed(self) -> list[tuple[Checked, int]]:
+        """Return the claims that their passages do not bear, each once, with how often it is made."""
+        return once(claim for claim in self.claims if claim.kind in MARKS)
 
-    def failed(self) -> Iterator[Verdict]:
-        """Yield the verdicts on claims that their passage does not bear."""
-        return (verdict for verdict in self.verdicts if verdict.verdict in MARKS)
+    def bare(self, section: Section) -> list[tuple[int, int, str]]:
+        """Return the paragraphs of a section that end without a citation: first line, line behind the last, text."""
+        if not any(name.startswith(f"{section.id}.") for name in self._bare):
+            return []
+        text = unenclosed(section.text or "")
+        return [
+            (text.count("\n", 0, start), text.count("\n", 0, end) + 1, text[start:end])
+            for place, (start, end) in enumerate(blocks(text), start=1)
+            if f"{section.id}.{place}" in self._bare
+        ]
 
 
-def _verdicts(verification: Any) -> Iterator[Verdict]:
-    for row in (verification or {}).get("verdicts", ()):
+class AtCitations:
+    """The claims of one section by their citations, each of which is asked for once."""
+
+    def __init__(self, text: str, claims: Sequence[Checked]) -> None:
+        by_place: dict[int, list[Checked]] = {}
+        for claim in claims:
+            by_place.setdefault(claim.at, []).append(claim)
+        self._left: dict[str, deque[Sequence[Checked]]] = {}
+        for name, at in _runs(text, by_place) if by_place.keys() != {-1} else ():
+            said = [claim for claim in by_place.get(at, ()) if name in claim.cites]
+            self._left.setdefault(name, deque()).append(said)
+
+    def take(self, evidence_id: str) -> Sequence[Checked]:
+        """Return the claims that the next citation of this evidence serves."""
+        left = self._left.get(evidence_id)
+        return left.popleft() if left else ()
+
+
+def _runs(text: str, places: Mapping[int, object]) -> Iterator[tuple[str, int]]:
+    """Yield each citation of a text with the place at which its run begins; -1 where no claim has it for its own."""
+    end, run = 0, -1
+    for found in CITATION.finditer(text):
+        between = text[end : found.start()]
+        if between.strip():
+            run = -1
+        first = found.start() - (len(between) - len(between.rstrip()))
+        run = next((at for at in range(first, found.start() + 1) if at in places), run)
+        yield found[1], run
+        end = found.end()
+
+
+def worst(claims: Sequence[Checked]) -> str:
+    """Return the worst of what was found; empty where there are no claims."""
+    return min((claim.kind for claim in claims), key=_WORST.index, default="")
+
+
+def once(claims: Iterator[Checked]) -> list[tuple[Checked, int]]:
+    """Return claims of the same words and verdict once, in order, with how often they are made."""
+    first: dict[tuple[str, str], Checked] = {}
+    counts = Counter((first.setdefault((claim.kind, claim.text), claim).id) for claim in claims)
+    return [(claim, counts[claim.id]) for claim in first.values()]
+
+
+def _claims(found: Mapping[str, Any]) -> Iterator[Checked]:
+    for place, group in enumerate(whole(_verdicts(found)), start=1):
+        verdict = group[0]
+        yield Checked(
+            id=f"claim-{place}",
+            section_id=verdict.section_id,
+            text=spoken(verdict.claim),
+            kind=_kind(verdict),
+            reason=verdict.reason,
+            cites=tuple(dict.fromkeys(name for one in group for name in one.cites)),
+            at=verdict.at,
+        )
+
+
+def _kind(verdict: Verdict) -> Kind:
+    """Return the verdict; undecided where words alone were compared, or the text itself says that it is not sure."""
+    kind: VerdictKind = verdict.verdict
+    open_ = kind == "partial" and (verdict.by == "words" or hedged(verdict.claim))
+    return "undecided" if open_ else kind
+
+
+def _verdicts(found: Mapping[str, Any]) -> Iterator[Verdict]:
+    for row in found.get("verdicts", ()):
         try:
             yield Verdict.model_validate(row)
         except ValidationError:

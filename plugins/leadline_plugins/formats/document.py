@@ -6,7 +6,7 @@ Built once for each format, since formats differ in what a page can hold; writte
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import count
@@ -14,15 +14,16 @@ from itertools import count
 from leadline.citations import number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section, Source
 from leadline_plugins.formats.blocks import Blocks
-from leadline_plugins.formats.checks import MARKS, Checks
+from leadline_plugins.formats.checks import MARKS, AtCitations, Checked, Checks, worst
 from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
 from leadline_plugins.formats.method import heading, paragraphs
-from leadline_plugins.formats.references import Lists, failures, quote
+from leadline_plugins.formats.references import Lists, quote, verified
 from leadline_plugins.formats.tree import (
     Node,
     attributes,
     behind,
     clean,
+    div,
     figure,
     header,
     image,
@@ -32,8 +33,10 @@ from leadline_plugins.formats.tree import (
     text,
     words,
 )
+from leadline_plugins.formats.verified import summary
 from leadline_plugins.wording import say
 
+Served = Callable[[str], Sequence[Checked]]
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
@@ -79,6 +82,11 @@ def document(
     return Builder(report, medium, references).build(entries or {})
 
 
+def _serving_none(evidence_id: str) -> Sequence[Checked]:
+    """Return the claims that a citation in a figure's caption serves: verdicts are on sentences."""
+    return ()
+
+
 class Builder:
     """Builds one document."""
 
@@ -96,19 +104,19 @@ class Builder:
         self._shown: set[str] = set()
         self._asked: list[Numbered] = []
         self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
-        self._section = ""
+        self._claims: AtCitations | None = None
         self._names = map("section-{}".format, count(1))
         self._blocks = Blocks(self._cite, self._show, self._name, medium.columns)
 
     def build(self, entries: Mapping[str, list[Node]]) -> Document:
         """Return the document."""
-        blocks = [*self._body(), *self._method(), *failures(self._checks, self._name)]
+        blocks = [*self._body(), *self._method(), *verified(self._report, self._checks, self._name)]
         if self._references:
             blocks += Lists(self._numbers, entries, self._name, self._report.language).blocks(self._quotes)
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"
         language = self._report.language if _LANGUAGE.fullmatch(self._report.language) else ""
-        return Document(title, language, blocks, files, self._checks.summary())
+        return Document(title, language, blocks, files, summary(self._checks))
 
     def _name(self) -> str:
         return next(self._names)
@@ -121,37 +129,55 @@ class Builder:
 
     def _set(self, section: Section) -> Iterator[Node]:
         """Yield a section; figures its text shows stand behind the block that shows them."""
-        self._section = section.id
+        self._claims = self._checks.at(section)
         yield header(1, self._name(), words(" ".join(section.title.split())))
-        for block in self._blocks.of(unenclosed(section.text or "")):
+        bare = self._checks.bare(section) if self._medium.quotes else []
+        for block, (first, behind_last) in self._blocks.of(unenclosed(section.text or "")):
             if block["c" if block["t"] == "Para" else "t"]:
-                yield block
+                ends_bare = any(first < end and start < behind_last for start, end, _ in bare)
+                yield self._without(block) if ends_bare else block
             yield from map(self._figure, self._asked)
             self._asked.clear()
+        self._claims = None
+
+    def _without(self, block: Node) -> Node:
+        """Return a block that ends without a citation so that its reader sees it."""
+        return div([block], attributes("", "uncited", title=say("bare", self._report.language, count=1)))
 
     def _method(self) -> list[Node]:
         said = [para(words(part)) for part in paragraphs(self._report)]
         return [header(1, self._name(), words(heading(self._report.language))), *said] if said else []
 
     def _cite(self, ids: Sequence[str]) -> list[Node]:
-        """Return the numbers of a run of citations, each with the evidence it stands for."""
+        """Return the numbers of a run of citations, each with the evidence it stands for, and the claims it serves."""
+        return self._cited_by(ids, self._claims.take if self._claims else _serving_none)
+
+    def _cited_by(self, ids: Sequence[str], served: Served) -> list[Node]:
         by_number: dict[int, list[str]] = {}
         for name in ids:
             if name in self._numbers.by_evidence:
                 by_number.setdefault(self._numbers.by_evidence[name], []).append(name)
-        marks = [self._mark(place, names) for place, names in by_number.items()]
+        marks = [self._mark(place, names, served) for place, names in by_number.items()]
         return [{"t": "Str", "c": "\u00a0"}, *marks] if marks else []
 
-    def _mark(self, place: int, names: Sequence[str]) -> Node:
-        verdict = self._checks.of(self._section, names)
+    def _mark(self, place: int, names: Sequence[str], served: Served) -> Node:
+        claims = list(dict.fromkeys(claim for name in names for claim in served(name)))
+        verdict = worst(claims)
         said = words(f"[{place}]") + ([{"t": "Superscript", "c": words(MARKS[verdict])}] if verdict in MARKS else [])
         attr = attributes(
             "",
             "citation",
             *([verdict] if verdict else []),
-            data_evidence=" ".join(self._places[name] for name in names),
+            data_evidence=" ".join(dict.fromkeys(self._places[name] for name in names)),
+            **({"data_claims": " ".join(claim.id for claim in claims)} if claims else {}),
+            **(self._warning(place, verdict) if verdict in MARKS else {}),
         )
         return link(said, f"#ref-{place}", attr) if self._references else {"t": "Span", "c": [attr, said]}
+
+    def _warning(self, place: int, verdict: str) -> dict[str, str]:
+        """Return what a mark behind a number says to those who point at it, or have the page read to them."""
+        word = say(verdict, self._report.language)
+        return {"title": word, "aria_label": f"[{place}] {word}"}
 
     def _quotes(self, source: Source) -> list[Node]:
         if not self._medium.quotes:
@@ -171,7 +197,7 @@ class Builder:
 
     def _figure(self, item: Numbered) -> Node:
         caption = words(f"{self._label(item)}. {item.figure.caption}")
-        caption += behind(caption, self._cite(item.figure.evidence_ids))
+        caption += behind(caption, self._cited_by(item.figure.evidence_ids, _serving_none))
         caption = credited(caption, item.figure, self._report.language)
         if item.file is None:
             return figure(f"figure-{item.number}", [plain(words(f"[{item.figure.alt}]"))], caption)

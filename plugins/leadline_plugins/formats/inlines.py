@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leadline_plugins.formats.address import followable
+from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tree import Node, attributes, behind, clean, link, text, words
 
 if TYPE_CHECKING:
@@ -49,6 +50,13 @@ def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
     while len(stack) > 1:
         _wrap(stack)
     return stack[0].inside
+
+
+def spoken(markdown: str) -> str:
+    """Return a sentence of Markdown as its words: without marks of emphasis, addresses and citations."""
+    marks = Marks(cite=lambda ids: [], figure=lambda name: None, note=lambda number: [])
+    (line,) = parser().parseInline(markdown)
+    return " ".join(text(inlines(line.children or (), marks)).split())
 
 
 def _close(stack: list[_Open], kind: str) -> None:

@@ -20,6 +20,7 @@ from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.references import statistics
 from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tree import clean
+from leadline_plugins.formats.verified import bare, changes, failure, summary, unjudged
 from leadline_plugins.wording import say
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
@@ -95,15 +96,16 @@ def method(report: Report) -> Iterator[str]:
 
 def checks(report: Report) -> Iterator[str]:
     """Yield what verification found; nothing for a report that was not verified."""
-    found = Checks(report)
-    if summary := found.summary():
-        yield f"## {say('checks', report.language)}"
-        yield summary
-        yield "\n".join(
-            f"- **{say(verdict.verdict, report.language)}:** {_plain(verdict.claim)}"
-            + (f" ({_plain(verdict.reason)})" if verdict.reason.strip() else "")
-            for verdict in found.failed()
-        )
+    found, language = Checks(report), report.language
+    if not (said := summary(found)):
+        return
+    yield f"## {say('checks', language)}"
+    yield from map(_plain, filter(None, (said, changes(found), unjudged(found))))
+    rows = ((say(claim.kind, language), *failure(claim, times)) for claim, times in found.failed())
+    yield "\n".join(" ".join(filter(None, (f"- **{kind}:**", _plain(text), _plain(why)))) for kind, text, why in rows)
+    if without := bare(report, found):
+        yield say("without", language)
+        yield "\n".join(f"- {_plain(line)}" for line in without)
 
 
 def references(numbered: Numbered, language: str) -> Iterator[str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from leadline.citations import Numbered
-from leadline.findings import Verdict
-from leadline.records import Evidence, Source
+from leadline.records import Evidence, Report, Source
 from leadline_plugins.formats.address import shown
-from leadline_plugins.formats.checks import Checks
+from leadline_plugins.formats.checks import Checked, Checks, once
 from leadline_plugins.formats.tree import (
     Node,
     attributes,
@@ -20,6 +19,7 @@ from leadline_plugins.formats.tree import (
     strong,
     words,
 )
+from leadline_plugins.formats.verified import bare, changes, failure, legend, summary, unjudged
 from leadline_plugins.wording import say
 
 
@@ -72,32 +72,46 @@ def entry(source: Source) -> list[Node]:
 
 
 def quote(item: Evidence, place: str, checks: Checks) -> Node:
-    """Return a quote the report cites, with the verdict on what was made of it."""
+    """Return a quote the report cites, with the verdicts on what was made of it."""
     said: Node = {"t": "BlockQuote", "c": [para(words(item.quote))]}
-    return div([said, *_verdict(item, checks)], attributes(place, "quote"))
+    return div([said, *_verdicts(item, checks)], attributes(place, "quote"))
 
 
-def _verdict(item: Evidence, checks: Checks) -> list[Node]:
-    found = checks.on(item.id)
-    if found is None:
-        return []
-    said: list[list[Node]] = [[strong(words(say(found.verdict, checks.language)))]]
-    if found.reason:
-        said.append(words(f"– {found.reason}"))
-    return [div([para(spaced(said))], attributes("", "verdict", found.verdict))]
+def _verdicts(item: Evidence, checks: Checks) -> Iterator[Node]:
+    """Yield what was found of the claims that cite a quote: those that it bears at once, each other one by itself."""
+    claims = checks.on(item.id)
+    if borne := [claim for claim in claims if claim.kind == "supported"]:
+        said = [strong(words(say("supported", checks.language))), *_times(len(borne))]
+        yield _verdict(said, "supported", borne)
+    for claim, times in once(claim for claim in claims if claim.kind != "supported"):
+        same = [other for other in claims if (other.kind, other.text) == (claim.kind, claim.text)]
+        why: list[Node] = words(f"– {claim.reason}") if claim.reason else []
+        label = strong(words(f"{say(claim.kind, checks.language)}:"))
+        yield _verdict(spaced([[label], [*words(claim.text), *_times(times)], why]), claim.kind, same)
 
 
-def failures(checks: Checks, name: Callable[[], str]) -> Iterator[Node]:
-    """Yield the section that says which claims did not hold; nothing for a report that was not verified."""
-    if not (summary := checks.summary()):
+def _verdict(said: list[Node], kind: str, claims: Sequence[Checked]) -> Node:
+    return div([para(said)], attributes("", "verdict", kind, data_claims=" ".join(claim.id for claim in claims)))
+
+
+def _times(times: int) -> list[Node]:
+    return [{"t": "Span", "c": [attributes("", "times"), words(f" × {times}")]}] if times > 1 else []
+
+
+def verified(report: Report, checks: Checks, name: Callable[[], str]) -> Iterator[Node]:
+    """Yield the section that says what verification found; nothing for a report that was not verified."""
+    if not (said := summary(checks)):
         return
     yield header(1, name(), words(say("checks", checks.language)))
-    yield para(words(summary))
-    if rows := [[_failure(found, checks.language)] for found in checks.failed()]:
+    yield from (para(words(line)) for line in (said, changes(checks), unjudged(checks), legend(checks)) if line)
+    if rows := [[_failure(claim, times, checks.language)] for claim, times in checks.failed()]:
         yield bullets(rows)
+    if without := bare(report, checks):
+        yield para(words(say("without", checks.language)))
+        yield bullets([[para(words(line))] for line in without])
 
 
-def _failure(found: Verdict, language: str) -> Node:
-    kind = strong(words(f"{say(found.verdict, language)}:"))
-    why: list[Node] = [{"t": "Emph", "c": words(f"({found.reason})")}] if found.reason else []
-    return para(spaced([[kind], words(found.claim), why]))
+def _failure(claim: Checked, times: int, language: str) -> Node:
+    kind = strong(words(f"{say(claim.kind, language)}:"))
+    said, why = failure(claim, times)
+    return para(spaced([[kind], words(said), [{"t": "Emph", "c": words(why)}] if why else []]))

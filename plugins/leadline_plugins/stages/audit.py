@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leadline.citations import number, uncited
 from leadline.contracts import Run
-from leadline.findings import AUDIT, REPORT, VERIFICATION, Audit, Findings, Repair, Verification
+from leadline.findings import AUDIT, REPORT, VERIFICATION, Audit, Findings, Repair, VerdictKind, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.printable import one_line
 from leadline.records import Blob, Report
 from leadline_plugins.stages.paragraphs import paragraphs
+from leadline_plugins.wording import say
 
 BY = {"exact": "by rule", "words": "by measure", "model": "by model", "": "by an older version"}
 """Who judged, in words."""
@@ -23,6 +24,8 @@ WHY = {
     "remark": "states nothing",
 }
 """Why a sentence was held against nothing, in words."""
+BAD: Sequence[VerdictKind] = ("contradicted", "unsupported")
+_ENGLISH = "en"
 _BEGINNING = 120
 """Characters by which a paragraph is known."""
 
@@ -50,16 +53,21 @@ def reasons(checks: Verification, require_support: bool) -> Iterator[str]:
     if not checks.paragraphs_jsonl_cite_ids_passed:
         yield f"citations point nowhere: {', '.join(checks.unknown_ids)}"
     if not checks.paragraph_end_citation_passed:
-        yield f"{checks.paragraph_without_citation_count} paragraphs end without a citation"
-    unsupported = checks.claims.get("unsupported", 0) + checks.claims.get("contradicted", 0)
-    if require_support and unsupported:
-        yield f"{unsupported} claims are contradicted or unsupported"
+        yield say("bare", _ENGLISH, count=checks.paragraph_without_citation_count)
+    if require_support and (unborne := _unborne(checks)):
+        yield unborne
+
+
+def _unborne(checks: Verification) -> str:
+    """Return how many claims are not borne; empty where all are."""
+    count = sum(checks.claims.get(kind, 0) for kind in BAD)
+    return say("unborne", _ENGLISH, count=count) if count else ""
 
 
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return the decision for people: the counts, and where each thing that is wrong stands."""
     lines = [f"# Verification: {report.title}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
-    lines += [f"- {reason}" for reason in audit.reasons]
+    lines += [f"- {reason}" for reason in dict.fromkeys(filter(None, (*audit.reasons, _unborne(checks))))]
     lines += ["", "| verdict | claims |", "|---|---|"]
     lines += [f"| {kind} | {count} |" for kind, count in sorted(checks.claims.items())]
     lines += ["", "| judged | claims |", "|---|---|"]

@@ -98,7 +98,8 @@ def _key(verdict: Verdict) -> Name:
 
 def _placed(verdict: Verdict, claim: Claim) -> Verdict:
     """Return a verdict as that on a claim of the same words."""
-    return verdict.model_copy(update={"id": f"{claim.id}.1", "section_id": claim.section_id, "claim": claim.shown})
+    where = {"section_id": claim.section_id, "at": claim.run[0]}
+    return verdict.model_copy(update={"id": f"{claim.id}.1", "claim": claim.shown, **where})
 
 
 def by_rule(claims: Iterable[Claim], library: Library) -> list[Verdict]:

@@ -12,6 +12,7 @@ from leadline.errors import NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Unjudged, Verdict, VerdictKind, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
+from leadline_plugins.checks.whole import deciding
 from leadline_plugins.citing import checking
 from leadline_plugins.stages import asking, rechecking
 from leadline_plugins.stages.claims import Claim, claims_of, unjudged
@@ -91,7 +92,8 @@ def verification(
     remarks = [_remark(verdict) for verdict in verdicts if verdict.remark]
     left = (*(one for part in parts for one in unjudged(part)), *remarks)
     verdicts = [verdict for verdict in verdicts if not verdict.remark]
-    counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in verdicts)
+    decided = deciding(verdicts)
+    counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in decided)
     report_passed = bool(parts) and bool(verdicts)
     supported = not (counts["contradicted"] or counts["unsupported"])
     return Verification(
@@ -101,7 +103,8 @@ def verification(
         paragraph_without_citation_count=len(bare),
         paragraphs_without_citation=tuple(part.id for part in bare),
         claims=dict(counts),
-        judged_by=dict(Counter(verdict.by for verdict in verdicts)),
+        contradicted_in_summary=sum((one.section_id, one.verdict) == ("summary", "contradicted") for one in decided),
+        judged_by=dict(Counter(verdict.by for verdict in decided)),
         passed=report_passed and not unknown and not bare and (supported or not require_support),
         unknown_ids=tuple(unknown),
         verdicts=tuple(verdicts),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline.cli.outcome import raised, resume_command
-from leadline.cli.summary import summary
+from leadline.cli.summary import checks, summary
 from leadline.state import Metadata, StepState
 
 
@@ -40,3 +40,22 @@ def test_why_a_step_was_not_done_is_said_once() -> None:
     alone = known.model_copy(update={"reason": known.reason.removeprefix("stopped; ")})
     assert said(alone) == ["Status    partial in 0.0 s", *lines]
     assert said(known.model_copy(update={"status": "failed"}))[0] == f"Status    failed in 0.0 s: {known.reason}"
+
+
+def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
+    claims = {"supported": 10, "contradicted": 1, "unsupported": 7, "partial": 2}
+    said = checks({"passed": True, "claims": claims, "contradicted_in_summary": 1})
+    assert said.startswith("passed, but the summary says 1 thing that its source contradicts; 8 of 20 claims not borne")
+    assert said.endswith("claims: 1 contradicted, 2 partial, 10 supported, 7 unsupported")
+    assert checks({"passed": True, "claims": {"supported": 4}}) == "passed; claims: 4 supported"
+    assert checks({"passed": False}) == "not passed"
+
+
+def test_the_checks_say_which_paragraphs_lack_a_citation_and_what_was_changed() -> None:
+    change = {"now": "", "done": "weakened"}
+    repairs = [change, change, {"now": "so", "done": "weakened"}, {"now": "", "done": "dropped"}]
+    found = {"passed": False, "paragraph_without_citation_count": 1, "unknown_ids": ["a", "b"], "repairs": repairs}
+    assert checks(found) == (
+        "not passed: 1 paragraph without a citation at the end; 2 citations of what is not there; "
+        "changed before: 2 marked as not confirmed, 1 said anew, 1 taken out"
+    )

@@ -115,6 +115,7 @@ def rich_report(text: str = TEXT, **changes: Any) -> Report:
             "claim": "40 m",
             "verdict": "supported",
             "reason": "its quote",
+            "at": text.find(" [@e1]"),
         },
         {
             "id": "2",
@@ -123,6 +124,7 @@ def rich_report(text: str = TEXT, **changes: Any) -> Report:
             "claim": "7 m",
             "verdict": "contradicted",
             "reason": "70 there",
+            "at": text.find(" [@e4]"),
         },
     ]
     report = Report(

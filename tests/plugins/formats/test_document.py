@@ -16,7 +16,8 @@ Make = Callable[..., Report]
 
 
 def blocks(markdown: str, columns: int | None = None) -> list[Node]:
-    return list(Blocks(lambda ids: words(f"<{','.join(ids)}>"), lambda name: None, lambda: "h", columns).of(markdown))
+    made = Blocks(lambda ids: words(f"<{','.join(ids)}>"), lambda name: None, lambda: "h", columns).of(markdown)
+    return [block for block, _ in made]
 
 
 def nodes(tree: Any, kind: str) -> Iterator[Any]:
@@ -160,7 +161,7 @@ def test_a_figure_stands_where_the_text_shows_it(make_report: Make) -> None:
 
 def test_failed_claims_are_listed_with_the_reason(make_report: Make) -> None:
     told = text(document(make_report(), Medium()).blocks)
-    assert "2 cited claims checked: 1 supported" in told
+    assert "2 cited claims checked: supported 1, contradicted 1." in told
     assert "contradicted: 7 m (70 there)" in told
     assert "cited claims" not in text(document(make_report(metadata={}), Medium()).blocks)
 

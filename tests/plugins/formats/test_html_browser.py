@@ -94,6 +94,27 @@ async def test_a_citation_opens_its_quote_by_mouse_and_keyboard(shown: Shown) ->
     assert told == []
 
 
+async def test_a_citation_tells_the_verdicts_on_its_own_claims_alone(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    text = "It is deep [@e1]. It is dry [@e1]."
+    verdict = {"section_id": "1", "evidence_id": "e1", "reason": "so it says", "by": "model"}
+    given = {"1.1.1.1": ("deep", "supported", "[@e1]. "), "1.1.2.1": ("dry", "contradicted", "[@e1].")}
+    rows = [
+        verdict | {"id": name, "claim": f"It is {word}.", "verdict": kind, "at": text.rindex(mark) - 1}
+        for name, (word, kind, mark) in given.items()
+    ]
+    async with browsing() as browser:
+        page = await browser.new_page()
+        await page.goto(written(tmp_path, make_report(text, metadata={"verification": {"verdicts": rows}})))
+        box, citations = page.locator("#quote .verdict"), page.locator("main p > a.citation")
+        await citations.nth(0).click()
+        assert await box.all_inner_texts() == ["supported"]
+        await page.keyboard.press("Escape")
+        await citations.nth(1).click()
+        assert await box.all_inner_texts() == ["contradicted: It is dry. – so it says"]
+
+
 async def test_tables_sort_by_number_and_by_keyboard_and_nothing_is_wider_than_a_phone(shown: Shown) -> None:
     page, told = shown
     depths = page.locator("tbody td:nth-child(2)")

@@ -166,3 +166,10 @@ def test_a_report_without_any_citation_fails() -> None:
 
 def test_markdown_escapes_and_white_space_do_not_make_another_wording() -> None:
     assert checked(report("The bay\nis 40 fathoms deep\\. [@e1]"))["claims"] == {"supported": 1}
+
+
+def test_claims_are_counted_and_not_their_citations() -> None:
+    given = report("The bay is 40 fathoms deep [@e1][@e2].")
+    (item,) = given.evidence
+    checks = checked(given.model_copy(update={"evidence": (item, item.model_copy(update={"id": "e2"}))}))
+    assert (checks["claims"], checks["judged_by"]) == ({"supported": 1}, {"exact": 1})

@@ -15,11 +15,22 @@
     return made;
   };
 
+  const names = (node, what) => (node.dataset[what] || "").split(" ").filter(Boolean);
+
+  // Of the verdicts below a quote those on what stands at this citation.
+  const quoted = (node, citation) => {
+    const made = copy(node), claims = new Set(names(citation, "claims"));
+    for (const verdict of made.querySelectorAll(".verdict")) {
+      if (!names(verdict, "claims").some((id) => claims.has(id))) verdict.remove();
+    }
+    return made;
+  };
+
   const fill = (citation) => {
     const source = document.querySelector(citation.getAttribute("href"));
-    const quotes = (citation.dataset.evidence || "").split(" ").map((id) => document.getElementById(id)).filter(Boolean);
+    const quotes = names(citation, "evidence").map((id) => document.getElementById(id)).filter(Boolean);
     if (!source) return false;
-    box.replaceChildren(close, copy(source.querySelector("p")), ...quotes.map(copy));
+    box.replaceChildren(close, copy(source.querySelector("p")), ...quotes.map((quote) => quoted(quote, citation)));
     return true;
   };
 

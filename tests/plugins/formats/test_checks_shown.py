@@ -1,0 +1,160 @@
+"""What verification found stands where it belongs: at the citations of its own claim, and first what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from leadline.citations import CITATIONS, cited
+from leadline.findings import VerdictKind
+from leadline.records import Report, Section
+from leadline_plugins.formats.checks import Checks
+from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.html import MEDIUM
+from leadline_plugins.formats.html.page import page
+from leadline_plugins.formats.markdown import checks
+from leadline_plugins.formats.tree import text
+from leadline_plugins.stages.claims import claims_of
+
+Make = Callable[..., Report]
+TWICE = "The bay is deep [@e1]. The bay is dry [@e1]. It is wide [@e2][@e3]. So it is ([@e1])."
+
+
+def judged(report: Report, bad: dict[str, VerdictKind], *, placed: bool = True, **found: Any) -> Report:
+    """Return a report with a verdict on each claim: what `bad` says of a word in it, else support."""
+    verdicts = [
+        {
+            "id": f"{claim.id}.{place}",
+            "section_id": claim.section_id,
+            "evidence_id": name,
+            "claim": claim.text,
+            "verdict": next((kind for word, kind in bad.items() if word in claim.text), "supported"),
+            "reason": "so it says",
+            "by": "model",
+            **({"at": claim.run[0]} if placed else {}),
+        }
+        for claim in claims_of(report)
+        for place, name in enumerate(claim.cite_ids, start=1)
+    ]
+    return report.model_copy(update={"metadata": {"verification": {"verdicts": verdicts, **found}}})
+
+
+def marks(report: Report, medium: Medium = MEDIUM) -> list[str]:
+    """Return the numbers of the citations as they are set, each with its mark."""
+    return [text(node["c"][1]) for node in _links(document(report, medium).blocks)]
+
+
+def _links(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, dict):
+        if tree["t"] == "Link" and "citation" in tree["c"][0][1]:
+            yield tree
+        yield from _links(tree.get("c"))
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from _links(item)
+
+
+def test_only_the_citations_of_the_claim_that_fails_are_marked(make_report: Make) -> None:
+    report = judged(make_report(TWICE), {"dry": "contradicted", "wide": "unsupported"})
+    assert marks(report)[:5] == ["[1]", "[1]≠", "[2]?", "[3]?", "[1]"]
+
+
+def test_a_caption_has_no_verdict_of_sentences(make_report: Make) -> None:
+    shown = "Here it is ![](figure:f2) as said [@e5]. And there [@e5]."
+    report = judged(make_report(shown), {"there": "unsupported"})
+    assert marks(report) == ["[1]", "[1]?", "[1]"]
+
+
+def test_without_a_place_no_number_is_marked_and_the_list_stands(make_report: Make) -> None:
+    report = judged(make_report(TWICE), {"dry": "contradicted"}, placed=False)
+    assert "≠" not in "".join(marks(report))
+    assert "contradicted: The bay is dry (so it says)" in text(document(report, Medium()).blocks)
+
+
+def test_the_worst_claim_of_a_run_marks_it(make_report: Make) -> None:
+    report = judged(make_report("The bay is deep. The bay is dry [@e1]."), {"dry": "unsupported"})
+    assert marks(report)[0] == "[1]?"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])  # it gives a function, which keeps nothing
+@given(st.lists(st.tuples(st.sampled_from(["e1", "e2", "e1][@e2"]), st.booleans()), min_size=1, max_size=12))
+def test_each_sentence_has_the_mark_of_its_own_verdict(make_report: Make, said: list[tuple[str, bool]]) -> None:
+    lines = (f"Fact {place} is {'dry' if bad else 'deep'} [@{name}]." for place, (name, bad) in enumerate(said))
+    report = judged(make_report("\n\n".join(lines)), {"dry": "unsupported"})
+    expected = [bad for name, bad in said for _ in name.split("]")]
+    assert [mark.endswith("?") for mark in marks(report)][: len(expected)] == expected
+
+
+@given(st.text(alphabet="a. \n(),|", max_size=30), st.lists(st.sampled_from(["e1", "e2"]), max_size=6))
+def test_every_citation_is_asked_for_once(filling: str, names: list[str]) -> None:
+    said = filling.join(f"[@{name}]" for name in names)
+    section = Section(id="1", title="A", text=said)
+    verdicts = [
+        {"id": f"1.1.{run.start()}.1", "section_id": "1", "evidence_id": name, "claim": "a", "verdict": "supported"}
+        | {"at": run.start()}
+        for run in CITATIONS.finditer(said)
+        for name in cited(run.group())
+    ]
+    report = Report(title="A", language="en", sections=(section,), sources=(), evidence=())
+    taking = Checks(report.model_copy(update={"metadata": {"verification": {"verdicts": verdicts}}})).at(section)
+    assert all(taking.take(name) for name in names)
+    assert not taking.take("e1")
+
+
+def test_what_is_pointed_at_tells_its_verdict_in_words(make_report: Make) -> None:
+    made = page(document(judged(make_report(TWICE), {"dry": "contradicted"}), MEDIUM))
+    assert 'title="contradicted" aria-label="[1] contradicted"' in made
+    assert 'data-claims="claim-2"' in made
+    assert "≠ one that it contradicts." in made
+
+
+def test_a_report_that_is_not_accepted_says_so_and_why(make_report: Make) -> None:
+    failed: dict[str, Any] = {
+        "passed": False,
+        "report_passed": True,
+        "paragraph_without_citation_count": 1,
+        "paragraphs_without_citation": ["1.2"],
+    }
+    report = judged(make_report(f"{TWICE}\n\nNobody *knows* why."), {"dry": "unsupported"}, **failed)
+    told = "Not accepted: 1 paragraph ends without a citation. 4 cited claims checked: supported 3, unsupported 1."
+    made = page(document(report, MEDIUM))
+    assert made.count(told) == 2
+    assert '<div class="uncited" title="1 paragraph ends without a citation"><p>Nobody' in made
+    assert made.count('class="uncited"') == 1
+    for said in (text(document(report, Medium()).blocks), "\n".join(checks(report))):
+        assert told in said
+        assert "Depth: Nobody knows why." in said
+
+
+def test_a_claim_contradicted_in_the_summary_is_told_first(make_report: Make) -> None:
+    report = make_report(sections=(Section(id="summary", title="Summary", text=TWICE),))
+    told = document(judged(report, {"dry": "contradicted"}, passed=True), MEDIUM).checks
+    assert told.startswith("The summary says what its source contradicts: The bay is dry. 4 cited claims checked:")
+
+
+def test_claims_are_counted_and_equal_ones_listed_once(make_report: Make) -> None:
+    said = "It is *dry* [@e1][@e2]. It is *dry* [@e3]. It is deep [@e4]."
+    told = "\n".join(checks(judged(make_report(said), {"dry": "unsupported"})))
+    assert "3 cited claims checked: supported 1, unsupported 2." in told
+    assert told.count("**unsupported:** It is dry × 2 (so it says)") == 1
+
+
+def test_what_was_changed_is_told_those_that_were_hedged_apart(make_report: Make) -> None:
+    change = {"section_id": "1", "claim": "a", "verdict": "unsupported", "now": ""}
+    repairs = [change | {"done": "weakened", "now": "b"}, change | {"done": "weakened"}, change | {"done": "weakened"}]
+    told = "\n".join(checks(judged(make_report(TWICE), {}, repairs=repairs)))
+    assert "3 sentences were changed, for what was cited did not bear them:" in told
+    assert "said anew 1, marked as not confirmed 2." in told
+
+
+@pytest.mark.parametrize("by", ["words", "model"])
+def test_not_decided_is_said_only_of_what_nobody_decided(make_report: Make, by: str) -> None:
+    report = judged(make_report("It is deep [@e1]."), {"deep": "partial"})
+    verdict: Any = report.metadata["verification"]
+    verdict["verdicts"][0]["by"] = by
+    told = "\n".join(checks(report))
+    assert f"1 cited claim checked: {'not decided' if by == 'words' else 'supported in part'} 1." in told
