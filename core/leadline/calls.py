@@ -21,7 +21,7 @@ from leadline.attempts import Attempts, Trip
 from leadline.budget import Budget, Share
 from leadline.cache import Answers
 from leadline.contracts import Call, Middleware, Run
-from leadline.counts import Counts, count
+from leadline.counts import Counts, count, models
 from leadline.errors import CallFailed, PluginError, Refused
 from leadline.events import Bus
 from leadline.flights import Flight, Flights
@@ -187,6 +187,10 @@ class Door:
         """Return, by kind and provider: calls, their outcomes, attempts, those from the journal, usage."""
         rows = [row for row in self._memory.rows() if row.kind not in (_FACT.name, _FAULT)]
         return count(rows, self.replayed)
+
+    def models(self) -> tuple[str, ...]:
+        """Return the language models that replied, by name, each with its provider."""
+        return models(self._memory.rows())
 
     @property
     def replayed(self) -> Set[str]:

@@ -85,6 +85,11 @@ class Run(Protocol):
         """What was done with less so far: for the method section of the report."""
         ...
 
+    @property
+    def models(self) -> Sequence[str]:
+        """The language models that replied so far, each behind its provider: `openai:gpt-5`."""
+        ...
+
     async def perform(self, task: Task[R], /) -> R:
         """Have a typed task done by the providers of `ai.providers`, in their order."""
         ...

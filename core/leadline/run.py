@@ -203,6 +203,11 @@ class ActiveRun:
         """What was done with less so far, in an order that does not hang on timing."""
         return tuple(sorted(set(self.state.notices)))
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The language models that replied so far."""
+        return self.door.models()
+
     def now(self) -> datetime:
         """Return the moment the run began."""
         return self.began

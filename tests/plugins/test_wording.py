@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from string import Formatter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import leadline_plugins.stages
 from leadline.findings import Analysis, Perspective
 from leadline.records import Section
 from leadline_plugins.citing.entries import names_list
@@ -17,6 +19,8 @@ from leadline_plugins.stages.write import body
 from leadline_plugins.tasks import Composition
 from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
 from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
+from leadline_plugins.wording.notices import _words as notice_words
+from leadline_plugins.wording.notices import retold
 
 LANGUAGES = {"en", "zh", "zh-Hant", "ja", "ko", "de", "fr", "es", "pt", "it", "ru", "ar"}
 SIMPLIFIED = set("图来报结论检询轮无证断关闭条阅读个总计统设编题体应现义语")
@@ -118,3 +122,24 @@ def test_what_stands_around_the_sections_has_titles_in_the_language(language: st
     assert f"### {say('critical', language)}" in (whole[-2].text or "")
     (alone, *_) = body(Composition(title="Why?"), (stand[0].model_copy(update={"title": "Why?"}),), "Why?", language)
     assert alone.title == say("answer", language)
+
+
+def test_the_notices_of_each_language_are_known_by_the_words_of_the_code() -> None:
+    code = "".join(path.read_text("utf-8") for path in Path(leadline_plugins.stages.__path__[0]).parent.rglob("*.py"))
+    for said in notice_words("en").values():
+        literal = max(re.split(r"\{\w+\}", said), key=len)
+        assert literal.strip(" ()'") in code, literal
+
+
+@pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
+def test_each_notice_tells_in_a_language_what_the_english_one_does(tag: str) -> None:
+    assert notice_words(tag).keys() == notice_words("en").keys()
+    for name, said in notice_words("en").items():
+        values = {field: f"<{field}>" for field in fields(said)}
+        assert retold(said.format(**values), tag) == notice_words(tag)[name].format(**values)
+
+
+@given(st.text(max_size=60))
+def test_any_other_notice_is_left_as_it_is(notice: str) -> None:
+    assert retold(notice, "zh") == "" or any(sign.isalpha() for sign in notice)
+    assert retold(notice, "en") == retold(notice, "fil") == ""

@@ -94,7 +94,7 @@ class Clarify:
         if run.settings.clarify.mode == "ask":
             return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
         assumptions = said.assumptions[:MOST] or ("the question is meant as it stands, in its most usual sense",)
-        await tell(run, f"{reasons}: assumed that {'; '.join(assumptions)}")
+        await tell(run, f"{reasons}: assumed: {'; '.join(one.rstrip(' .。;；') for one in assumptions)}")
         return question.model_copy(update={"assumptions": assumptions})
 
     async def _ask(self, question: Question, message: str, run: Run) -> Question:

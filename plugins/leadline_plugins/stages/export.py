@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import JsonValue
+
 from leadline.contracts import Run
 from leadline.errors import CallFailed, NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings
@@ -22,10 +24,11 @@ class Exporting:
         report = findings[REPORT]
         if not report.sources:
             raise NoEvidence("the report rests on no source")
-        checks = findings.get(VERIFICATION)
-        if checks is not None:
-            summary = checks.model_dump(mode="json")
-            report = report.model_copy(update={"metadata": {**report.metadata, "verification": summary}})
+        # By their own names: whoever provides them, what is recorded gives the same report.
+        told: dict[str, JsonValue] = {"models": [*sorted({name.partition(":")[2] for name in run.models})]}
+        if (checks := findings.get(VERIFICATION)) is not None:
+            told["verification"] = checks.model_dump(mode="json")
+        report = report.model_copy(update={"metadata": {**report.metadata, **told}})
         written = Written(run, tuple(run.settings.report.formats))
         await run.each(written.formats, lambda name: export(report, name, written))
         for name, clash in written.clashes.items():

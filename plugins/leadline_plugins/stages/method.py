@@ -4,12 +4,44 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from pydantic import JsonValue
 
-from leadline.findings import Found, Question, Unread
-from leadline.records import Source
+from leadline.findings import Found, Plan, Question, Review, Unread
+from leadline.records import Evidence, Section, Source
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """What a model found wanting: questions that are open, sections that nothing was found for."""
+
+    sufficient: bool = True
+    gaps: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Return it as JSON."""
+        return {"sufficient": self.sufficient, "gaps": list(self.gaps), "left_out": list(self.left_out)}
+
+
+def lacking(review: Review | None, plan: Plan, sections: Sequence[Section]) -> Lacking:
+    """Return what is wanting by the last review, and by the plan where the sections follow it."""
+    written, planned = {section.id for section in sections}, {section.id for section in plan.sections}
+    left_out = (section.title for section in plan.sections if section.id not in written)
+    judged = review is not None and bool(review.sections)  # else the model told nothing
+    return Lacking(
+        sufficient=review is None or review.is_sufficient or not judged,
+        gaps=review.priority_gaps if review else (),
+        left_out=tuple(left_out) if written <= planned else (),
+    )
+
+
+def used(sections: Sequence[Section], evidence: Sequence[Evidence]) -> int:
+    """Return of how many sources the writers of sections were shown a passage."""
+    chosen = {name for section in sections for name in {*section.evidence_ids} - {*section.unsent}}
+    return len({item.source_id for item in evidence if item.id in chosen})
 
 
 def method(
@@ -18,6 +50,8 @@ def method(
     sources: Sequence[Source],
     unread: Sequence[Unread],
     notices: Sequence[str] = (),
+    lacking: Lacking | None = None,
+    sources_used: int | None = None,
 ) -> JsonValue:
     """Return the facts a methodology section is rendered from, as JSON."""
     failed = [item for item in found if item.failure]
@@ -32,6 +66,8 @@ def method(
         "unread": [{"url": item.url, "reason": item.reason} for item in unread],
         "assumptions": list(question.assumptions),
         "notices": list(notices),
+        **({} if sources_used is None else {"sources_used": sources_used}),
+        **(lacking.facts() if lacking else {}),
     }
     return cast("JsonValue", facts)
 

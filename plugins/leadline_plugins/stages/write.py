@@ -8,12 +8,14 @@ from typing import Any
 from leadline.contracts import Run
 from leadline.findings import (
     ANALYSIS,
+    DIGEST,
     EVIDENCE,
     FIGURES,
     FOUND,
     PLAN,
     QUESTION,
     REPORT,
+    REVIEW,
     SECTIONS,
     SOURCES,
     UNREAD,
@@ -23,7 +25,7 @@ from leadline.findings import (
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report, Section
 from leadline_plugins.stages.compose import COMPOSITION
-from leadline_plugins.stages.method import method
+from leadline_plugins.stages.method import Lacking, lacking, method, used
 from leadline_plugins.stages.placing import placed, without_strange
 from leadline_plugins.tasks import Composition
 from leadline_plugins.wording import say, translated
@@ -51,12 +53,29 @@ class Writing:
             metadata={
                 "question": question.text,
                 "created": run.now().isoformat(),
-                "method": method(question, found, sources, unread, run.notices),
+                "method": method(
+                    question,
+                    found,
+                    sources,
+                    unread,
+                    run.notices,
+                    await _lacking(findings, run),
+                    used(sections, evidence),
+                ),
             },
         )
         findings[REPORT] = report
         text = "\n\n".join(section.text or "" for section in report.sections)
         await run.emit("message", {"kind": "report", "text": text})
+
+
+async def _lacking(findings: Findings, run: Run) -> Lacking | None:
+    """Return what a model found wanting; an algorithm tells of words it did not meet, which is no finding."""
+    if not await run.by_chat("digest"):
+        return None
+    digest, sections = findings.get(DIGEST), findings[SECTIONS]
+    review = findings.get(REVIEW) or (digest.review if digest else None)
+    return lacking(review, findings[PLAN], sections)
 
 
 def body(
@@ -100,7 +119,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Puts the report together from its sections",
         needs=(QUESTION, PLAN, SECTIONS),
-        wants=(COMPOSITION, EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES),
+        wants=(COMPOSITION, EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES, DIGEST, REVIEW),
         gives=(REPORT,),
         closing=True,
     )

@@ -123,7 +123,7 @@ async def test_an_assumption_is_said_once_and_notices_are_said_to_be_english(lan
         "failed_searches": [],
         "unread": [],
         "assumptions": [ASSUMED],
-        "notices": [f"it is short (under 20 characters): assumed that {ASSUMED}", "no charts were drawn"],
+        "notices": [f"it is short (under 20 characters): assumed: {ASSUMED}", "no charts were drawn"],
     }
     text = (await rendered(report("Deep [@e1].", metadata={"method": method}, language=language)))["report.md"]
     assert said in text

@@ -1,0 +1,84 @@
+"""The method of a report: what was done and what is wanting, in its language and in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadline.findings import Plan, PlannedSection, Review, SectionReview
+from leadline.records import Evidence, Report, Section
+from leadline_plugins.formats.method import paragraphs
+from leadline_plugins.stages.method import lacking, used
+from leadline_plugins.wording import tags
+
+FACTS: dict[str, Any] = {
+    "queries": ["depth of the bay", "width of the bay"],
+    "rounds": 2,
+    "engines": ["web"],
+    "hits": 9,
+    "sources_read": 5,
+    "failed_searches": [],
+    "unread": [],
+    "assumptions": [],
+    "notices": [],
+}
+
+
+def said(language: str = "en", models: list[str] | None = None, **facts: Any) -> list[str]:
+    metadata = {"created": "2026-11-23T05:00:00+00:00", "method": FACTS | facts}
+    metadata |= {} if models is None else {"models": models}
+    return list(
+        paragraphs(Report(title="A", language=language, sections=(), sources=(), evidence=(), metadata=metadata))
+    )
+
+
+def test_who_made_it_when_what_was_searched_and_what_of_it_was_used() -> None:
+    assert said(models=["gpt-5"], sources_used=3) == [
+        "Made on 2026-11-23 with gpt-5. 2 rounds of search with 2 queries on web gave 9 results, of which "
+        "5 sources were read. What is written rests on passages from 3 of them. "
+        "Searched for: depth of the bay; width of the bay."
+    ]
+    assert said(models=[])[0].startswith("Made on 2026-11-23, without a language model. 2 rounds")
+    assert said()[0].startswith("2 rounds of search")
+
+
+def test_what_is_wanting_is_told() -> None:
+    told = said(sufficient=False, gaps=["How deep is the mole?", "Who sounded it."], left_out=["Width"])
+    assert told[1] == (
+        "The research itself was judged not sufficient. Still open: How deep is the mole?; Who sounded it. "
+        "Planned, but not written: Width."
+    )
+
+
+@pytest.mark.parametrize("language", tags())
+def test_every_language_tells_all_of_it(language: str) -> None:
+    facts = {"sufficient": False, "gaps": ["GAP"], "left_out": ["LEFT"], "sources_used": 3}
+    text = " ".join(said(language, ["MODEL"], **facts))
+    assert all(word in text for word in ("2026-11-23", "MODEL", "depth of the bay", "GAP", "LEFT", "web"))
+
+
+def test_a_section_that_nothing_was_found_for_is_told_once() -> None:
+    told = said("zh", left_out=["宽度"], notices=["nothing was found for '宽度': left out"])
+    assert told[1:] == ["计划了但没有写成的章节：宽度。"]
+
+
+def test_notices_end_with_one_stop_and_frequent_ones_are_told_in_the_language() -> None:
+    notices = ["the conclusion was left out, for it cited nothing", "it was odd."]
+    assert said(notices=notices)[1] == "The conclusion was left out, for it cited nothing. It was odd."
+    assert said("zh", notices=notices)[1:] == ["结论没有引用任何来源，已略去。", "程序提示（英文）：It was odd."]
+
+
+def test_what_the_last_review_found_wanting() -> None:
+    plan = Plan(title="A", sections=(PlannedSection(id="1", title="Depth"), PlannedSection(id="2", title="Width")))
+    review = Review(sections=(SectionReview(id="1", coverage="partial"),), priority_gaps=("How deep?",))
+    found = lacking(review, plan, (Section(id="1", title="Depth"),))
+    assert (found.sufficient, found.gaps, found.left_out) == (False, ("How deep?",), ("Width",))
+    assert lacking(None, plan, (Section(id="x", title="A"),)) == lacking(Review(), plan, (Section(id="x", title="A"),))
+    assert lacking(None, plan, (Section(id="x", title="A"),)).sufficient
+
+
+def test_used_are_the_sources_whose_passages_writers_were_shown() -> None:
+    evidence = [Evidence(id=f"e{n}", source_id=f"s{n % 2}", quote="a", span=(0, 1), claim="a") for n in range(4)]
+    sections = (Section(id="1", title="A", evidence_ids=("e0", "e2", "e1"), unsent=("e1",)),)
+    assert used(sections, evidence) == 1
