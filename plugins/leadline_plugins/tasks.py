@@ -310,13 +310,20 @@ class AnalyzeRequest(Record):
 
 
 class WriteRequest(Record):
-    """Asks for what stands around the sections: title, summary, conclusion."""
+    """Asks for what stands around the sections: title, summary, conclusion.
+
+    `synthesis` and `gaps` are what the last round of the research came to, as hints: no citation rests on them. `today`
+    is the day on which the run began (ISO 8601).
+    """
 
     question: Question
     plan: Plan
     sections: tuple[Section, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[Evidence, ...] = ()
     length: int = 0
+    synthesis: Text = ""
+    gaps: tuple[Text, ...] = ()
+    today: str = ""
 
 
 class ChangedSection(Record):

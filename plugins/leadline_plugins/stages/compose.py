@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from leadline.citations import CITATION, cited
+from leadline.citations import CITATION, cited, uncited
 from leadline.contracts import Run
-from leadline.findings import EVIDENCE, PLAN, QUESTION, SECTIONS, Findings, Key
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SECTIONS, Digest, Findings, Key, Plan
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence, Section
 from leadline.task_kinds import TaskKind
@@ -20,7 +20,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
 from leadline_plugins.stages import composing
 from leadline_plugins.stages.degrade import perform_or, tell_once
-from leadline_plugins.stages.showing import asked
+from leadline_plugins.stages.showing import asked, today
 from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
 
 ASK = TaskKind(
@@ -77,6 +77,8 @@ class Composing:
             sections=sections,
             evidence=tuple(item for item in evidence if item.id in cites),
             length=run.settings.report.length,
+            today=today(run),
+            **hints(findings.get(DIGEST)),
         )
         chat = await run.by_chat(ASK.name, ASK.role)
         whole = await in_one(request, run)
@@ -119,13 +121,22 @@ def used(sections: Iterable[Section]) -> set[str]:
 _TEXT_ALONE: dict[str, Any] = {"evidence_ids": (), "notes": "", "notices": (), "unsent": ()}
 
 
+def hints(digest: Digest | None) -> dict[str, Any]:
+    """Return what the last round came to: a summary is better for the whole, which no writer of one section saw."""
+    if digest is None:
+        return {}
+    gaps = digest.knowledge_gaps or (digest.review.priority_gaps if digest.review else ())
+    return {"synthesis": uncited(digest.synthesis), "gaps": gaps}
+
+
 def texts_only(request: WriteRequest) -> WriteRequest:
-    """Return the request as a chat needs it: the texts hold every statement with its citation.
+    """Return the request as a chat needs it: the texts hold every statement with its citation, the plan its title.
 
     What was told of their writing goes too: it names what was spent by then, and no resumed run would ask the same.
     """
     sections = tuple(section.model_copy(update=_TEXT_ALONE) for section in request.sections)
-    return request.model_copy(update={"sections": sections, "evidence": ()})
+    plan = Plan(title=request.plan.title, sections=())
+    return request.model_copy(update={"sections": sections, "evidence": (), "plan": plan})
 
 
 @dataclass(frozen=True)
@@ -201,7 +212,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Has title, summary and conclusion written around the sections",
         needs=(QUESTION, PLAN, SECTIONS),
-        wants=(EVIDENCE,),
+        wants=(EVIDENCE, DIGEST),
         gives=(COMPOSITION,),
         closing=True,
         tasks=(ASK, WHOLE),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from leadline.findings import Plan, Question
+from leadline.findings import Digest, NextSearch, Plan, PlannedSection, Question, Review
+from leadline.keys import plain as data
 from leadline.records import Section
 from leadline.tasks import schema
 from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
-from leadline_plugins.stages.compose import Taken, _drafts, taken, texts_only
+from leadline_plugins.stages.compose import Taken, _drafts, hints, taken, texts_only
 from leadline_plugins.stages.composing import mended, mended_whole, unusable, unusable_whole
 from leadline_plugins.stages.write import body
 from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
@@ -112,6 +113,26 @@ def test_marks_of_its_own_are_told_once() -> None:
     found = taken(both, (STANDS,), read)
     assert found.told == (LEFT_OUT,)
     assert found.composition.summary == f"Deep. {SOUND}"
+
+
+def test_the_last_digest_is_given_as_hints_that_cite_nothing() -> None:
+    review = Review(priority_gaps=("How wide?",))
+    assert hints(Digest(synthesis="It is deep [@e1].", review=review)) == {
+        "synthesis": "It is deep.",
+        "gaps": ("How wide?",),
+    }
+    assert hints(None) == {}
+
+
+def test_of_the_plan_a_chat_is_shown_the_title() -> None:
+    plan = Plan(title="A", queries=(NextSearch(query="a"),), sections=(PlannedSection(id="1", title="A", goal="why"),))
+    asked = texts_only(WriteRequest(question=Question(text="?"), plan=plan, sections=(), today="2026-11-23"))
+    assert data(asked, "asked") == {
+        "question": {"text": "?"},
+        "plan": {"title": "A", "sections": []},
+        "sections": [],
+        "today": "2026-11-23",
+    }
 
 
 def test_a_chat_is_asked_the_same_whatever_was_told_of_the_sections() -> None:

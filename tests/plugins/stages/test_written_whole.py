@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -46,6 +47,9 @@ class Asking:
         self.asked: dict[str, Any] = {}
         self._chat, self._replies = chat, replies
 
+    def now(self) -> datetime:
+        return datetime(2026, 11, 23, tzinfo=UTC)
+
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self._chat
 
@@ -84,7 +88,7 @@ async def test_all_sections_are_written_anew_by_one_call() -> None:
     (asked,) = run.asked.values()
     assert isinstance(asked, WriteRequest)
     assert [section.text for section in asked.sections] == [section.text for section in STAND]
-    assert asked.evidence == ()
+    assert (asked.evidence, asked.today) == ((), "2026-11-23")
 
 
 async def test_a_section_may_say_less_than_before_but_not_without_a_citation() -> None:
