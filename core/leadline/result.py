@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from leadline.records import Report
 from leadline.state import Metadata, Status
+
+_FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,19 @@ class Result:
 
     @property
     def text(self) -> str:
-        """The report as Markdown, citations as numbers; empty where there is none."""
+        """The report as Markdown, citations as numbers, figures as captions; empty where there is none."""
         from leadline.citations import number, unenclosed
 
         if self.report is None:
             return ""
-        numbered = number(self.report)
+        numbered, captions = number(self.report), {figure.id: figure.caption for figure in self.report.figures}
         parts = [
-            f"## {section.title}\n\n{numbered.render(unenclosed(section.text or ''))}"
+            f"## {section.title}\n\n{_captioned(numbered.render(unenclosed(section.text or '')), captions)}"
             for section in self.report.sections
         ]
         return "\n\n".join([f"# {self.report.title}", *parts])
+
+
+def _captioned(text: str, captions: Mapping[str, str]) -> str:
+    """Return a text with the captions of its figures in their places: there is no picture in it."""
+    return _FIGURE.sub(lambda found: f"*{captions[found[1]]}*" if found[1] in captions else "", text)

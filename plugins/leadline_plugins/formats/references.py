@@ -50,7 +50,7 @@ class Lists:
             yield para(words(say("none", self._language)))
         if self._numbered.additional:
             yield self._heading("additional")
-            yield from self._list(self._numbered.additional, lambda _: [])
+            yield from self._list(self._numbered.additional, lambda _: [], "additional")
         yield self._heading("statistics")
         lines = statistics(self._numbered, self._language)
         yield bullets([[{"t": "Plain", "c": words(line)}] for line in lines])
@@ -58,11 +58,13 @@ class Lists:
     def _heading(self, name: str) -> Node:
         return header(1, self._name(), words(say(name, self._language)))
 
-    def _list(self, sources: Sequence[tuple[int, Source]], quotes: Callable[[Source], list[Node]]) -> Iterator[Node]:
+    def _list(
+        self, sources: Sequence[tuple[int, Source]], quotes: Callable[[Source], list[Node]], *classes: str
+    ) -> Iterator[Node]:
         for number, source in sources:
             said = self._entries.get(source.id) or entry(source)
             line = para(spaced([words(f"[{number}]"), said]))
-            yield div([line, *quotes(source)], attributes(f"ref-{number}", "reference"))
+            yield div([line, *quotes(source)], attributes(f"ref-{number}", "reference", *classes))
 
 
 def entry(source: Source) -> list[Node]:

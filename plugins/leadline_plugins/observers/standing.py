@@ -75,13 +75,15 @@ class Standing:
     def news(self, event: Event) -> str:
         """Return the message of a notice or error on one line; empty where it repeats one inside another's words.
 
-        A failed engine fails the search around it, which says the same once more.
+        A failed engine fails the search around it, which says the same once more; of a note on what became of a failure
+        that stands above, the failure is left out.
         """
         message = one_line(event.data["message"])
         if any(message.endswith(told) for told in self._told):
             return ""
+        why = next((bare for bare in map(_bare, self._told) if bare and message.endswith(f": {bare}")), "")
         self._told.append(message)
-        return message
+        return message.removesuffix(f": {why}") if why else message
 
     def totals(self) -> Iterator[str]:
         """Yield how far the run is: rounds, queries, sources, passages, tokens, cost; what is none is left out."""
@@ -93,6 +95,12 @@ class Standing:
             yield plural(int(self.spent["tokens"]), "token", "tokens")
         if self.spent.get("money"):
             yield f"${float(self.spent['money']):.4f}"
+
+
+def _bare(told: str) -> str:
+    """Return a failure that was told without whose it was: `draw by data: no points`."""
+    whose, _, failure = told.partition(": ")
+    return failure if " by " in whose else ""
 
 
 def given(data: Any) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 from leadline.cli.outcome import raised, resume_command
 from leadline.cli.summary import checks, summary
+from leadline.records import Figure, Report, Section
+from leadline.result import Result
 from leadline.state import Metadata, StepState
 
 
@@ -59,3 +61,12 @@ def test_the_checks_say_which_paragraphs_lack_a_citation_and_what_was_changed() 
         "not passed: 1 paragraph without a citation at the end; 2 citations of what is not there; "
         "changed before: 2 marked as not confirmed, 1 said anew, 1 taken out"
     )
+
+
+def test_a_report_in_a_terminal_has_captions_in_place_of_figures() -> None:
+    text = "Deep [@e1].\n\n![](figure:f1)\n\nWide ![depth](figure:gone)."
+    figure = Figure(id="f1", caption="The depths", alt="bars", media={})
+    sections = (Section(id="1", title="Depth", text=text),)
+    report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), figures=(figure,))
+    result = Result("complete", "", 0, Path("r"), metadata(), report)
+    assert result.text == "# A\n\n## Depth\n\nDeep.\n\n*The depths*\n\nWide ."

@@ -8,6 +8,7 @@ import pytest
 from leadline.records import Report, Section
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.pdf.adapted import adapted
 from leadline_plugins.formats.pdf.rows import whole
 from leadline_plugins.formats.tables import widths
 from leadline_plugins.formats.tree import Node, text, words
@@ -175,3 +176,16 @@ def test_without_references_nothing_links_to_them(make_report: Make) -> None:
 def test_sections_without_text_or_title_are_set(make_report: Make) -> None:
     report = make_report(sections=(Section(id="x", title="", text=None),), figures=())
     assert document(report, Medium()).blocks[0]["t"] == "Header"
+
+
+def test_in_a_pdf_a_table_has_its_lead_and_the_statistics_a_source_on_their_page(make_report: Make) -> None:
+    report = make_report("The depths are these.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThat is all.")
+    made = list(adapted(document(report, Medium()).blocks))
+    said = [block["c"][1] if block["t"] == "RawBlock" else text(block) for block in made]
+    assert said[said.index("The depths are these.") - 1] == "#leading["
+    assert said[said.index("That is all.") - 1] != "#leading["
+    kept = said.index("#kept[")
+    assert said[kept + 1] == "#further["
+    assert said[kept + 4] == "Citation Statistics"
+    assert (said[-1], said.count("#kept[")) == ("]", 1)
+    assert not [block for block in adapted(document(report, Medium(), references=False).blocks) if "kept" in str(block)]

@@ -167,3 +167,12 @@ async def test_beside_a_changing_run_another_gets_plain_lines(event: Make, monke
     await observer.observe(event("run.finished", run="two", status="complete", reason=""))
     observer.close()
     assert "complete, 1.0 s\n" in out.getvalue()
+
+
+def test_a_note_on_what_became_of_a_failure_does_not_tell_it_again(event: Make) -> None:
+    messages = [
+        ("error", "draw by data: it has no points"),
+        ("notice", "the chart 'A' was not drawn: it has no points"),
+    ]
+    told = plain(iter([started(event), *(event(kind, message=message) for kind, message in messages)]))
+    assert told[2:] == ["error: draw by data: it has no points", "note: the chart 'A' was not drawn"]

@@ -12,19 +12,37 @@ from typing import Any
 from leadline_plugins.formats.pdf.rows import whole
 from leadline_plugins.formats.tree import Node, text
 
+_ENDING = ["Div", "Header", "BulletList"]
+"""How a report ends: the last source, and the statistics, which shall not stand on a page of their own."""
+_LEAD = 400
+"""Characters of a paragraph that goes with its table to the next page."""
+
 
 def adapted(blocks: list[Node]) -> Iterator[Node]:
     """Yield the blocks of a document, ready for Pandoc's Typst."""
-    for block in whole(blocks):
+    set_ = list(whole(blocks))
+    kept = len(set_) - len(_ENDING) if [block["t"] for block in set_[-len(_ENDING) :]] == _ENDING else -1
+    for place, block in enumerate(set_):
+        if place == kept:
+            yield _raw("#kept[")
         match block:
             case {"t": "Figure"}:
                 yield from _pictured(block)
             case {"t": "Div", "c": [[_, classes, _], _]} if "reference" in classes:
-                yield from _within("entry", block)
+                yield from _within("further" if "additional" in classes else "entry", block)
+            case {"t": "Para"} if _leads(block, set_[place + 1 : place + 2]):
+                yield from _within("leading", block)
             case {"t": "Para" | "BulletList" | "OrderedList"} if _shows_address(block["c"]):
                 yield from _within("ragged", block)
             case _:
                 yield block
+    if kept >= 0:
+        yield _raw("]")
+
+
+def _leads(block: Node, following: list[Node]) -> bool:
+    """Return whether a paragraph leads to the table behind it, and is not so long that it had better be parted."""
+    return [node["t"] for node in following] == ["Table"] and len(text(block)) <= _LEAD
 
 
 def _pictured(block: Node) -> list[Node]:
