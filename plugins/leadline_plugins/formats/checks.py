@@ -21,6 +21,7 @@ from leadline_plugins.checks.whole import whole
 from leadline_plugins.formats.inlines import spoken
 from leadline_plugins.stages.hedges import hedged
 from leadline_plugins.stages.paragraphs import blocks
+from leadline_plugins.wording.notices import retold
 
 Kind = Literal["supported", "partial", "undecided", "contradicted", "unsupported"]
 KINDS: tuple[Kind, ...] = ("supported", "partial", "undecided", "contradicted", "unsupported")
@@ -49,7 +50,7 @@ class Checks:
         self.language = report.language
         found: Any = report.metadata.get("verification") or {}
         self.found: Mapping[str, Any] = found
-        self.claims = tuple(_claims(found))
+        self.claims = tuple(_claims(found, report.language))
         self._bare = frozenset(found.get("paragraphs_without_citation", ()))
         self._by_section: dict[str, list[Checked]] = {}
         self._by_evidence: dict[str, list[Checked]] = {}
@@ -125,7 +126,7 @@ def once(claims: Iterator[Checked]) -> list[tuple[Checked, int]]:
     return [(claim, counts[claim.id]) for claim in first.values()]
 
 
-def _claims(found: Mapping[str, Any]) -> Iterator[Checked]:
+def _claims(found: Mapping[str, Any], language: str) -> Iterator[Checked]:
     for place, group in enumerate(whole(_verdicts(found)), start=1):
         verdict = group[0]
         yield Checked(
@@ -133,7 +134,7 @@ def _claims(found: Mapping[str, Any]) -> Iterator[Checked]:
             section_id=verdict.section_id,
             text=spoken(verdict.claim),
             kind=_kind(verdict),
-            reason=verdict.reason,
+            reason=retold(verdict.reason, language) or verdict.reason,
             cites=tuple(dict.fromkeys(name for one in group for name in one.cites)),
             at=verdict.at,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ NAMED = 5
 _QUERIES = 20
 """Queries that are named."""
 _STOPS = " .。;；,，"
+_ASKED = re.compile(r"([?？؟])[.。]")
+"""A question that a sentence ends with: it needs no other stop."""
 _LEFT_OUT = "nothing was found for "
 """How the notice begins that names the sections which are told in the report's language."""
 
@@ -65,7 +68,7 @@ def _wanting(facts: Mapping[str, Any], language: str) -> Iterator[str]:
         yield say("thin", language)
     for name in ("gaps", "left_out"):
         if items := [item.strip(_STOPS) for item in facts.get(name, ())]:
-            yield say(name, language, what=listed(items, language, "semicolon"))
+            yield _ASKED.sub(r"\1", say(name, language, what=listed(items, language, "semicolon")))
 
 
 def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:

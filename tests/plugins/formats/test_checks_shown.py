@@ -151,6 +151,13 @@ def test_what_was_changed_is_told_those_that_were_hedged_apart(make_report: Make
     assert "said anew 1, marked as not confirmed 2." in told
 
 
+def test_the_reasons_of_rules_are_told_in_the_language(make_report: Make) -> None:
+    report = judged(make_report("很深 [@e1]。").model_copy(update={"language": "zh"}), {"很深": "contradicted"})
+    verdict: Any = report.metadata["verification"]
+    verdict["verdicts"][0]["reason"] = "the claim says 39%, the passage does not"
+    assert "(论断说的是“39%”，原文：没有)" in "\n".join(checks(report))
+
+
 @pytest.mark.parametrize("by", ["words", "model"])
 def test_not_decided_is_said_only_of_what_nobody_decided(make_report: Make, by: str) -> None:
     report = judged(make_report("It is deep [@e1]."), {"deep": "partial"})

@@ -58,6 +58,10 @@ def test_every_language_tells_all_of_it(language: str) -> None:
     assert all(word in text for word in ("2026-11-23", "MODEL", "depth of the bay", "GAP", "LEFT", "web"))
 
 
+def test_a_question_at_the_end_needs_no_other_stop() -> None:
+    assert said("zh", gaps=["谁测的？", "多深？"])[1] == "仍未解决的问题：谁测的？；多深？"
+
+
 def test_a_section_that_nothing_was_found_for_is_told_once() -> None:
     told = said("zh", left_out=["宽度"], notices=["nothing was found for '宽度': left out"])
     assert told[1:] == ["计划了但没有写成的章节：宽度。"]

@@ -1,4 +1,4 @@
-"""The frequent notices of a run in the languages of reports: what is told in English while it works.
+"""The frequent notices and reasons of a run in the languages of reports: what is told in English while it works.
 
 A notice is known by its English words (`en.toml`), whose names in brackets stand for anything; a language has a file of
 the same keys, and what it lacks stays English.
@@ -26,7 +26,10 @@ def retold(notice: str, language: str) -> str:
         return ""
     for key, pattern in _patterns().items():
         if key in said and (found := pattern.fullmatch(notice)):
-            return said[key].format(**{name: translated(value, language) for name, value in found.groupdict().items()})
+            parts = found.groupdict().items()
+            return said[key].format(
+                **{name: retold(part, language) or translated(part, language) for name, part in parts}
+            )
     return ""
 
 
