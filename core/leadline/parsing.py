@@ -69,7 +69,7 @@ def reading(text: str, reply: type[R], *, cut: bool = False, last: bool = False)
 def _of_texts(value: object, reply: type[Record]) -> dict[str, Any]:
     """Return the reply that a list of several texts, or of replies that are nothing but a text, stands for."""
     name = natural(reply)
-    if not isinstance(value, list) or len(value) < 2 or len(reply.model_fields) > 1 or not name:
+    if not isinstance(value, list) or len(value) < 2 or not name:
         return {}
     texts = [next(iter(one.values())) if isinstance(one, dict) and len(one) == 1 else one for one in value]
     alike = len({isinstance(one, dict) and next(iter(one)) for one in value}) == 1

@@ -26,7 +26,7 @@ from leadline.records import ChatReply, ChatRequest, Failure, ModelTraits
 from leadline.rows import Row
 from leadline.wire import decode
 
-_TODAY = re.compile(r'("today": ")\d{4}-\d\d-\d\d(?=")')
+_TODAY = re.compile(r'("today": ?")\d{4}-\d\d-\d\d(?=")')
 """The day as the inputs of a task tell it: a recording is asked on its own, or it could not answer on another."""
 _NOT_COMPARED = ("model", "json_schema")
 """What depends on which model is asked, and in which manner, and not on what is asked of it."""

@@ -68,9 +68,10 @@ class Digesting:
 
 def _told(last: Digest | None) -> Digest | None:
     """Return the last digest without its searches, which are told with what came of them, nor what its review says."""
-    if last is None or last.review is None:
-        return last
-    return last.model_copy(update={"queries": (), "section_coverage": {}, "knowledge_gaps": ()})
+    if last is None:
+        return None
+    told = {"section_coverage": {}, "knowledge_gaps": (), "queries": ()} if last.review else {}
+    return last.model_copy(update={"round": 0, **told})
 
 
 def _goes_on(digest: Digest) -> bool:

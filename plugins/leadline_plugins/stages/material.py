@@ -93,11 +93,9 @@ def _full(request: SortRequest, chosen: Iterable[Evidence], settings: Settings) 
 
 
 def _no_more(request: SortRequest, chosen: Iterable[Evidence]) -> str:
-    pages = len({item.source_id for item in chosen})
-    return (
-        "the rest bears too little on what was asked, or repeats it; "
-        f"the passages come from {pages} of {len(request.sources)} pages"
-    )
+    own = len({item.source_id for item in chosen})
+    of = f"{own} of {len(request.sources)} pages"
+    return f"the rest bears too little on what was asked, or repeats it; the passages come from {of}"
 
 
 def most_words(settings: Settings, queries: int, *, cjk: bool) -> int:

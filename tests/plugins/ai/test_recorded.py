@@ -47,8 +47,8 @@ class Writer(Planner):
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         self.asked += 1
         assert '"today": "' in request.messages[-1].text
-        passage = re.findall(r'"id": "(e\w+)"', request.messages[-1].text)[0]
-        text = json.dumps({"text": f"It was sounded. [@{passage}]"})
+        passage = re.findall(r'"id":"(e\w+)"', request.messages[-1].text)[0]
+        text = json.dumps({"text": f"It was sounded. [@{passage}]", "unanswered": "Who did it."})
         return ChatReply(message=Message(role="assistant", text=text), model="planner-1")
 
 
