@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from leadline_plugins.checks.negators import scopes
@@ -10,6 +11,7 @@ from leadline_plugins.text.tokens import stem
 
 _PAIRS = """increase decrease|increased decreased|increases decreases|rise fall|rising falling|rose fell|grow shrink|
 more fewer|more less|higher lower|high low|larger smaller|above below|before after|first last|win lose|won lost|
+better worse|best worst|
 true false|possible impossible|likely unlikely|safe unsafe|safe dangerous|effective ineffective|positive negative|
 warming cooling|warmer cooler|hot cold|faster slower|early late|earlier later|include exclude|accept reject|
 accepted rejected|support oppose|supported opposed|allow forbid|allowed banned|legal illegal|alive dead|open closed|
@@ -43,8 +45,13 @@ def opposed(claim: str, passage: str) -> tuple[str, str] | None:
     said, found = set(tokens(claim)), set(tokens(passage))
     for one, other in _opposites():
         if one in said and one not in found and other in found and other not in said:
-            return one, other
+            return _spelled(one, claim), _spelled(other, passage)
     return None
+
+
+def _spelled(word: str, text: str) -> str:
+    """Return a stem as the text spells it."""
+    return next((said for said in re.findall(r"\w+", text) if stem(said.casefold()) == word), word)
 
 
 @cache

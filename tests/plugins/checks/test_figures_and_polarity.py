@@ -103,7 +103,8 @@ def test_what_both_say(claim: str, held: str) -> None:
 
 
 def test_opposites() -> None:
-    assert opposed("Prices increased.", "Prices decreased.") == ("increas", "decreas")
+    assert opposed("Prices increased.", "Prices decreased.") == ("increased", "decreased")
+    assert opposed("It did worse.", "It did Better!") == ("worse", "Better")
     assert opposed("Prices increased.", "Prices increased, then decreased.") is None
 
 
