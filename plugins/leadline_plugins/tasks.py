@@ -368,7 +368,7 @@ class ClaimToVerify(Record):
     """A claim and the ids of the passages it is held against.
 
     It stands `under` headings and between the sentences `before` and `behind` it; `whole` is the sentence that it is a
-    part of.
+    part of. What rules `found` against it is asked about.
     """
 
     id: str
@@ -378,6 +378,7 @@ class ClaimToVerify(Record):
     before: Text = ""
     behind: Text = ""
     whole: Text = ""
+    found: Text = ""
 
 
 class VerifyRequest(Record):
@@ -416,12 +417,16 @@ class Rewordings(Record):
 
 
 class ClaimVerdict(Record):
-    """What a model says of one claim that is not supported in all its parts, or states nothing, by its id."""
+    """What a model says of one claim that is not supported in all its parts, or states nothing, by its id.
+
+    Or against which rules found something: if it is supported all the same, `words` of a passage say so.
+    """
 
     id: str
     verdict: Literal["supported", "partial", "contradicted", "unsupported", "remark"]
     reason: Text = ""
     confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    words: Text = ""
 
 
 class ClaimVerdicts(Record):

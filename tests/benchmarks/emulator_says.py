@@ -132,8 +132,11 @@ def _composition(inputs: Inputs) -> dict[str, Any]:
 
 
 def _verdicts(inputs: Inputs) -> dict[str, Any]:
-    """Find every claim supported: what the emulated model writes are its passages."""
-    return {"supported": [one["id"] for one in inputs["claims"]], "confidence": 0.9, "others": []}
+    """Find every claim supported, for what the emulated model writes are its passages; and believe what rules found."""
+    found = [one["id"] for one in inputs["claims"] if one.get("found")]
+    others = [{"id": name, "verdict": "partial", "reason": "as was found", "confidence": 0.8} for name in found]
+    sure = [one["id"] for one in inputs["claims"] if not one.get("found")]
+    return {"supported": sure, "confidence": 0.9, "others": others}
 
 
 SAYINGS: Mapping[str, Callable[[Inputs], dict[str, Any]]] = {

@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from leadline.computing import compute
 from leadline.contracts import Run
+from leadline_plugins.checks.causes import Cause
 from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, summed
 from leadline_plugins.stages.putting import Passage, Put
-from leadline_plugins.stages.verdicts import BATCH, ask
+from leadline_plugins.stages.questioning import Asked, answers, causes, tell_left
+from leadline_plugins.stages.verdicts import hint
+from leadline_plugins.stages.verdicts import is_open as open_to_a_model
 from leadline_plugins.tasks import ClaimVerdict
 
 
 def is_open(found: CheckedReport) -> bool:
-    """Return whether a claim was judged by words alone, so that a model has something to say."""
-    return any(claim.by == "words" for claim in found.claims)
+    """Return whether a model has something to say to any claim: to what no rule settled."""
+    return any(map(open_to_a_model, found.claims))
 
 
 async def asked(run: Run, found: CheckedReport) -> CheckedReport:
-    """Return the report with a model's verdicts where words were counted; where it has none, as it was."""
+    """Return the report with a model's verdicts where rules left claims open; where it has none, as it was."""
     titles = {source.key: source.text for source in found.sources}
     claims = [
-        Put(str(place), one.claim, (Passage(one.passage, titles.get(one.source, "")),))
+        Put(str(place), one.claim, (Passage(one.passage, titles.get(one.source, "")),), found=hint(one))
         for place, one in enumerate(found.claims)
-        if one.by == "words"
+        if open_to_a_model(one)
     ]
-    batches = [claims[at : at + BATCH] for at in range(0, len(claims), BATCH)]
-    said: dict[str, ClaimVerdict] = {}
-    for reply in await run.each(batches, lambda batch: ask(run, batch)):
-        said |= reply
-    return _summed(found, [_merged(one, said.get(str(place))) for place, one in enumerate(found.claims)])
+    said = await answers(run, claims, _against)
+    judged = [_merged(one, said.by_id.get(str(place))) for place, one in enumerate(found.claims)]
+    await tell_left(run, sum(map(open_to_a_model, judged)), len(judged), said.why)
+    return _summed(found, judged)
+
+
+async def _against(supported: Sequence[Put]) -> Mapping[str, Cause]:
+    return await compute(causes, [Asked(one, one.claim) for one in supported])
 
 
 def _merged(claim: CheckedClaim, said: ClaimVerdict | None) -> CheckedClaim:

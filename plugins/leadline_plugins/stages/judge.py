@@ -11,7 +11,8 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report
 from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.library import Library
-from leadline_plugins.stages.verdicts import ASK, judged
+from leadline_plugins.stages.questioning import ASK
+from leadline_plugins.stages.verdicts import judged
 
 JUDGED: Key[tuple[Verdict, ...]] = Key("judged", Verdict, grows=True)
 """Verdicts on claims as they stood when the sections were written; `verify` asks of nobody what stands here."""
@@ -29,7 +30,7 @@ class Judging:
         if run.settings.report.write == "compose" and await run.by_chat(ASK.name):
             sections, evidence, sources = findings[SECTIONS], findings[EVIDENCE], findings[SOURCES]
             draft = Report(title="", language="", sections=sections, evidence=evidence, sources=sources)
-            verdicts = await judged(run, claims_of(draft), Library(draft))
+            verdicts = await judged(run, claims_of(draft), Library(draft), ahead=True)
         findings[JUDGED] = tuple(verdicts)
 
 

@@ -43,7 +43,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Put:
-    """A claim to be put to a model, with what it is held against."""
+    """A claim to be put to a model, with what it is held against, and what rules `found` against it."""
 
     id: str
     claim: str
@@ -52,6 +52,7 @@ class Put:
     before: str = ""
     behind: str = ""
     whole: str = ""
+    found: str = ""
 
 
 def put(claim: Claim, library: Library, *, anew: bool = False) -> Put:
@@ -93,6 +94,7 @@ def listed(claims: Sequence[Put]) -> tuple[tuple[ClaimToVerify, ...], tuple[Sour
             before=claim.before,
             behind=claim.behind,
             whole=claim.whole,
+            found=claim.found,
         )
         for number, claim in enumerate(claims, start=1)
     )

@@ -17,7 +17,7 @@ from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, Wanted
 from leadline_plugins.stages.claims import claims
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
-from leadline_plugins.stages.verdicts import by_rule
+from leadline_plugins.stages.verdicts import by_rule, is_open
 
 
 def recheck(report: Report, markdown: str = "") -> CheckedReport:
@@ -51,7 +51,7 @@ def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> I
     library = Library(report)
     for claim in (claim for part in parts for claim in claims(part)):
         for found in by_rule([claim], library):
-            said = next((before[key] for key in _keys(found) if key in before), found) if found.by == "words" else found
+            said = next((before[key] for key in _keys(found) if key in before), found) if is_open(found) else found
             if not said.remark:
                 yield (
                     claim.text,

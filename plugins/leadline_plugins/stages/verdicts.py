@@ -2,56 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import Verdict
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
+from leadline_plugins.checks.causes import Cause
 from leadline_plugins.checks.judge import Judgement
 from leadline_plugins.checks.quotes import plain
-from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import fewer_claims
+from leadline_plugins.citing.checking import CheckedClaim
 from leadline_plugins.stages.claims import Claim
-from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.hedges import hedged
 from leadline_plugins.stages.holding import held
 from leadline_plugins.stages.library import Cited, Library
-from leadline_plugins.stages.putting import Put, listed, put
+from leadline_plugins.stages.putting import Put, put
+from leadline_plugins.stages.questioning import ASK, Asked, answers, causes, tell_left
 from leadline_plugins.stages.remarks import remark, tells_nothing
-from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
-
-BATCH = 50
-"""Claims a model is asked about in one call."""
-_AND = re.compile(r"[,;，；、&]\s*(?:and\b)?|\band\b")
-"""What stands between the claims of a list."""
-_ID = re.compile(
-    r"[\W_]*(?:(?:claims?|ids?|items?|statements?|numbers?|nos?|nr|c)[\W_]*){0,2}"
-    r"0?([1-9]\d{0,3})(?:\s*(?:[-–—]|to)\s*([1-9]\d{0,3}))?[\W_]*",
-    re.IGNORECASE,
-)
-"""A claim by its number, or a range of them: `claim 3`, `#3`, `1-3`. Other words may say otherwise: `all except 3`."""
-
-
-def _unusable(request: VerifyRequest, reply: ClaimVerdicts) -> str:
-    """Say what is wrong with a reply that judges nothing of what was asked."""
-    ids = [claim.id for claim in request.claims]
-    return "" if _by_number(reply).keys() & {*ids} else f"it judges none of the claims by their ids ({', '.join(ids)})"
-
-
-ASK = TaskKind(
-    "verify_claim",
-    VerifyRequest,
-    ClaimVerdicts,
-    template("verify_claim"),
-    shrink=fewer_claims,
-    check=_unusable,
-    expects=partial(expect.verify_claim, batch=BATCH),
-)
+from leadline_plugins.tasks import ClaimVerdict
 
 
 async def judged(
@@ -62,14 +31,16 @@ async def judged(
     *,
     settled: bool = False,
     anew: bool = False,
+    ahead: bool = False,
 ) -> list[Verdict]:
     """Return a verdict for each claim that cites known evidence, in order: by rule, and by a model on what those leave.
 
     What was judged before, or is said twice, is judged once; what a model was asked in vain is asked again, unless
     that is `settled`. Of what a model said `anew` it is asked even where the passage says it word for word: that may
-    be of somebody else than the heading and the sentences around it.
+    be of somebody else than the heading and the sentences around it. What is judged `ahead` is judged again where no
+    model could be asked, so nothing is said of that.
     """
-    known = {_key(verdict): verdict for verdict in before if settled or verdict.by != "words"}
+    known = {_key(verdict): verdict for verdict in before if settled or not is_open(verdict)}
     named = [(_name(claim), claim) for claim in claims]
     fresh: dict[Name, Claim] = {}
     for name, claim in named:
@@ -79,7 +50,9 @@ async def judged(
         # A long report takes a second of reading: other runs go on meanwhile.
         verdicts = await compute(_by_rule, [(claim, library.cited(claim), library.beside(claim)) for claim in asked])
         if await run.by_chat(ASK.name):
-            verdicts = await by_model(run, asked, verdicts, library, anew=anew)
+            verdicts, why = await by_model(run, asked, verdicts, library, anew=anew)
+            if not ahead:
+                await tell_left(run, sum(map(is_open, verdicts)), len(claims), why)
         known |= {_key(verdict): verdict for verdict in verdicts}
     return [_placed(known[name], claim) for name, claim in named if name in known]
 
@@ -147,70 +120,44 @@ def _by(judged: Judgement | None) -> Literal["exact", "words"]:
 
 async def by_model(
     run: Run, claims: Sequence[Claim], verdicts: Sequence[Verdict], library: Library, *, anew: bool = False
-) -> list[Verdict]:
-    """Have a language model judge what rules left open; where it cannot, the verdicts stay as they are."""
+) -> tuple[list[Verdict], str]:
+    """Have a language model judge what rules left open, and what they contradict, with what they found as a hint.
+
+    Return the verdicts, which stay as they are where it cannot, and why it could not.
+    """
     known = {claim.id: claim for claim in claims}
-    open_ids = [one.claim_id for one in verdicts if one.by == "words" or (anew and one.verdict == "supported")]
-    wanted = [put(known[name], library, anew=anew) for name in open_ids]
-    replies = await run.each(list(_batches(wanted)), lambda batch: ask(run, batch))
-    said = {name: one for reply in replies for name, one in reply.items()}
-    return [
-        _merged(one, known[name], library.cited(known[name]), said[name]) if (name := one.claim_id) in said else one
+    wanted = [
+        replace(put(known[one.claim_id], library, anew=anew), found=hint(one))
         for one in verdicts
+        if is_open(one) or (anew and one.verdict == "supported")
     ]
 
+    async def against(supported: Sequence[Put]) -> Mapping[str, Cause]:
+        pairs = [(one, known[one.id], library) for one in supported]
+        return await compute(causes, [_asked(*pair) for pair in pairs])
 
-def _batches(asked: Sequence[Put]) -> Iterator[Sequence[Put]]:
-    """Yield as few batches as will do, all of one size: they are asked side by side, and the longest is waited for."""
-    count = -(-len(asked) // BATCH)
-    size = -(-len(asked) // count) if count else 1
-    return (asked[at : at + size] for at in range(0, len(asked), size))
-
-
-async def ask(run: Run, claims: Sequence[Put]) -> dict[str, ClaimVerdict]:
-    """Return what the model says, by the id of the claim; what it says nothing of is asked for once more, alone."""
-    said = await _said(run, claims)
-    left = [claim for claim in claims if claim.id not in said]
-    if not said or not left:  # a reply that was none is announced, and was asked for twice
-        return said
-    said |= await _said(run, left)
-    if silent := sum(claim.id not in said for claim in left):
-        await tell(run, f"the model said nothing of {silent} of {len(claims)} claims: those were judged by words")
-    return said
+    said = await answers(run, wanted, against)
+    by_id = said.by_id
+    merged = [
+        _merged(one, known[name], library.cited(known[name]), by_id[name]) if (name := one.claim_id) in by_id else one
+        for one in verdicts
+    ]
+    return merged, said.why
 
 
-async def _said(run: Run, claims: Sequence[Put]) -> dict[str, ClaimVerdict]:
-    """Return the verdicts by the id of the claim; in the call claims are numbered, which costs a token each."""
-    numbered = {str(number): claim for number, claim in enumerate(claims, start=1)}
-    said = _by_number(await _reply(run, claims))
-    return {numbered[number].id: one for number, one in said.items() if number in numbered}
+def _asked(put: Put, claim: Claim, library: Library) -> Asked:
+    around = (item.around for item in (*library.cited(claim), *library.beside(claim)))
+    return Asked(put, claim.said, "\n".join(around))
 
 
-def _by_number(reply: ClaimVerdicts) -> dict[str, ClaimVerdict]:
-    """Return the verdicts by the number of the claim; what is said to be both is not supported."""
-    sure = [ClaimVerdict(id=name, verdict="supported", confidence=reply.confidence) for name in reply.supported]
-    return {number: one for one in (*sure, *reply.others) for number in numbers(one.id)}
+def is_open(verdict: Verdict | CheckedClaim) -> bool:
+    """Return whether a model has something to say to it: a rule that contradicts is right in half of the cases."""
+    return verdict.by == "words" or (verdict.by == "exact" and verdict.verdict == "contradicted")
 
 
-def numbers(name: str) -> list[str]:
-    """Return the numbers that an id, a list or a range of them names; none where any of it is unclear."""
-    found: list[str] = []
-    for part in _AND.split(name):
-        match = _ID.fullmatch(part)
-        if match is None:
-            return []
-        first, last = int(match[1]), int(match[2] or match[1])
-        if not 0 <= last - first < BATCH:
-            return []
-        found += map(str, range(first, last + 1))
-    return found
-
-
-async def _reply(run: Run, batch: Sequence[Put]) -> ClaimVerdicts:
-    shown, sources = listed(batch)
-    task = ASK.of(VerifyRequest(claims=shown, sources=sources))
-    saying = "claims were judged by words, not by the model"
-    return await perform_or(run, task, ClaimVerdicts(), saying, closing=True)
+def hint(verdict: Verdict | CheckedClaim) -> str:
+    """Return what a model is told that a rule found, where that is more than a measure of words."""
+    return verdict.reason if verdict.by == "exact" and verdict.verdict == "contradicted" else ""
 
 
 def _merged(verdict: Verdict, claim: Claim, cited: Sequence[Cited], said: ClaimVerdict) -> Verdict:

@@ -20,11 +20,12 @@ from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
+from leadline_plugins.stages.questioning import ASK
 from leadline_plugins.stages.recite import recitable
 from leadline_plugins.stages.repair import failed, repaired
 from leadline_plugins.stages.rewording import ASK as SAY_ANEW
 from leadline_plugins.stages.rewording import lost, reworded
-from leadline_plugins.stages.verdicts import ASK, judged
+from leadline_plugins.stages.verdicts import judged
 
 wanted, check, recheck = checking.wanted, checking.check, rechecking.recheck
 is_open, asked = asking.is_open, asking.asked

@@ -24,7 +24,7 @@ import claims_by_model
 import claims_swapped
 
 from leadline_plugins.checks.judge import judge
-from leadline_plugins.stages.verdicts import BATCH
+from leadline_plugins.stages.questioning import BATCH
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))

@@ -20,7 +20,7 @@ from leadline.state import Metadata
 from leadline.testing.plugins import plugin
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.stages.putting import Passage, Put
-from leadline_plugins.stages.verdicts import ASK, ask
+from leadline_plugins.stages.questioning import ASK, ask
 from leadline_plugins.tasks import ClaimVerdict
 
 Row = dict[str, Any]
@@ -48,7 +48,7 @@ class Judging:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Ask, batch by batch."""
         for replies in await run.each(self._batches, lambda batch: ask(run, batch)):
-            self.said |= replies
+            self.said |= replies.by_id
 
 
 def _asked(row: Row) -> Put:

@@ -191,7 +191,7 @@ def test_a_model_that_cannot_be_reached_leaves_the_verdicts_of_words(cli: Cli, r
     paraphrased(report)
     sets = ("plugins.openai.base_url=http://127.0.0.1:9/v1", "plugins.openai.model=any", "retry.attempts=1")
     done = cli("verify", str(report), "--sources", "sources", *(part for one in sets for part in ("--set", one)))
-    assert "note: claims were judged by words, not by the model" in done.err
+    assert "note: 2 of 2 claims were judged by words, not by the model (" in done.err
     assert "by words, without a model" in done.out
 
 

@@ -42,11 +42,12 @@ def test_the_verdict_says_who_judged(text: str, verdict: str, by: str) -> None:
     assert (claim.verdict, claim.by, claim.source) == (verdict, by, "1")
 
 
-def test_a_verdict_of_the_runs_model_is_kept_while_the_quote_stands() -> None:
-    given = report("Deep it is, that bay, 40 fathoms or so. [@e1]")
+@pytest.mark.parametrize("said", ["Deep it is, that bay, 40 fathoms or so.", "The bay is 41 fathoms deep."])
+def test_a_verdict_of_the_runs_model_is_kept_while_the_quote_stands(said: str) -> None:
+    given = report(f"{said} [@e1]")
     verdicts = by_rule(claims_of(given), Library(given))
-    said = [one.model_copy(update={"verdict": "supported", "reason": "it says so", "by": "model"}) for one in verdicts]
-    recorded = verification(given, paragraphs(given), said, False).model_dump(mode="json")
+    found = [one.model_copy(update={"verdict": "supported", "reason": "it says so", "by": "model"}) for one in verdicts]
+    recorded = verification(given, paragraphs(given), found, False).model_dump(mode="json")
     text = given.sections[0].text or ""
     (kept,) = recheck(report(text, verification=recorded)).claims
     assert (kept.verdict, kept.reason, kept.by) == ("supported", "it says so", "model")

@@ -1,0 +1,169 @@
+"""Claims put to a language model: in batches, again where it said nothing, and where rules find something against it.
+
+A model that only calls a claim supported erases nothing that rules can name: it is asked for the words that say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from leadline.contracts import Run
+from leadline.errors import CallFailed
+from leadline.task_kinds import TaskKind
+from leadline_plugins import expect
+from leadline_plugins.checks.causes import Cause, cause
+from leadline_plugins.prompts import template
+from leadline_plugins.shrinking import fewer_claims
+from leadline_plugins.stages.degrade import tell
+from leadline_plugins.stages.numbered import by_number
+from leadline_plugins.stages.putting import Put, listed
+from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
+
+BATCH = 50
+"""Claims a model is asked about in one call."""
+_FEW = 3
+"""Claims called supported without words for it that are no habit."""
+_SILENT = "it said nothing of them"
+_UNSHOWN = "the model calls it supported, and shows no words of a passage that say so"
+
+
+def _unusable(request: VerifyRequest, reply: ClaimVerdicts) -> str:
+    """Say what is wrong with a reply that judges nothing of what was asked."""
+    ids = [claim.id for claim in request.claims]
+    return "" if by_number(reply).keys() & {*ids} else f"it judges none of the claims by their ids ({', '.join(ids)})"
+
+
+ASK = TaskKind(
+    "verify_claim",
+    VerifyRequest,
+    ClaimVerdicts,
+    template("verify_claim"),
+    shrink=fewer_claims,
+    check=_unusable,
+    expects=partial(expect.verify_claim, batch=BATCH),
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model says, by the id of the claim; `why` it says nothing of others."""
+
+    by_id: Mapping[str, ClaimVerdict] = field(default_factory=dict)
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A claim as a model was shown it, as texts are compared with it, and what stands around its passages."""
+
+    put: Put
+    said: str
+    around: str = ""
+
+
+def causes(supported: Iterable[Asked]) -> Mapping[str, Cause]:
+    """Return what rules find against claims, by their ids; nothing for those against which they find nothing."""
+    found = ((one.put.id, _cause(one)) for one in supported)
+    return {name: against for name, against in found if against}
+
+
+def _cause(asked: Asked) -> Cause | None:
+    passages = asked.put.passages
+    about = (part for one in passages for part in (one.title, one.under, one.before, one.behind))
+    return cause(asked.said, "\n".join(one.text for one in passages), shown="\n".join(about), around=asked.around)
+
+
+async def answers(
+    run: Run, claims: Sequence[Put], against: Callable[[Sequence[Put]], Awaitable[Mapping[str, Cause]]]
+) -> Said:
+    """Return the verdicts of a model; what it calls supported `against` what rules find is asked for once more.
+
+    That call has these claims alone, and what was found. Who shows no words of a passage then is not believed.
+    """
+    said = await _in_batches(run, claims)
+    by_id = {one.id: _reasoned(said.by_id[one.id], one.found) for one in claims if one.id in said.by_id}
+    supported = [one for one in claims if one.id in by_id and by_id[one.id].verdict == "supported"]
+    found = await against(supported) if supported else {}
+    doubted = [one for one in supported if one.id in found and not _shows(by_id[one.id], one, found[one.id])]
+    again = await _in_batches(run, [replace(one, found=found[one.id].reason) for one in doubted])
+    settled = {one.id: _settled(one, found[one.id], again.by_id.get(one.id)) for one in doubted}
+    shown = {one.id: _settled(one, found[one.id], by_id[one.id]) for one in supported if one.id in found}
+    await _tell_lazy(run, len(supported), len(by_id), sum(_UNSHOWN in one.reason for one in settled.values()))
+    return Said({**by_id, **shown, **settled}, said.why)
+
+
+async def _tell_lazy(run: Run, supported: int, judged: int, unshown: int) -> None:
+    """Say that a model calls claims supported, whatever rules find, and cannot show where."""
+    if unshown > _FEW and unshown * 10 >= judged:
+        await tell(
+            run,
+            f"the model called {supported} of {judged} claims supported, {unshown} of them against what rules found "
+            "and without words of a passage that say so: those count as partial",
+        )
+
+
+async def tell_left(run: Run, left: int, claims: int, why: str) -> None:
+    """Say of how many claims a model said nothing."""
+    if left:
+        await tell(run, f"{left} of {claims} claims were judged by words, not by the model ({why or _SILENT})")
+
+
+def _shows(said: ClaimVerdict | None, put: Put, found: Cause) -> bool:
+    """Return whether somebody who calls a claim supported has shown words that say so."""
+    texts = (part for one in put.passages for part in (one.text, one.title, one.under, one.before, one.behind))
+    return said is not None and said.verdict == "supported" and found.answered(said.words, filter(None, texts))
+
+
+def _settled(put: Put, found: Cause, said: ClaimVerdict | None) -> ClaimVerdict:
+    """Return the verdict on a claim against which rules found something."""
+    if said is not None and said.verdict != "supported":
+        return _reasoned(said, found.reason)
+    if said is not None and _shows(said, put, found):
+        return said.model_copy(update={"reason": f"a passage says “{said.words.strip()}”; by rule: {found.reason}"})
+    return ClaimVerdict(id=put.id, verdict="partial", reason=f"{found.reason}; {_UNSHOWN}")
+
+
+def _reasoned(said: ClaimVerdict, found: str) -> ClaimVerdict:
+    """Return a verdict that has a reason, if need be that of the rules."""
+    bare = said.verdict != "supported" and not said.reason.strip() and found
+    return said.model_copy(update={"reason": f"by rule: {found}"}) if bare else said
+
+
+async def _in_batches(run: Run, claims: Sequence[Put]) -> Said:
+    replies = await run.each(list(_batches(claims)), lambda batch: ask(run, batch))
+    why = "; ".join(dict.fromkeys(reply.why for reply in replies if reply.why))
+    return Said({name: one for reply in replies for name, one in reply.by_id.items()}, why)
+
+
+def _batches(asked: Sequence[Put]) -> Iterator[Sequence[Put]]:
+    """Yield as few batches as will do, all of one size: they are asked side by side, and the longest is waited for."""
+    count = -(-len(asked) // BATCH)
+    size = -(-len(asked) // count) if count else 1
+    return (asked[at : at + size] for at in range(0, len(asked), size))
+
+
+async def ask(run: Run, claims: Sequence[Put]) -> Said:
+    """Return what the model says; what it says nothing of is asked for once more, alone."""
+    said = await _said(run, claims)
+    left = [claim for claim in claims if claim.id not in said.by_id]
+    if not said.by_id or not left:  # a reply that was none was asked for twice
+        return said
+    more = await _said(run, left)
+    silent = any(claim.id not in more.by_id for claim in left)
+    return Said({**said.by_id, **more.by_id}, (more.why or _SILENT) if silent else "")
+
+
+async def _said(run: Run, claims: Sequence[Put]) -> Said:
+    """Return the verdicts by the id of the claim; in the call claims are numbered, which costs a token each.
+
+    A budget that is spent does not cost the report, as what stands in the place of a model's verdict costs nothing.
+    """
+    numbered = {str(number): claim for number, claim in enumerate(claims, start=1)}
+    shown, sources = listed(claims)
+    try:
+        reply = await run.perform(ASK.of(VerifyRequest(claims=shown, sources=sources)))
+    except CallFailed as failed:
+        return Said(why=failed.record.text)
+    return Said({numbered[number].id: one for number, one in by_number(reply).items() if number in numbered})
