@@ -6,12 +6,13 @@ Such reports cite whole sources, not quotes: so the passage that a claim is held
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from leadline.findings import VerdictKind
 from leadline.records import Document, Record, Text
-from leadline_plugins.checks.judge import judge
+from leadline_plugins.checks import several
+from leadline_plugins.checks.passages import Passage
 from leadline_plugins.citing.model import CitedReport, Claim, Entry
 from leadline_plugins.citing.reading import read
 from leadline_plugins.text import sentences
@@ -25,16 +26,28 @@ class Wanted(Record):
     urls: tuple[str, ...] = ()
 
 
+class Near(Record):
+    """Where a source speaks of a claim: the sentences that come nearest, and in `text` their neighbours too."""
+
+    source: str
+    passage: Text
+    text: Text
+
+
 class CheckedClaim(Record):
-    """A claim, the source it was held against, the verdict, and the passage that came nearest."""
+    """A claim, all that it cites, the verdict on what that bears together, and the passages that came nearest."""
 
     claim: Text
     source: str
+    """The keys of its sources, parted by commas."""
     verdict: VerdictKind | None = None
-    """None where the source could not be read."""
+    """None where no source could be read."""
     reason: Text = ""
     confidence: float = 0.0
     passage: Text = ""
+    """What came nearest in each source that was read, a line for each."""
+    near: tuple[Near, ...] = ()
+    """The same by source; empty in a run's own report, which cites passages."""
     by: Literal["", "exact", "words", "model"] = ""
     """Who judged: a rule, the measure of words, the model of the run; empty where nobody could."""
 
@@ -63,12 +76,8 @@ def check(markdown: str, documents: Mapping[str, Document]) -> CheckedReport:
     """Hold a report's claims against the documents, which are given by the keys of `wanted`."""
     report = read(markdown)
     sources = _sources(report)
-    spans = {key: sentences(document.text) for key, document in documents.items()}
-    claims = tuple(
-        _checked(claim, source, documents.get(source.key), spans.get(source.key, []))
-        for claim in report.claims
-        for source in _of(report, claim)
-    )
+    held = {key: _held(one, sources.get(key)) for key, one in documents.items()}
+    claims = tuple(_checked(claim, cited, held) for claim in report.claims if (cited := _of(report, claim)))
     return summed(
         title=report.title,
         marks=len(report.marks),
@@ -122,16 +131,34 @@ def _listed(report: CitedReport, url: str) -> Entry | None:
     return next((entry for entry in report.entries.values() if url in entry.urls), None)
 
 
-def _checked(claim: Claim, source: Wanted, document: Document | None, spans: list[tuple[int, int]]) -> CheckedClaim:
-    if document is None:
-        return CheckedClaim(claim=claim.text, source=source.key, reason="the source was not read")
-    found = judge(claim.text, document.text, spans=spans, around=f"{document.title}\n{source.text}")
+def _held(document: Document, listed: Wanted | None) -> several.Cited:
+    around = f"{document.title}\n{listed.text if listed else ''}"
+    return several.Cited(document.text, around, sentences(document.text))
+
+
+def _checked(claim: Claim, sources: Sequence[Wanted], held: Mapping[str, several.Cited]) -> CheckedClaim:
+    """Hold a claim against all that it cites together, as far as that was read."""
+    named = ", ".join(source.key for source in sources)
+    read = [source.key for source in sources if source.key in held]
+    unread = [source.key for source in sources if source.key not in held]
+    if not read:
+        return CheckedClaim(claim=claim.text, source=named, reason="the source was not read")
+    cited = [held[key] for key in read]
+    each = several.each(claim.text, cited)
+    found = several.together(claim.text, cited, each)
+    near = [_near(key, one.passage) for key, one in zip(read, each, strict=True)]
+    lacking = f"; not read: [{'], ['.join(unread)}]" if unread and found.verdict != "supported" else ""
     return CheckedClaim(
         claim=claim.text,
-        source=source.key,
+        source=named,
         verdict=found.verdict,
-        reason=found.reason,
+        reason=found.reason + lacking,
         confidence=round(found.confidence, 2),
-        passage=" ".join(found.passage.text.split()),
+        passage="\n".join(one.passage for one in near),
+        near=tuple(near),
         by="exact" if found.exact else "words",
     )
+
+
+def _near(key: str, found: Passage) -> Near:
+    return Near(source=key, passage=" ".join(found.text.split()), text=" ".join(found.wide.split()))

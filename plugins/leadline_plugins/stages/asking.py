@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from leadline.computing import compute
 from leadline.contracts import Run
@@ -24,7 +24,12 @@ async def asked(run: Run, found: CheckedReport) -> CheckedReport:
     """Return the report with a model's verdicts where rules left claims open; where it has none, as it was."""
     titles = {source.key: source.text for source in found.sources}
     claims = [
-        Put(str(place), one.claim, (Passage(one.passage, titles.get(one.source, "")),), found=hint(one))
+        Put(
+            str(place),
+            one.claim,
+            tuple(Passage(near.text, titles.get(near.source, "")) for near in one.near),
+            found=hint(one),
+        )
         for place, one in enumerate(found.claims)
         if open_to_a_model(one)
     ]
@@ -32,6 +37,11 @@ async def asked(run: Run, found: CheckedReport) -> CheckedReport:
     judged = [_merged(one, said.by_id.get(str(place))) for place, one in enumerate(found.claims)]
     await tell_left(run, sum(map(open_to_a_model, judged)), len(judged), said.why)
     return _summed(found, judged)
+
+
+def _shown(claim: CheckedClaim, titles: Mapping[str, str]) -> Iterator[Passage]:
+    """Yield what of each of its sources a model is shown for a claim."""
+    return (Passage(near.text, titles.get(near.source, "")) for near in claim.near)
 
 
 async def _against(supported: Sequence[Put]) -> Mapping[str, Cause]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from leadline_plugins.checks import several
 from leadline_plugins.checks.judge import Judgement, judge
 from leadline_plugins.checks.verbatim import stands as word_for_word
 from leadline_plugins.stages.claims import Claim
@@ -30,14 +31,8 @@ def held(claim: Claim, cited: Sequence[Cited], beside: Sequence[Cited] = ()) -> 
 
 
 def _together(claim: Claim, sound: Sequence[Cited]) -> Judgement:
-    each = [judge(claim.said, item.evidence.quote, around=item.around) for item in sound]
-    bears = [one for one in each if one.verdict == "supported"]
-    against = [one for one in each if one.verdict == "contradicted" and one.exact]
-    if bears:
-        best = max(bears, key=lambda one: (one.exact, one.score))
-        reason = f"{best.reason}; another passage says otherwise: {against[0].reason}" if against else ""
-        return replace(best, verdict="partial", reason=reason, confidence=0.5, exact=False) if against else best
-    return each[0] if len(each) == 1 else judge(claim.said, _joined(sound), around=_around(sound))
+    cited = [several.Cited(item.evidence.quote, item.around) for item in sound]
+    return several.together(claim.said, cited, several.each(claim.said, cited))
 
 
 def _joined(sound: Sequence[Cited]) -> str:

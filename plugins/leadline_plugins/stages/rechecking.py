@@ -57,7 +57,7 @@ def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> I
                     claim.text,
                     CheckedClaim(
                         claim=claim.shown,
-                        source=str(numbered.by_evidence.get(found.evidence_id, "")),
+                        source=_keys_of(found, numbered),
                         verdict=said.verdict,
                         reason=said.reason,
                         confidence=said.confidence,
@@ -65,6 +65,13 @@ def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> I
                         by=said.by,
                     ),
                 )
+
+
+def _keys_of(verdict: Verdict, numbered: Numbered) -> str:
+    """Return the numbers of all sources that a claim cites."""
+    return ", ".join(
+        dict.fromkeys(str(numbered.by_evidence[name]) for name in verdict.cites if name in numbered.by_evidence)
+    )
 
 
 def _keys(verdict: Verdict) -> Iterator[tuple[str, tuple[str, ...]]]:
