@@ -182,7 +182,7 @@ def write_whole(scope: Scope) -> Expected:
 
 
 def verify_claim(scope: Scope, batch: int) -> Expected:
-    """Expect the claims that rules leave open; at most all, once more with what rules found, and the points of charts."""
+    """Expect the claims that rules leave open; at most all, once more with what rules found, and points of charts."""
     claims = _length(scope) / _CLAIM_WORDS / (2 if _cjk(scope) else 1)
     likely, most = max(1, round(claims * _OPEN / batch)), 2 * -(-round(claims) // batch)
     charts = int(bool(chart_plan(scope).most and scope.draws))

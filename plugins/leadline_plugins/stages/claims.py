@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal
 
@@ -77,9 +78,13 @@ def unjudged(part: Paragraph) -> Iterator[Unjudged]:
     return (one for one in _stated(part) if isinstance(one, Unjudged))
 
 
-def _stated(part: Paragraph) -> Iterator[Claim | Unjudged]:
-    if heading_level(part.text):
-        return
+@lru_cache(maxsize=1024)
+def _stated(part: Paragraph) -> tuple[Claim | Unjudged, ...]:
+    """Return both, in order; remembered, for paragraphs are gone through when they are written, checked and told."""
+    return () if heading_level(part.text) else tuple(_read(part))
+
+
+def _read(part: Paragraph) -> Iterator[Claim | Unjudged]:
     block, start, count = _Block(part), 0, 0
     runs = list(CITATIONS.finditer(part.text))
     for run, following in zip_longest(runs, runs[1:]):

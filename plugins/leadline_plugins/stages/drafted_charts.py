@@ -20,8 +20,8 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.putting import Passage, Put
+from leadline_plugins.stages.questioning import ASK, BATCH, ask
 from leadline_plugins.stages.showing import asked
-from leadline_plugins.stages.verdicts import ASK, BATCH, ask
 from leadline_plugins.tasks import ClaimVerdict
 
 ASK_REPAIR = TaskKind(
@@ -136,7 +136,7 @@ async def _borne(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
     if len(points) > BATCH:
         await tell(run, f"of the charts' {len(points)} points a model held the first {BATCH} against their quotes")
     said = await ask(run, [_claim(name, draft.plan, point, material) for name, (draft, point) in numbered.items()])
-    against = [(*numbered[name], one) for name, one in said.items() if name in numbered and one.verdict in _AGAINST]
+    against = [(*numbered[name], one) for name, one in said.by_id.items() if one.verdict in _AGAINST]
     for draft in drafts:
         wrong = [(point, one) for other, point, one in against if other is draft]
         if wrong:

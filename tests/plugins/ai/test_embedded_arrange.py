@@ -46,7 +46,13 @@ def test_what_speaks_of_none_or_of_both_alike_is_not() -> None:
 def test_a_search_decides_between_near_equals_and_not_against_words() -> None:
     other = "The history of the harbour is long."
     assert homes(piece("a", "It rained.", "q1.1"), piece("b", other, "q1.1")) == {"a": ["1"], "b": ["2"]}
-    assert left_open(piece("a", "It rained.", "q1.1"), piece("b", other, "q1.1")) == ["a"]
+    assert left_open(piece("a", "It rained.", "q1.1"), piece("b", other, "q1.1"), piece("c", "It froze.")) == ["c"]
+
+
+def test_a_search_decides_nothing_where_the_plan_is_in_another_language_than_the_pages() -> None:
+    pieces = [piece(name, "Es regnete.", "q1.1") for name in "abcd"]
+    assert left_open(*pieces) == ["a", "b", "c", "d"]
+    assert left_open(*pieces, piece("e", "The history of the harbour is long.", "q1.1")) == ["a", "b", "c", "d"]
 
 
 def test_goal_and_key_questions_of_a_section_speak_for_it() -> None:

@@ -27,6 +27,8 @@ _OVER = 2.0
 """What the words of the headings over a quote count beside its own: they say what all below them speaks of."""
 _LEAD = 0.1
 """By how much a section must be ahead of the next for its choice to be sure."""
+_MEET = 0.25
+"""The share of the evidence that words claim where plan and pages are in one language."""
 _BOTH = 0.35
 """How well a piece of evidence fits a section that it serves beside another."""
 
@@ -87,15 +89,19 @@ def shares(
 
 
 def unsure(evidence: Sequence[Evidence], parted: Sequence[Shares]) -> tuple[Evidence, ...]:
-    """Return the evidence whose section is a toss-up: no words claim it, or two sections do nearly alike.
+    """Return the evidence whose section is a toss-up: nothing claims it, or two sections do nearly alike.
 
-    A plan of one section leaves nothing to choose.
+    What no words claim stands where it was searched for; not where words claim hardly anything, for then plan and
+    pages are in different languages, and a page is found first by whatever search came first. A plan of one section
+    leaves nothing to choose.
     """
-    ranked = (sorted(row, reverse=True) for row in parted)
+    ranked = [sorted(row, reverse=True) for row in parted]
+    claimed = sum(row[0] > _SEARCHED for row in ranked if row)
+    least = 0.0 if claimed >= _MEET * len(ranked) else _SEARCHED
     return tuple(
         item
         for item, row in zip(evidence, ranked, strict=True)
-        if len(row) > 1 and (row[0] <= _SEARCHED or row[0] - row[1] < _LEAD)
+        if len(row) > 1 and (row[0] <= least or row[0] - row[1] < _LEAD)
     )
 
 
