@@ -15,7 +15,10 @@ WORDS = 620
 """Of a section for which no length is asked."""
 _ANGLES = ("current state", "history and causes", "costs and financing", "regional differences", "risks and outlook")
 _LINKS = ("In addition,", "By contrast,", "Seen over time,", "Beside that,", "Taken together with the above,")
-_CITED = re.compile(r"([^.\]]{20,300}) \[@([^\]]+)\]")
+_CITED = re.compile(
+    r"(?:^|(?<=\]\. ))(?:(?:" + "|".join(("First,", *_LINKS)) + r") )?([^\]\n]{20,400}?) \[@([^\]]+)\]", re.M
+)
+"""A whole statement of a section, without what joins it to the one before, and the id of its passage."""
 Inputs = Mapping[str, Any]
 
 

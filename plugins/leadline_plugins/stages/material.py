@@ -50,7 +50,7 @@ async def learnings(source: Source, run: Run) -> int:
     if not await written(run):
         return _LEARNINGS
     text = source.document.text[: _MOST_LEARNINGS * CHARACTERS_A_LEARNING]
-    cjk = sum(count for script, count in letters(text).items() if script in _CJK)
+    cjk = 0 if text.isascii() else sum(count for script, count in letters(text).items() if script in _CJK)
     wanted = int((len(text) - cjk) / CHARACTERS_A_LEARNING + cjk / CJK_A_LEARNING)
     return min(_MOST_LEARNINGS, max(_LEARNINGS, wanted))
 
