@@ -70,7 +70,7 @@ def _told(last: Digest | None) -> Digest | None:
     """Return the last digest without its searches, which are told with what came of them, nor what its review says."""
     if last is None:
         return None
-    told = {"section_coverage": {}, "knowledge_gaps": (), "queries": ()} if last.review else {}
+    told: dict[str, Any] = {"section_coverage": {}, "knowledge_gaps": (), "queries": ()} if last.review else {}
     return last.model_copy(update={"round": 0, **told})
 
 
