@@ -9,14 +9,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from leadline.records import Document, Source
-from leadline_plugins.tasks import (
-    ExploreRequest,
-    ExtractRequest,
-    PlaceRequest,
-    SortRequest,
-    SynthesizeRequest,
-    WriteRequest,
-)
+from leadline_plugins.tasks.planning import ExploreRequest
+from leadline_plugins.tasks.reading import ExtractRequest
+from leadline_plugins.tasks.sorting import PlaceRequest, SortRequest
+from leadline_plugins.tasks.writing import SynthesizeRequest, WriteRequest
 
 R = TypeVar("R", bound=Any)
 LEFT_OUT = "(left out: all that was brought is over the model's context; call it again where it is needed)"

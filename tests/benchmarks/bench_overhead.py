@@ -23,7 +23,10 @@ from leadline.records import Section, SectionRequest
 from leadline.tasks import Task
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
-from leadline_plugins.tasks import Composition, Learning, Learnings, Queries, Sorted, SortedSection
+from leadline_plugins.tasks.planning import Queries
+from leadline_plugins.tasks.reading import Learning, Learnings
+from leadline_plugins.tasks.sorting import Sorted, SortedSection
+from leadline_plugins.tasks.writing import Composition
 
 QUERIES, SECTIONS, PAGES = 8, 5, 3
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"

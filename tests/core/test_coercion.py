@@ -22,15 +22,11 @@ from leadline.records import Record
 from leadline.shapes import fields_of, natural
 from leadline.tasks import parse, schema
 from leadline_plugins.charts.tasks import ChartPlan, PlannedChart
-from leadline_plugins.tasks import (
-    ClaimVerdicts,
-    Composition,
-    Learnings,
-    Placed,
-    Queries,
-    Sorted,
-    Written,
-)
+from leadline_plugins.tasks.checking import ClaimVerdicts
+from leadline_plugins.tasks.planning import Queries
+from leadline_plugins.tasks.reading import Learnings
+from leadline_plugins.tasks.sorting import Placed, Sorted
+from leadline_plugins.tasks.writing import Composition, Written
 
 REPLIES: list[type[Record]] = [
     *(Plan, Queries, Learnings, Digest, Review, Sorted, Placed, Written, Composition, ClaimVerdicts, ChartPlan),

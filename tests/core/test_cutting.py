@@ -13,7 +13,8 @@ from leadline.cutting import whole_sentences
 from leadline.errors import BadReply
 from leadline.findings import Digest, Plan
 from leadline.tasks import parse
-from leadline_plugins.tasks import Composition, Learnings, Written
+from leadline_plugins.tasks.reading import Learnings
+from leadline_plugins.tasks.writing import Composition, Written
 
 
 @pytest.mark.parametrize(

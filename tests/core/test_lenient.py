@@ -17,7 +17,8 @@ from leadline.mending import Mender
 from leadline.parsing import reading
 from leadline.records import Record
 from leadline.tasks import parse
-from leadline_plugins.tasks import Composition, Queries
+from leadline_plugins.tasks.planning import Queries
+from leadline_plugins.tasks.writing import Composition
 
 
 def python(text: str) -> str:

@@ -20,7 +20,8 @@ from leadline.records import ChatReply, ChatRequest, Evidence, Json, Message, Mo
 from leadline.tasks import Task, TaskRequest, parse, render, talk
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
-from leadline_plugins.tasks import Composition, ReviewRequest, Written
+from leadline_plugins.tasks.reading import ReviewRequest
+from leadline_plugins.tasks.writing import Composition, Written
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 

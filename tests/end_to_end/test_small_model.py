@@ -21,7 +21,11 @@ from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.settings import OpenAISettings
-from leadline_plugins.tasks import ClaimVerdicts, Learnings, Queries, Sorted, Written
+from leadline_plugins.tasks.checking import ClaimVerdicts
+from leadline_plugins.tasks.planning import Queries
+from leadline_plugins.tasks.reading import Learnings
+from leadline_plugins.tasks.sorting import Sorted
+from leadline_plugins.tasks.writing import Written
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

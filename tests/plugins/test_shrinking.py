@@ -13,18 +13,10 @@ from leadline_plugins.shrinking import (
     less_to_sort,
     shorter_source,
 )
-from leadline_plugins.tasks import (
-    ClaimToVerify,
-    ExtractRequest,
-    Passage,
-    PlaceRequest,
-    ReviewRequest,
-    SortRequest,
-    SynthesizeRequest,
-    Unplaced,
-    VerifyRequest,
-    WriteRequest,
-)
+from leadline_plugins.tasks.checking import ClaimToVerify, VerifyRequest
+from leadline_plugins.tasks.reading import ExtractRequest, ReviewRequest
+from leadline_plugins.tasks.sorting import PlaceRequest, SortRequest, Unplaced
+from leadline_plugins.tasks.writing import Passage, SynthesizeRequest, WriteRequest
 
 QUESTION = Question(text="How deep is the bay?", language="en")
 PLAN = Plan(title="Depth", sections=())

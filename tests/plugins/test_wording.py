@@ -16,7 +16,7 @@ from leadline.records import Section
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.stages.hedges import hedge, hedged
 from leadline_plugins.stages.write import body
-from leadline_plugins.tasks import Composition
+from leadline_plugins.tasks.writing import Composition
 from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
 from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
 from leadline_plugins.wording.notices import _words as notice_words

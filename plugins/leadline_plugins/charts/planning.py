@@ -11,7 +11,7 @@ from leadline.records import Chart, Evidence, Section, Source
 from leadline_plugins.charts.borne import bound_of, says
 from leadline_plugins.charts.quoted import UNCOUNTED, quoted
 from leadline_plugins.charts.tasks import PlannedChart
-from leadline_plugins.tasks import Passage
+from leadline_plugins.tasks.writing import Passage
 from leadline_plugins.wording import say
 
 BEST = 80

@@ -7,7 +7,7 @@ from typing import Annotated
 from leadline.findings import Question
 from leadline.records import SINGLE, Record, Text
 from leadline_plugins.charts.points import Point
-from leadline_plugins.tasks import Passage
+from leadline_plugins.tasks.writing import Passage
 
 
 class PlannedChart(Record):

@@ -21,7 +21,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.stages.showing import asked
-from leadline_plugins.tasks import AnalyzeRequest
+from leadline_plugins.tasks.writing import AnalyzeRequest
 from leadline_plugins.text.foreign import answered_in_language
 
 _ASKS = re.compile(

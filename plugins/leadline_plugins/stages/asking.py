@@ -12,7 +12,7 @@ from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import Asked, answers, causes, tell_left
 from leadline_plugins.stages.verdicts import hint
 from leadline_plugins.stages.verdicts import is_open as open_to_a_model
-from leadline_plugins.tasks import ClaimVerdict
+from leadline_plugins.tasks.checking import ClaimVerdict
 
 
 def is_open(found: CheckedReport) -> bool:

@@ -21,7 +21,7 @@ from leadline_plugins.shrinking import first_paragraphs
 from leadline_plugins.stages import composing
 from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.stages.showing import asked, today
-from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
+from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 
 ASK = TaskKind(
     "write",

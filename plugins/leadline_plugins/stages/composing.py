@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from leadline.citations import CITATION, CITATIONS, cited
 from leadline_plugins.drafts.faults import cited_sentences, faults, of_use
-from leadline_plugins.tasks import Composition, WriteRequest
+from leadline_plugins.tasks.writing import Composition, WriteRequest
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.foreign import answered_in_language
 

@@ -18,7 +18,7 @@ from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import fresh, rated
 from leadline_plugins.stages.showing import asked, outline, quoted, searched, today
-from leadline_plugins.tasks import DigestRequest
+from leadline_plugins.tasks.reading import DigestRequest
 
 ASK = TaskKind(
     "digest",

@@ -22,7 +22,7 @@ from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import ASK, BATCH, ask
 from leadline_plugins.stages.showing import asked
-from leadline_plugins.tasks import ClaimVerdict
+from leadline_plugins.tasks.checking import ClaimVerdict
 
 ASK_REPAIR = TaskKind(
     "chart_repair",

@@ -38,7 +38,7 @@ from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.exploring import ExploreSettings, Exploring
 from leadline_plugins.stages.fetch import Reading
 from leadline_plugins.stages.search import Searching
-from leadline_plugins.tasks import ExploreRequest
+from leadline_plugins.tasks.planning import ExploreRequest
 from leadline_plugins.tools import TOOLS
 from leadline_plugins.tools.calling import Calling
 from leadline_plugins.tools.desk import Desk

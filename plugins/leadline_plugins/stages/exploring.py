@@ -17,7 +17,7 @@ from leadline.hookspecs import PluginSettings
 from leadline.records import Message
 from leadline.task_kinds import TaskKind
 from leadline_plugins.shrinking import LEFT_OUT
-from leadline_plugins.tasks import ExploreRequest
+from leadline_plugins.tasks.planning import ExploreRequest
 from leadline_plugins.tools import TOOLS
 from leadline_plugins.tools.calling import Calling
 from leadline_plugins.tools.desk import Desk

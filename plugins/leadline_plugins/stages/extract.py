@@ -19,7 +19,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import shorter_source
 from leadline_plugins.stages.material import learnings, written
 from leadline_plugins.stages.showing import asked
-from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
+from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
 from leadline_plugins.text.headings import BETWEEN, headings
 
 ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)

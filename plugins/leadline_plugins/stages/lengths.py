@@ -9,7 +9,7 @@ from leadline.findings import Question
 from leadline.records import Evidence
 from leadline_plugins.stages import material
 from leadline_plugins.synthesizers.lengths import bearable
-from leadline_plugins.tasks import Sorted
+from leadline_plugins.tasks.sorting import Sorted
 from leadline_plugins.text import is_cjk
 
 _MORE = 1.5

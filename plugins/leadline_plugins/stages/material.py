@@ -9,7 +9,7 @@ from leadline.records import Evidence, Section, Source
 from leadline.settings import Settings
 from leadline.summary import TARGET_TOKENS_PER_QUERY
 from leadline_plugins.ai.embedded.choose import size_for_writers
-from leadline_plugins.tasks import SortRequest
+from leadline_plugins.tasks.sorting import SortRequest
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.scripts import letters
 

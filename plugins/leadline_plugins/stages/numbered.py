@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts
+from leadline_plugins.tasks.checking import ClaimVerdict, ClaimVerdicts
 
 _LONGEST = 50
 """Claims that a range names at most."""

@@ -20,7 +20,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.showing import asked, today
-from leadline_plugins.tasks import PlanRequest
+from leadline_plugins.tasks.planning import PlanRequest
 from leadline_plugins.text.foreign import answered_in_language
 
 _BEGUN = "the plan did not come whole: the part that had come stands"

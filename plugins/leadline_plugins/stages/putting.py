@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from leadline_plugins.checks.naming import proper_names
 from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.library import Cited, Library
-from leadline_plugins.tasks import ClaimToVerify, PassageToRead, SourceToRead
+from leadline_plugins.tasks.checking import ClaimToVerify, PassageToRead, SourceToRead
 from leadline_plugins.text import sentences
 from leadline_plugins.text.headings import BETWEEN
 from leadline_plugins.text.tokens import has_cjk

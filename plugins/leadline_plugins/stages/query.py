@@ -29,7 +29,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.showing import asked, outline, today
-from leadline_plugins.tasks import PastSearch, Queries, QueryRequest
+from leadline_plugins.tasks.planning import PastSearch, Queries, QueryRequest
 
 ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_evidence, expects=expect.query)
 BEST_EVIDENCE = 40

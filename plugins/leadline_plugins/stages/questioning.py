@@ -19,7 +19,7 @@ from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.numbered import by_number
 from leadline_plugins.stages.putting import Put, listed
-from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.tasks.checking import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 BATCH = 50
 """Claims a model is asked about in one call."""

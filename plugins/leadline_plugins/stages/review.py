@@ -15,7 +15,7 @@ from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.rounds import fresh, rated
 from leadline_plugins.stages.showing import asked, outline, quoted
-from leadline_plugins.tasks import ReviewRequest
+from leadline_plugins.tasks.reading import ReviewRequest
 
 ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_shown, expects=expect.review)
 

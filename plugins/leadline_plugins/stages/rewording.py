@@ -21,7 +21,7 @@ from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.numbered import numbers
 from leadline_plugins.stages.putting import listed, put
 from leadline_plugins.stages.verdicts import judged
-from leadline_plugins.tasks import ClaimToRepair, RepairRequest, Rewordings
+from leadline_plugins.tasks.checking import ClaimToRepair, RepairRequest, Rewordings
 from leadline_plugins.text import language as language_of
 from leadline_plugins.text.foreign import foreign
 

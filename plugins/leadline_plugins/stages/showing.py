@@ -10,7 +10,8 @@ from leadline.contracts import Run
 from leadline.findings import Found, Plan, Question, SearchTask
 from leadline.records import Evidence, Source
 from leadline_plugins.stages.material import BEST
-from leadline_plugins.tasks import Quoted, Searched, SourceShown
+from leadline_plugins.tasks.planning import Searched
+from leadline_plugins.tasks.reading import Quoted, SourceShown
 
 _FAR = 0.3
 """The share of its search's best score below which a passage is not shown."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
+from leadline_plugins.tasks.sorting import Sorted, SortedSection, SortRequest
 
 
 def unusable(request: SortRequest, reply: Sorted) -> str:

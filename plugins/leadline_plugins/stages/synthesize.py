@@ -37,7 +37,7 @@ from leadline_plugins.stages.lengths import lengths
 from leadline_plugins.stages.nothing import nothing
 from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.unsure import PLACE, settled
-from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
+from leadline_plugins.tasks.sorting import Sorted, SortedSection, SortRequest
 from leadline_plugins.text import is_cjk
 
 ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort, check=unusable, expects=expect.sort)

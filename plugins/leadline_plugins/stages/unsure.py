@@ -16,7 +16,15 @@ from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_pieces
 from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.tasks import PassageSource, Placed, PlaceRequest, Sorted, SortedSection, SortRequest, Unplaced
+from leadline_plugins.tasks.sorting import (
+    PassageSource,
+    Placed,
+    PlaceRequest,
+    Sorted,
+    SortedSection,
+    SortRequest,
+    Unplaced,
+)
 from leadline_plugins.text.headings import unnamed
 
 _SHARE, _LEAST = 0.25, 5

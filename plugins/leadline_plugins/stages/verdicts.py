@@ -20,7 +20,7 @@ from leadline_plugins.stages.library import Cited, Library
 from leadline_plugins.stages.putting import Put, put
 from leadline_plugins.stages.questioning import ASK, Asked, answers, causes, tell_left
 from leadline_plugins.stages.remarks import remark, tells_nothing
-from leadline_plugins.tasks import ClaimVerdict
+from leadline_plugins.tasks.checking import ClaimVerdict
 
 
 async def judged(

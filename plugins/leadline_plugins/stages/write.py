@@ -27,7 +27,7 @@ from leadline.records import Report, Section
 from leadline_plugins.stages.compose import COMPOSITION
 from leadline_plugins.stages.method import Lacking, lacking, method, used
 from leadline_plugins.stages.placing import placed, without_strange
-from leadline_plugins.tasks import Composition
+from leadline_plugins.tasks.writing import Composition
 from leadline_plugins.wording import say, translated
 
 

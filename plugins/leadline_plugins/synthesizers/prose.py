@@ -23,7 +23,8 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
 from leadline_plugins.synthesizers.parts import Part, parts
-from leadline_plugins.tasks import Passage, PassageSource, SynthesizeRequest, Written
+from leadline_plugins.tasks.sorting import PassageSource
+from leadline_plugins.tasks.writing import Passage, SynthesizeRequest, Written
 from leadline_plugins.text.foreign import answered_in_language
 from leadline_plugins.text.headings import unnamed
 

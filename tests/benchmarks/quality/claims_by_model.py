@@ -21,7 +21,7 @@ from leadline.testing.plugins import plugin
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import ASK, ask
-from leadline_plugins.tasks import ClaimVerdict
+from leadline_plugins.tasks.checking import ClaimVerdict
 
 Row = dict[str, Any]
 _TOKENS_A_CLAIM = 120

@@ -22,15 +22,9 @@ from leadline_plugins.ai.embedded.plan import plan
 from leadline_plugins.ai.embedded.query import query
 from leadline_plugins.ai.embedded.review import review
 from leadline_plugins.ai.embedded.sort import sort
-from leadline_plugins.tasks import (
-    DigestRequest,
-    ExtractRequest,
-    PastSearch,
-    PlanRequest,
-    QueryRequest,
-    ReviewRequest,
-    SortRequest,
-)
+from leadline_plugins.tasks.planning import PastSearch, PlanRequest, QueryRequest
+from leadline_plugins.tasks.reading import DigestRequest, ExtractRequest, ReviewRequest
+from leadline_plugins.tasks.sorting import SortRequest
 from leadline_plugins.text import content_words, language
 
 

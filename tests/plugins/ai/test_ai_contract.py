@@ -17,7 +17,7 @@ from leadline.testing.contracts import KEY, AIProviderContract, TaskProviderCont
 from leadline.testing.server import Said, ScriptedServer, said_json, scripted_server
 from leadline_plugins.ai import embedded, openai
 from leadline_plugins.ai.openai.settings import OpenAISettings
-from leadline_plugins.tasks import PlanRequest
+from leadline_plugins.tasks.planning import PlanRequest
 
 SAID = "Nine fathoms."
 QUESTIONS = ("How deep is the harbour?", "Who built the lighthouse of Port Ellery?")

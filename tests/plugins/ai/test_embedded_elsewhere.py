@@ -6,7 +6,8 @@ from leadline.findings import Plan, PlannedSection, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.ai.embedded.extract import extract
 from leadline_plugins.ai.embedded.sort import sort
-from leadline_plugins.tasks import ExtractRequest, Sorted, SortRequest
+from leadline_plugins.tasks.reading import ExtractRequest
+from leadline_plugins.tasks.sorting import Sorted, SortRequest
 
 ASKED = Question(text="How deep is the harbour of Elmford, and what did it cost?", language="en")
 PLAN = Plan(title="x", sections=(PlannedSection(id="1", title="Depth"), PlannedSection(id="2", title="Costs")))

@@ -13,7 +13,7 @@ from leadline.findings import Plan, PlannedSection, Question, SearchTask
 from leadline.records import Confidence, Document, Evidence, Hit, Source
 from leadline_plugins.ai.embedded.choose import Rated, choose_material, mean_of_best
 from leadline_plugins.ai.embedded.sort import sort
-from leadline_plugins.tasks import SortRequest
+from leadline_plugins.tasks.sorting import SortRequest
 from leadline_plugins.text import length
 
 QUESTION = Question(text="What is known about how bridges of the Elm Valley are kept in repair?", language="en")

@@ -8,7 +8,7 @@ from leadline.findings import Question
 from leadline.records import Document, Hit, Source
 from leadline_plugins.ai.embedded.extract import extract
 from leadline_plugins.ai.embedded.quotable import LONGEST, quotable
-from leadline_plugins.tasks import ExtractRequest, Learning
+from leadline_plugins.tasks.reading import ExtractRequest, Learning
 
 
 def learnings(text: str, question: str, again: str = "") -> tuple[Learning, ...]:

@@ -22,17 +22,10 @@ from leadline_plugins.ai.embedded.query import query
 from leadline_plugins.ai.embedded.review import review
 from leadline_plugins.ai.embedded.sort import sort
 from leadline_plugins.ai.embedded.write import write
-from leadline_plugins.tasks import (
-    DigestRequest,
-    ExtractRequest,
-    PastSearch,
-    PlanRequest,
-    QueryRequest,
-    ReviewRequest,
-    Sorted,
-    SortRequest,
-    WriteRequest,
-)
+from leadline_plugins.tasks.planning import PastSearch, PlanRequest, QueryRequest
+from leadline_plugins.tasks.reading import DigestRequest, ExtractRequest, ReviewRequest
+from leadline_plugins.tasks.sorting import Sorted, SortRequest
+from leadline_plugins.tasks.writing import WriteRequest
 from leadline_plugins.text import language, length
 
 WORLD = {

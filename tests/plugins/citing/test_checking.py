@@ -12,7 +12,7 @@ from leadline.records import Document
 from leadline.tasks import Task
 from leadline_plugins.citing.checking import CheckedReport, check
 from leadline_plugins.stages.asking import asked, is_open
-from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.tasks.checking import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 LISTED = "\n\n## Sources\n\n[1] The river gauge\n[2] The town archive\n[3] The lost page\n"
 GAUGE = "The yearbook opens with thanks. The river Aller rose to 9 metres in 1841. The summer was dry."

@@ -22,7 +22,8 @@ from leadline_plugins.stages.digest import Digesting, _goes_on
 from leadline_plugins.stages.plan import ASK as PLAN
 from leadline_plugins.stages.plan import promising
 from leadline_plugins.stages.query import NextQueries
-from leadline_plugins.tasks import DigestRequest, PlanRequest, Queries
+from leadline_plugins.tasks.planning import PlanRequest, Queries
+from leadline_plugins.tasks.reading import DigestRequest
 
 ASKED = Question(text="How deep is the harbour of Boulogne?", language="en")
 BUILT_IN = ["clarify", "plan", "query", "search", "fetch", "extract", "digest", "review", "analyze"]

@@ -10,7 +10,7 @@ from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
 from leadline_plugins.stages.compose import Taken, _drafts, hints, taken, texts_only
 from leadline_plugins.stages.composing import mended, mended_whole, unusable, unusable_whole
 from leadline_plugins.stages.write import body
-from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
+from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 
 SOUND = "The bay is deep. [@e1]"
 STANDS = Section(id="1", title="A", text=f"{SOUND} And wide. [@e2]", evidence_ids=("e1", "e2"))

@@ -21,7 +21,7 @@ from leadline_plugins.stages.placing import without_strange
 from leadline_plugins.stages.synthesize import titled
 from leadline_plugins.stages.verdicts import by_rule
 from leadline_plugins.synthesizers.prose import Prose
-from leadline_plugins.tasks import Written
+from leadline_plugins.tasks.writing import Written
 
 QUOTE = "Ports pay for the reels through port dues [9]."
 SOURCE = Source(id="s1", hit=Hit(url="https://example.org/a", title="Reels"), document=Document(text=QUOTE))

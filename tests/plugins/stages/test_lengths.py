@@ -11,7 +11,7 @@ from leadline.findings import PlannedSection, Question
 from leadline.records import Evidence
 from leadline_plugins.stages.lengths import lengths, shared_out
 from leadline_plugins.synthesizers.lengths import bearable
-from leadline_plugins.tasks import Sorted, SortedSection
+from leadline_plugins.tasks.sorting import Sorted, SortedSection
 
 DUES, TIDES = PlannedSection(id="1", title="Dues"), PlannedSection(id="2", title="Tides")
 QUOTE = "Port dues brought nine pounds. " * 10

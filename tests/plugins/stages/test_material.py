@@ -24,7 +24,7 @@ from leadline_plugins.stages.material import (
     shortfall,
     words,
 )
-from leadline_plugins.tasks import SortRequest
+from leadline_plugins.tasks.sorting import SortRequest
 
 
 def pages(*characters: int) -> tuple[Source, ...]:

@@ -16,7 +16,7 @@ from leadline.tasks import Task
 from leadline_plugins.stages.plan import Outline, numbered, sound
 from leadline_plugins.stages.sorting import known, unusable
 from leadline_plugins.stages.synthesize import sorting
-from leadline_plugins.tasks import Sorted, SortedSection, SortRequest
+from leadline_plugins.tasks.sorting import Sorted, SortedSection, SortRequest
 
 NAMES = st.lists(st.sampled_from(["", " ", "1", "2", "3", "4", "costs", " 1 "]), max_size=8)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leadline_plugins.stages.fitting import body, fitted
 from leadline_plugins.stages.rewording import ASK
-from leadline_plugins.tasks import ClaimToRepair, RepairRequest, Reworded, Rewordings
+from leadline_plugins.tasks.checking import ClaimToRepair, RepairRequest, Reworded, Rewordings
 
 
 @pytest.mark.parametrize(

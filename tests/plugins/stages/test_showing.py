@@ -6,7 +6,7 @@ from leadline.findings import Found, Plan, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.showing import asked, quoted, searched
-from leadline_plugins.tasks import ReviewRequest
+from leadline_plugins.tasks.reading import ReviewRequest
 
 
 def piece(name: str, source: str, task: str, score: float) -> Evidence:

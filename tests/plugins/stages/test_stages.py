@@ -10,7 +10,7 @@ from leadline_plugins.stages.extract import borne, evidence_id, find
 from leadline_plugins.stages.fetch import again, by_rank, helping, source_id
 from leadline_plugins.stages.query import fresh, priority
 from leadline_plugins.stages.synthesize import left_out
-from leadline_plugins.tasks import Learning
+from leadline_plugins.tasks.reading import Learning
 
 TEXT = "The bay is deep.\nIt was  sounded\nin 1831."
 

@@ -35,7 +35,8 @@ from leadline_plugins.stages.digest import Digesting
 from leadline_plugins.stages.lengths import shared_out
 from leadline_plugins.stages.plan import Outline
 from leadline_plugins.stages.review import Reviewing
-from leadline_plugins.tasks import Composition, Sorted, SortedSection
+from leadline_plugins.tasks.sorting import Sorted, SortedSection
+from leadline_plugins.tasks.writing import Composition
 
 PARTS = tuple(PlannedSection(id=name, title=name.upper(), domain=said) for name, said in zip("abc", "xyx", strict=True))
 OUTLINE = Plan(title="The harbour", sections=PARTS)

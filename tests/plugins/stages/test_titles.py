@@ -6,7 +6,7 @@ import pytest
 
 from leadline.records import Section
 from leadline_plugins.stages.write import body
-from leadline_plugins.tasks import Composition
+from leadline_plugins.tasks.writing import Composition
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from leadline.records import Document, Evidence, Failure, Hit, Section, SectionR
 from leadline.tasks import Task
 from leadline_plugins.stages.synthesize import Synthesis
 from leadline_plugins.stages.unsure import PLACE, settled
-from leadline_plugins.tasks import Placed, PlacedSection, PlaceRequest, Sorted, SortedSection, SortRequest
+from leadline_plugins.tasks.sorting import Placed, PlacedSection, PlaceRequest, Sorted, SortedSection, SortRequest
 
 QUESTION_ASKED = Question(text="What did the harbour cost?", language="en")
 COSTS = PlannedSection(id="a", title="Costs", goal="Say what it cost.", questions=("What did the mole cost?",))

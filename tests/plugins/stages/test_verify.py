@@ -18,7 +18,14 @@ from leadline.testing.reports import quoting
 from leadline_plugins.stages.judge import JUDGED
 from leadline_plugins.stages.rechecking import recheck
 from leadline_plugins.stages.verify import Verifying
-from leadline_plugins.tasks import ClaimVerdict, ClaimVerdicts, RepairRequest, Reworded, Rewordings, VerifyRequest
+from leadline_plugins.tasks.checking import (
+    ClaimVerdict,
+    ClaimVerdicts,
+    RepairRequest,
+    Reworded,
+    Rewordings,
+    VerifyRequest,
+)
 
 DEEP, OLD = "The bay of Oslo is 40 fathoms deep.", "The bay of Oslo was sounded by Beaufort in 1831."
 

@@ -16,7 +16,7 @@ from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import ASK, BATCH, ask
 from leadline_plugins.stages.verdicts import judged
-from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.tasks.checking import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 QUOTE = "The bay is 40 fathoms deep."
 

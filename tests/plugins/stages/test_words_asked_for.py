@@ -18,7 +18,7 @@ from leadline_plugins.checks.causes import Cause, cause
 from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.verdicts import judged
-from leadline_plugins.tasks import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.tasks.checking import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 QUOTE = "In the trial of 2020 the drug worked better than the placebo: 54 % of the patients recovered within 12 days."
 FALSE = (

@@ -16,7 +16,7 @@ from leadline.tasks import Task
 from leadline_plugins.stages.compose import COMPOSITION, Composing
 from leadline_plugins.stages.judge import JUDGED, Judging
 from leadline_plugins.stages.write import body
-from leadline_plugins.tasks import ChangedSection, Composition, WriteRequest
+from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 
 FAILED = CallFailed(Failure(kind="task", provider="x", category="LLM", type="BadReply", message="no"))
 PASSAGES = tuple(

@@ -21,7 +21,7 @@ from leadline_plugins.stages.verify import verification
 from leadline_plugins.synthesizers.extractive import Extractive, quoted
 from leadline_plugins.synthesizers.parts import Part
 from leadline_plugins.synthesizers.prose import asked_for
-from leadline_plugins.tasks import Learning
+from leadline_plugins.tasks.reading import Learning
 
 REAL = "The harbour was sounded in 1831."
 HOSTILE = (

@@ -19,7 +19,8 @@ from leadline.testing.context import FakeCall
 from leadline_plugins.stages.synthesize import Synthesis
 from leadline_plugins.synthesizers.parts import Part
 from leadline_plugins.synthesizers.prose import ASK, Prose, asked_for
-from leadline_plugins.tasks import Sorted, SortedSection, SynthesizeRequest, Written
+from leadline_plugins.tasks.sorting import Sorted, SortedSection
+from leadline_plugins.tasks.writing import SynthesizeRequest, Written
 
 FILLING = "It was written down in the books of the year by the clerk of the works, who kept them in good order."
 QUOTES = [f"Port dues brought {n} pounds. {FILLING}" for n in range(12)]

@@ -6,7 +6,7 @@ from leadline.findings import Analysis, Perspective, Question
 from leadline.records import Evidence
 from leadline_plugins.stages import analyze
 from leadline_plugins.synthesizers.prose import ASK, mended, unusable
-from leadline_plugins.tasks import AnalyzeRequest, Passage, SynthesizeRequest, Written
+from leadline_plugins.tasks.writing import AnalyzeRequest, Passage, SynthesizeRequest, Written
 
 QUESTION = Question(text="How deep is the harbour by the mole?", language="en")
 IDS = [f"e{number:010x}" for number in range(8)]

@@ -6,7 +6,7 @@ import pytest
 
 from leadline.findings import Question
 from leadline_plugins.synthesizers.prose import ASK
-from leadline_plugins.tasks import SynthesizeRequest, Written
+from leadline_plugins.tasks.writing import SynthesizeRequest, Written
 from leadline_plugins.text import language
 from leadline_plugins.text.foreign import foreign
 

@@ -14,7 +14,7 @@ from leadline.records import Evidence, Source
 from leadline_plugins.ai.embedded.asked import Asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.choose import Rated, size_of
-from leadline_plugins.tasks import SortedSection
+from leadline_plugins.tasks.sorting import SortedSection
 from leadline_plugins.text.topics import fits, weighed
 
 _ANSWER = 3

@@ -15,7 +15,7 @@ from leadline_plugins.ai.embedded.elsewhere import other_language
 from leadline_plugins.ai.embedded.quotable import among_entries, quotable
 from leadline_plugins.ai.embedded.regions import pieces, regions
 from leadline_plugins.citing.entries import names_list
-from leadline_plugins.tasks import ExtractRequest, Learning, Learnings
+from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
 from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.headings import headings
 

@@ -6,7 +6,7 @@ import re
 
 from leadline.findings import Plan, PlannedSection
 from leadline_plugins.ai.embedded.asked import Asked, asked
-from leadline_plugins.tasks import PlanRequest
+from leadline_plugins.tasks.planning import PlanRequest
 
 _MOST = 6
 """Sections."""

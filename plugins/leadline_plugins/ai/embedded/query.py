@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from leadline.findings import Query
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.names import Name, unasked
-from leadline_plugins.tasks import Queries, QueryRequest
+from leadline_plugins.tasks.planning import Queries, QueryRequest
 from leadline_plugins.text import content_words
 
 

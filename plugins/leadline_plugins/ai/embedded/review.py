@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leadline.findings import Review, SectionReview
 from leadline_plugins.ai.embedded.asked import asked
-from leadline_plugins.tasks import ReviewRequest
+from leadline_plugins.tasks.reading import ReviewRequest
 
 _DEPTH = {"covered": 1.0, "partial": 0.5, "missing": 0.0}
 _PLAIN = 6

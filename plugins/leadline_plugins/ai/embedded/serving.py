@@ -8,7 +8,7 @@ from leadline.records import Confidence, Evidence
 from leadline_plugins.ai.embedded.choose import Rated, mean_of_best
 from leadline_plugins.ai.embedded.elsewhere import rated_elsewhere
 from leadline_plugins.ai.embedded.wanted import wanted
-from leadline_plugins.tasks import SortRequest
+from leadline_plugins.tasks.sorting import SortRequest
 from leadline_plugins.text import language
 
 _JUDGED = 0.8

@@ -11,7 +11,7 @@ from leadline_plugins.ai.embedded.chains import chains, links, ratings, weights
 from leadline_plugins.ai.embedded.choose import Rated, choose, choose_material, room
 from leadline_plugins.ai.embedded.kinds import shows
 from leadline_plugins.ai.embedded.serving import serving
-from leadline_plugins.tasks import Sorted, SortRequest
+from leadline_plugins.tasks.sorting import Sorted, SortRequest
 
 _OTHER_KIND = 0.7
 """What is kept of the rating of a sentence that shows nothing of the kind asked for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leadline_plugins.synthesizers.extractive import quoted
-from leadline_plugins.tasks import SynthesizeRequest, Written
+from leadline_plugins.tasks.writing import SynthesizeRequest, Written
 from leadline_plugins.text import language
 
 

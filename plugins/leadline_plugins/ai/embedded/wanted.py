@@ -14,7 +14,7 @@ from heapq import nlargest
 
 from leadline.records import Evidence, Source
 from leadline_plugins.ai.embedded.chains import SAMPLE, title_of
-from leadline_plugins.tasks import SortRequest
+from leadline_plugins.tasks.sorting import SortRequest
 from leadline_plugins.text import content_set
 
 _TITLE = 0.8

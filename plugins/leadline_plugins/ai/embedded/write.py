@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline_plugins.tasks import Composition, WriteRequest
+from leadline_plugins.tasks.writing import Composition, WriteRequest
 
 
 def write(request: WriteRequest) -> Composition:
