@@ -15,7 +15,7 @@ from leadline_plugins.ai.embedded.names import key, names
 from leadline_plugins.checks.figure import missing
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.passages import Passage
-from leadline_plugins.text import content_words
+from leadline_plugins.text import content_set, content_words
 
 _KIN = 0.8
 """What a word of the same root counts (`elect`, `election`); of CJK half, for one of two characters."""
@@ -43,7 +43,7 @@ class Overlap:
 def overlap(claim: str, passage: Passage) -> Overlap:
     """Return what of a claim's words, names and figures a passage holds."""
     wanted = tuple(dict.fromkeys(content_words(claim)))
-    held = set(content_words(passage.text))
+    held = content_set(passage.text)
     borne = {word: _borne(word, held) for word in wanted}
     named = {part for name in names(claim) for part in key(name)}
     return Overlap(

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from leadline_plugins.ai.embedded.names import key, names
 from leadline_plugins.checks.vocabulary import SCALES, UNITS
-from leadline_plugins.text import content_words
+from leadline_plugins.text import content_set
 from leadline_plugins.text.tokens import stem
 
 _FIRST = re.compile(r"[^\w]*([A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ'’-]+)\b")
@@ -86,13 +86,13 @@ def _base(word: str) -> str:
 
 @lru_cache(maxsize=64)
 def _vocabulary(text: str) -> frozenset[str]:
-    return frozenset(content_words(text))
+    return content_set(text)
 
 
 @lru_cache(maxsize=64)
 def _capitals(text: str) -> frozenset[str]:
     """Return the words that have a capital in a text."""
-    return frozenset(content_words(" ".join(_CAPITAL.findall(text))))
+    return content_set(" ".join(_CAPITAL.findall(text)))
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leadline_plugins.text import content_words
+from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
 
 _ENGLISH = word_set(
@@ -101,7 +101,7 @@ def scopes(text: str) -> Iterator[frozenset[str]]:
     else:
         yield from (_after(text, match.end()) for match in _HAN.finditer(text))
     for match in _KOREAN.finditer(text) if _HANGUL.search(text) else ():
-        yield frozenset(content_words(match["verb"]))
+        yield content_set(match["verb"])
 
 
 def _is_english(word: str) -> bool:
@@ -126,9 +126,9 @@ def _before(text: str, start: int) -> frozenset[str]:
 
 
 def _after(text: str, end: int) -> frozenset[str]:
-    return frozenset(content_words(_PAUSE.split(text[end : end + 5], maxsplit=1)[0]))
+    return content_set(_PAUSE.split(text[end : end + 5], maxsplit=1)[0])
 
 
 def _japanese(text: str) -> Iterator[frozenset[str]]:
     for match in _KANA.finditer(_AFFIRMS.sub(lambda found: "、" * len(found.group()), text)):
-        yield frozenset(content_words(text[max(0, match.start() - 6) : match.start() + 1]))
+        yield content_set(text[max(0, match.start() - 6) : match.start() + 1])

@@ -15,7 +15,7 @@ from functools import lru_cache
 from leadline_plugins.checks.figure import Figure, missing, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import coded, proper_names
-from leadline_plugins.text import content_words
+from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.tokens import fold
 
 Words = dict[tuple[str, bool], float]
@@ -65,7 +65,7 @@ def other_name(name: str, claim: str, parts: Sequence[str]) -> str:
         (_likeness(wanted, words) for part in parts for form in forms for words in _around_each(part, form)),
         default=0.0,
     )
-    said = set(content_words(claim))
+    said = content_set(claim)
     rivals = (
         (_likeness(wanted, words), other)
         for part in parts

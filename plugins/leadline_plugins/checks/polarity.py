@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from leadline_plugins.checks.negators import scopes
-from leadline_plugins.text import content_words, tokens
+from leadline_plugins.text import content_set, tokens
 from leadline_plugins.text.tokens import stem
 
 _PAIRS = """increase decrease|increased decreased|increases decreases|rise fall|rising falling|rose fell|grow shrink|
@@ -30,7 +30,7 @@ def contrary(claim: str, passage: str) -> str:
     where that negates nothing at all, any negation in the claim counts.
     """
     mine, theirs = list(scopes(claim)), list(scopes(passage))
-    said, found = set(content_words(claim)), set(content_words(passage))
+    said, found = content_set(claim), content_set(passage)
     for scope in mine:
         if not any(scope & other for other in theirs) and (scope & found or not any(other & said for other in theirs)):
             return min(scope & found, default="not")

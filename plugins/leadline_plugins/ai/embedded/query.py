@@ -12,24 +12,20 @@ from leadline.findings import Query
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.names import Name, unasked
 from leadline_plugins.tasks.planning import Queries, QueryRequest
-from leadline_plugins.text import content_words
+from leadline_plugins.text import content_set
 
 
 def query(request: QueryRequest) -> Queries:
     """Propose queries, the most important first, none of them made before."""
     question = asked(request.question.text)
-    made = {_same(past.task.query) for past in request.past}
+    made = {content_set(past.task.query) for past in request.past}
     proposed: list[Query] = []
     for text, priority, section in _first(question, request) if request.round == 1 else _later(question, request):
-        same = _same(text)
+        same = content_set(text)
         if same and same not in made and len(proposed) < request.limit:
             made.add(same)
             proposed.append(Query(query=text, goal=request.question.text, priority=priority, section=section))
     return Queries(queries=tuple(proposed))
-
-
-def _same(text: str) -> frozenset[str]:
-    return frozenset(content_words(text))
 
 
 def _first(question: Asked, request: QueryRequest) -> Iterator[tuple[str, str, str]]:
