@@ -85,4 +85,5 @@ def _named(one: Conflict, absent: Container[str], *, same: bool) -> bool:
 
 
 def _counts(figure: Figure) -> bool:
-    return bool(_DIGIT.search(figure.said)) or bool(figure.unit) or figure.value > _SMALL
+    """Return whether it is a figure that a passage would hold: one in words, said roughly, it may hold in others."""
+    return bool(_DIGIT.search(figure.said)) or (figure.certain and (bool(figure.unit) or figure.value > _SMALL))

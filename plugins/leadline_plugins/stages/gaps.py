@@ -32,7 +32,7 @@ def unwritten(sections: Sequence[Section]) -> Iterator[str]:
     found: dict[str, tuple[str, dict[str, None]]] = {}
     for section in sections:
         for reason in section.unwritten:
-            kind = re.sub(r"\d+", "", reason) if section.unsent else reason
+            kind = re.sub(r"(?<!HTTP )\b\d+", "", reason)
             found.setdefault(kind, (reason, {}))[1][f"'{section.title}'"] = None
     for reason, titles in found.values():
         if len(titles) == 1:
