@@ -28,6 +28,8 @@ from leadline_plugins.tasks.writing import Passage, SynthesizeRequest, Written
 from leadline_plugins.text.foreign import answered_in_language
 from leadline_plugins.text.headings import unnamed
 
+_REMARK = 200
+"""Characters of a remark that stands in place of a text."""
 _GAP = 300
 """Characters that are told of what is not answered."""
 
@@ -99,7 +101,7 @@ async def write(part: Part, call: Call) -> Made:
     gap = " ".join(said.unanswered.split())[:_GAP]
     if cited(draft.text):
         return replace(made, text=draft.text, notice=drafts.LEFT_OUT if draft.left_out else "", unanswered=gap)
-    return replace(made, unanswered=gap) if gap else replace(made, unwritten="its text cited nothing")
+    return replace(made, unanswered=gap) if _rejects(said) else replace(made, unwritten="its text cited nothing")
 
 
 async def drafted(text: str, request: SectionRequest) -> drafts.Draft:
@@ -138,17 +140,23 @@ def _passage(item: Evidence) -> Passage:
     )
 
 
+def _rejects(written: Written) -> bool:
+    """Return whether a writer says that its passages do not answer, and writes nothing else."""
+    return bool(written.unanswered.strip()) and len(written.text) <= _REMARK
+
+
 IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
 
 
 def unusable(asked: SynthesizeRequest, written: Written) -> str:
     """Say all that is wrong with a text at once: it is asked for again but once.
 
-    What says that its passages do not answer may be as short as it likes, or no text at all.
+    What says that its passages do not answer is a remark at most: who writes a whole text that cites nothing does not
+    do as told, and is not believed either that nothing answers.
     """
     ids = [passage.id for passage in asked.passages]
     bare = uncited(written.text, ids)
-    if bare and written.unanswered.strip():
+    if bare and _rejects(written):
         return ""
     many = 0 if written.unanswered.strip() else len(ids)
     found = faults(written.text, ids, asked=asked.length, language=asked.question.language, passages=many)

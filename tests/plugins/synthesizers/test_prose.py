@@ -160,6 +160,7 @@ def test_a_text_that_cites_nothing_and_tells_no_gap_is_unusable() -> None:
         assert wrong.startswith(told)
         assert wrong.endswith("where the passages do not answer, `text` is empty and `unanswered` says so)")
         assert ASK.check(asked, Written(text=text, unanswered="All.")) == ""
+        assert ASK.check(asked, Written(text=text + "It was paid so. " * 20, unanswered="All.")), "it is not believed"
     assert ASK.check(asked, Written(text="It paid (@e3).", unanswered="When.")) == ""
 
 
