@@ -28,8 +28,6 @@ from leadline_plugins.tasks.writing import Passage, SynthesizeRequest, Written
 from leadline_plugins.text.foreign import answered_in_language
 from leadline_plugins.text.headings import unnamed
 
-_REMARK = 200
-"""Characters of a remark that stands in place of a text."""
 _GAP = 300
 """Characters that are told of what is not answered."""
 
@@ -142,7 +140,7 @@ def _passage(item: Evidence) -> Passage:
 
 def _rejects(written: Written) -> bool:
     """Return whether a writer says that its passages do not answer, and writes nothing else."""
-    return bool(written.unanswered.strip()) and len(written.text) <= _REMARK
+    return bool(written.unanswered.strip()) and not written.text.strip()
 
 
 IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
@@ -151,8 +149,8 @@ IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
 def unusable(asked: SynthesizeRequest, written: Written) -> str:
     """Say all that is wrong with a text at once: it is asked for again but once.
 
-    What says that its passages do not answer is a remark at most: who writes a whole text that cites nothing does not
-    do as told, and is not believed either that nothing answers.
+    What says that its passages do not answer is no text at all: who writes one that cites nothing does not do as told,
+    and is not believed either that nothing answers.
     """
     ids = [passage.id for passage in asked.passages]
     bare = uncited(written.text, ids)

@@ -121,7 +121,7 @@ async def test_what_the_passages_do_not_answer_stands_beside_the_text() -> None:
     assert made.unwritten == made.unsent == ()
 
 
-@pytest.mark.parametrize("text", ["", "The passages speak of other things."])
+@pytest.mark.parametrize("text", [""])
 async def test_passages_that_a_writer_rejects_are_not_quoted(text: str) -> None:
     made = await Writers(lambda asked: Written(text=text, unanswered="All of it.")).synthesize(REQUEST)
     assert (made.text, made.unanswered, made.unwritten) == ("", ("All of it.",), ())
@@ -159,8 +159,7 @@ def test_a_text_that_cites_nothing_and_tells_no_gap_is_unusable() -> None:
         wrong = ASK.check(asked, Written(text=text))
         assert wrong.startswith(told)
         assert wrong.endswith("where the passages do not answer, `text` is empty and `unanswered` says so)")
-        assert ASK.check(asked, Written(text=text, unanswered="All.")) == ""
-        assert ASK.check(asked, Written(text=text + "It was paid so. " * 20, unanswered="All.")), "it is not believed"
+        assert bool(ASK.check(asked, Written(text=text, unanswered="All."))) == bool(text), "it is not believed"
     assert ASK.check(asked, Written(text="It paid (@e3).", unanswered="When.")) == ""
 
 
