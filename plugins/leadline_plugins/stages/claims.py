@@ -78,7 +78,7 @@ def unjudged(part: Paragraph) -> Iterator[Unjudged]:
     return (one for one in _stated(part) if isinstance(one, Unjudged))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=2048)
 def _stated(part: Paragraph) -> tuple[Claim | Unjudged, ...]:
     """Return both, in order; remembered, for paragraphs are gone through when they are written, checked and told."""
     return () if heading_level(part.text) else tuple(_read(part))

@@ -82,12 +82,12 @@ class Surroundings:
     def of(self, begin: int, end: int, *, row: bool) -> Context:
         """Return where what stands between two places stands; of a `row` it is told with its cells."""
         place = self._place(begin)
-        whole, said = self._said(place), " ".join(self._text[begin:end].split())
+        whole, said = self._said(place), self._text[begin:end]
         return Context(
             under=self._under,
             before=self._said(place - 1),
             behind=self._said(place + 1),
-            whole=bared(whole) if not row and len(whole) > len(said) + 2 else "",
+            whole=bared(whole) if not row and _is_part(said, whole) else "",
         )
 
     def remark(self, begin: int, said: str) -> RemarkKind | None:
@@ -95,7 +95,7 @@ class Surroundings:
         first, last = self._pieces[self._place(begin)].span if self._pieces else (begin, begin)
         around = f"{self._under}\n{self._text[:first]}\n{self._text[last:]}"
         whole = self._said(self._place(begin))
-        return remark(whole, around) or (remark(said, around) if said != whole else None)
+        return remark(whole, around) or (remark(said, around) if _is_part(said, whole) else None)
 
     def _place(self, at: int) -> int:
         return max(0, bisect_right(self._starts, at) - 1)
@@ -104,3 +104,8 @@ class Surroundings:
         if not 0 <= place < len(self._pieces):
             return ""
         return _SPACE_LEFT.sub("", " ".join(self._text[slice(*self._pieces[place].span)].split()))
+
+
+def _is_part(said: str, whole: str) -> bool:
+    """Return whether a text is a part of a sentence, and more than its last signs is missing."""
+    return len(whole) > len(" ".join(said.split())) + 2

@@ -134,6 +134,8 @@ _OWN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """What says in so many words that no source says it."""
+_OWN_WORDS = ("source", "passage", "inference", "extrapolation", "conjecture", *"推来來资資原段")
+"""One of these is in whatever that finds. It is tried at each sign of a text, and hardly any has one."""
 _MODAL = re.compile(
     r"\b(?:may|might|could|would|will|should|can|likely|unlikely|probably|perhaps|suggests?|seems?|appears?|if|reading)\b"
     r"|可能|或许|或許|也许|也許|大概|恐怕|若|如果|似乎|意味着|意味著|将|將|会|會",
@@ -150,8 +152,13 @@ def remark(sentence: str, around: str) -> RemarkKind | None:
         return None if _NO_QUESTION.search(said) or states_more(said, around) else "question"
     if _of_sources(said, around):
         return "sources"
-    own = _OWN.search(said) and _MODAL.search(said) and not _FIRM.search(_OWN.sub("", said.replace("though no", "no")))
+    own = _is_own(said) and _MODAL.search(said) and not _FIRM.search(_OWN.sub("", said.replace("though no", "no")))
     return "inference" if own and not states_more(said, around) else None
+
+
+def _is_own(said: str) -> bool:
+    folded = said.lower()
+    return any(word in folded for word in _OWN_WORDS) and bool(_OWN.search(said))
 
 
 def states_more(said: str, around: str) -> bool:
@@ -172,8 +179,7 @@ def _counts(said: str, *, years: bool = False) -> bool:
 
 def _of_sources(said: str, around: str) -> bool:
     """Return whether a sentence says nothing but what the sources lack, and what cannot be told for it."""
-    if _counts(said, years=True):
-        return False
+    # Its figures are counted last: hardly any sentence comes as far as that.
     said = said.rstrip(".。!！ ")
     if has_cjk(said):
         parts = [part for part in _HAN_PARTS.split(said) if part]
@@ -184,9 +190,10 @@ def _of_sources(said: str, around: str) -> bool:
             short
             and lacks[:1] == [True]
             and all(lack or _HAN_SO.match(part) for lack, part in zip(lacks, parts, strict=True))
+            and not _counts(said, years=True)
         )
     parts = [part for part in _PARTS.split(said) if part]
-    if not parts or not _LACKING.match(parts[0]):
+    if not parts or not _LACKING.match(parts[0]) or _counts(said, years=True):
         return False
     strict = any(_FACTIVE.search(part) for part in parts)
     if strict and states_more(said, around):
