@@ -146,6 +146,10 @@ class Door:
             await self._journal.keep(row, failed.model_dump_json().encode(), asked, recent=False)
         return CallFailed(failed, row.key)
 
+    async def turn(self) -> None:
+        """Wait for the run's turn among those that share the event loop."""
+        await self._place.turn()
+
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
         """Return what `make` gave (JSON) when this run first asked for `name`."""
 

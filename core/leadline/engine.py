@@ -35,6 +35,10 @@ class Host(Protocol):
     rounds_left: int
     """How many rounds of the loop can follow the one that is gone through."""
 
+    async def turn(self) -> None:
+        """Wait until it is this run's turn, where many share the event loop."""
+        ...
+
     async def made(self, step: Step) -> Any:
         """Return the stage itself."""
         ...
@@ -124,6 +128,7 @@ class Engine:
     async def _run_stage(self, step: Step) -> bool:
         view = View(step.name, self.board, step.reads, step.writes)
         stage = await self.host.made(step)
+        await self.host.turn()
         with self.host.inside(step):
             await stage.run(view, self.run)
         await self._finished(step, {key: await self._merge(key, value) for key, value in view.patch.items()})

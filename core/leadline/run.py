@@ -173,8 +173,11 @@ class ActiveRun:
 
     async def save(self, file: Blob, /) -> Path:
         """Write a file into the run's folder, whole or not at all."""
+        return await asyncio.to_thread(self._saved, file)
+
+    def _saved(self, file: Blob) -> Path:
         path = inside(self.folder, file.name)
-        return path if self.readonly else await asyncio.to_thread(write_whole, path, file.data)
+        return path if self.readonly else write_whole(path, file.data)
 
     async def emit(self, kind: str, data: Json) -> None:
         """Send an event to every observer; a notice once, and it stays with the call that is under way."""
@@ -218,6 +221,10 @@ class ActiveRun:
     def stopping(self) -> str | None:
         """Why the run is winding down."""
         return self.door.winding_down
+
+    async def turn(self) -> None:
+        """Wait for this run's turn: what stages do at their beginning would add up in one turn of the event loop."""
+        await self.door.turn()
 
     async def made(self, step: Step) -> Any:
         """Return the stage itself."""

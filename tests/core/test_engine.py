@@ -43,6 +43,9 @@ class Stub:
         self.rounds_left = 0
         self.told: list[tuple[str, str]] = []
 
+    async def turn(self) -> None:
+        pass
+
     async def made(self, step: Step) -> Any:
         return self.stages[step.name]
 

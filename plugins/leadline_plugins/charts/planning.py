@@ -9,7 +9,6 @@ from typing import Protocol
 from leadline.findings import Question
 from leadline.records import Chart, Evidence, Section, Source
 from leadline_plugins.charts.borne import bound_of, says
-from leadline_plugins.charts.quoted import UNCOUNTED, quoted
 from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.tasks.writing import Passage
 from leadline_plugins.wording import say
@@ -37,16 +36,11 @@ class Material(Protocol):
     def sources(self) -> Mapping[str, Source]: ...
 
 
-def numeric(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> list[Evidence]:
-    """Return the best evidence of the sections that says a number other than a year, each quote once, best first."""
-    own = {name for section in sections for name in section.evidence_ids}
-    quotes = {item.quote: item for item in evidence if item.id in own}
-    best_first = sorted(quotes.values(), key=lambda item: -item.score)
-    return list(islice((item for item in best_first if _has_number(item.quote)), BEST))
-
-
-def _has_number(quote: str) -> bool:
-    return any(figure.kind not in UNCOUNTED for figure in quoted(quote))
+def own(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> dict[str, Evidence]:
+    """Return the evidence of the sections by its quotes, best first."""
+    ids = {name for section in sections for name in section.evidence_ids}
+    quotes = {item.quote: item for item in evidence if item.id in ids}
+    return dict(sorted(quotes.items(), key=lambda pair: -pair[1].score))
 
 
 def helpful(chart: PlannedChart, evidence: Mapping[str, Evidence]) -> list[Evidence]:

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 
-from leadline.records import Evidence
 from leadline_plugins.checks.figure import Figure
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.text import content_words
@@ -49,12 +49,21 @@ def is_a_year(figure: Figure, text: str) -> bool:
     return bool(_WHEN.search(folded, max(0, figure.at - _REACH), figure.at)) or not _WORD_BEHIND.match(folded, behind)
 
 
-def comparable(evidence: Iterable[Evidence], at_least: int) -> list[Evidence]:
-    """Return the pieces with figures of which there are so many of one kind: of a unit, or of the same thing."""
-    kinds = {item.id: (item, set(_kinds(item.quote)), list(_kinds(item.quote))) for item in evidence}
-    counts = Counter(kind for _, _, found in kinds.values() for kind in found)
+def numeric(quotes: Iterable[str], most: int) -> list[str]:
+    """Return the first quotes that say a number other than a year."""
+    return list(islice((quote for quote in quotes if _has_number(quote)), most))
+
+
+def comparable(quotes: Iterable[str], at_least: int) -> list[str]:
+    """Return the quotes with figures of which there are so many of one kind: of a unit, or of the same thing."""
+    kinds = {quote: list(_kinds(quote)) for quote in quotes}
+    counts = Counter(kind for found in kinds.values() for kind in found)
     many = {kind for kind, count in counts.items() if count >= at_least}
-    return [item for item, found, _ in kinds.values() if not many.isdisjoint(found)]
+    return [quote for quote, found in kinds.items() if not many.isdisjoint(found)]
+
+
+def _has_number(quote: str) -> bool:
+    return any(figure.kind not in UNCOUNTED for figure in quoted(quote))
 
 
 def _kinds(quote: str) -> Iterator[str]:

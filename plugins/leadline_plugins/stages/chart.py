@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from leadline.computing import compute
 from leadline.contracts import Context, Run
 from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings, Question
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -15,8 +16,8 @@ from leadline.records import Evidence, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import numeric, passages
-from leadline_plugins.charts.quoted import comparable
+from leadline_plugins.charts.planning import BEST, own, passages
+from leadline_plugins.charts.quoted import comparable, numeric
 from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, PlannedChart
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
@@ -51,12 +52,14 @@ class Charting:
 
     def __init__(self, settings: ChartSettings) -> None:
         self._settings = settings
+        self._least = settings.at_least if settings.mode == "auto" else 0
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the figures that could be drawn, and the charts as planned."""
-        evidence = numeric(findings[EVIDENCE], findings[SECTIONS])
-        if self._settings.mode == "auto":
-            evidence = comparable(evidence, self._settings.at_least)
+        if self._settings.mode == "off" or not run.settings.charts.max:
+            return
+        known = own(findings[EVIDENCE], findings[SECTIONS])
+        evidence = [known[quote] for quote in await compute(_to_plan, tuple(known), self._least)]
         if not await self._wanted(run, evidence):
             return
         languages = [language for language in ("data", "python") if await run.draws(language)]
@@ -74,15 +77,17 @@ class Charting:
         findings[CHARTS] = tuple(draft.kept(material) for draft in drafts)
 
     async def _wanted(self, run: Run, evidence: Sequence[Evidence]) -> bool:
-        if self._settings.mode == "off" or not run.settings.charts.max:
-            return False
         modelled = await run.by_chat("chart_plan")
-        if self._settings.mode == "on":
-            if not (modelled and evidence):
-                why = "no language model is set up" if not modelled else "the evidence has no numbers"
-                await tell(run, f"no charts were drawn: {why}")
-            return modelled and bool(evidence)
+        if self._settings.mode == "on" and not (modelled and evidence):
+            why = "no language model is set up" if not modelled else "the evidence has no numbers"
+            await tell(run, f"no charts were drawn: {why}")
         return modelled and bool(evidence)
+
+
+def _to_plan(quotes: Sequence[str], at_least: int) -> list[str]:
+    """Return the quotes that a plan is made from."""
+    found = numeric(quotes, BEST)
+    return comparable(found, at_least) if at_least else found
 
 
 async def _plan(run: Run, material: Material, outline: tuple[str, ...]) -> tuple[PlannedChart, ...]:
