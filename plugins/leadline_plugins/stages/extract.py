@@ -24,6 +24,8 @@ from leadline_plugins.text.headings import BETWEEN, headings
 
 ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)
 
+_LONG = 30_000
+"""Characters of a page from which its quotes are looked for off the event loop; a shorter one costs more to hand over."""
 _MANY = 0.25
 """The share of the pages read in vain from which that is said."""
 
@@ -50,7 +52,8 @@ class Extraction:
             raise
         except CallFailed as failed:
             return (Unread(id=item.id, url=item.hit.url, reason=failed.record.text),)
-        found = await compute(evidence_of, reply.learnings, item)
+        long = len(item.document.text) > _LONG
+        found = await compute(evidence_of, reply.learnings, item) if long else evidence_of(reply.learnings, item)
         if found:
             await run.emit("message", {"kind": "learning", "text": found[0].claim, "source": item.hit.url})
         elif reply.learnings:
