@@ -25,7 +25,7 @@ from leadline_plugins.text.headings import BETWEEN, headings
 ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)
 
 _LONG = 30_000
-"""Characters of a page from which its quotes are looked for off the event loop; a shorter one costs more to hand over."""
+"""Characters of a page from which its quotes are looked for off the event loop; a shorter one takes less than that."""
 _MANY = 0.25
 """The share of the pages read in vain from which that is said."""
 
