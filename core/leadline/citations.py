@@ -58,16 +58,6 @@ def unspaced(before: str) -> bool:
     return bool(_UNSPACED.search(before[-8:]))
 
 
-def sentences_cited(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each stretch of text with the ids cited right behind it; the last stretch may have none."""
-    start = 0
-    for match in CITATIONS.finditer(text):
-        yield text[start : match.start()].strip(), cited(match.group())
-        start = match.end()
-    if rest := text[start:].strip():
-        yield rest, []
-
-
 @dataclass(frozen=True)
 class Numbered:
     """A report's sources by number: `cited` from 1 in the order of their first citation, `additional` from there."""

@@ -158,14 +158,6 @@ class Journal:
         """Return the rows of this kind that the session has not asked for."""
         return [row for row in self._rows.values() if row.kind == kind and row.key not in self._asked]
 
-    def orphans(self) -> list[Row]:
-        """Return the rows of earlier sessions that the finished pipeline never asked for: what has drifted.
-
-        Those below composite calls are left out: a composite that is answered asks for none of them.
-        """
-        earlier = [row for row in self._rows.values() if row.session < self.session and not row.parent]
-        return [row for row in earlier if row.key not in self._asked]
-
     def leased(self, row: Row) -> Need:
         """Return what a call leased, with those below it."""
         below = (other for other in self._rows.values() if row.key and other.parent == row.key)

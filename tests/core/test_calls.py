@@ -225,7 +225,6 @@ async def test_a_composite_is_replayed_without_its_leaves(tmp_path: Path) -> Non
         assert rows["one"].parent == rows["other"].parent == rows["fallback"].key
     async with open_door(tmp_path) as opened:
         assert await strategy(opened, "a") == page
-        assert opened.journal.orphans() == []
     spans = {event.data["provider"]: event for event in opened.seen.events if event.kind == "call.finished"}
     assert list(spans) == ["fallback"]
 

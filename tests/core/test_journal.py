@@ -156,18 +156,6 @@ async def test_what_was_made_in_spite_of_what_is_forgotten_is_made_anew_where_th
         assert opened.keys() == {"search whole", "search part", "search kept", "write kept"}
 
 
-async def test_orphans_are_rows_of_earlier_sessions_that_nobody_asked_for(tmp_path: Path) -> None:
-    async with journal(tmp_path) as opened:
-        for key in ("asked", "orphan"):
-            await keep(opened, key)
-        await keep(opened, "below", parent="asked")
-        assert opened.orphans() == []
-    async with journal(tmp_path) as opened:
-        await opened.get("asked")
-        await keep(opened, "new")
-        assert [row.key for row in opened.orphans()] == ["orphan"]
-
-
 # --- one process at a time -----------------------------------------------------------------------------------------
 
 HOLD = """

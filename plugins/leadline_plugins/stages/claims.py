@@ -211,8 +211,3 @@ def _unbarred(text: str, begin: int, end: int) -> Span:
 def claims_of(report: Report) -> list[Claim]:
     """Return all claims of a report, in order."""
     return [claim for part in paragraphs(report) for claim in claims(part)]
-
-
-def unjudged_of(report: Report) -> list[Unjudged]:
-    """Return all sentences of a report that are held against nothing, in order."""
-    return [one for part in paragraphs(report) for one in unjudged(part)]

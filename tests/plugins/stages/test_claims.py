@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from leadline.citations import cited, uncited
 from leadline.records import Document, Evidence, Hit, Report, Source
 from leadline.testing.reports import quoting
-from leadline_plugins.stages.claims import Claim, claims_of, unjudged_of
+from leadline_plugins.stages.claims import Claim, claims_of, unjudged
 from leadline_plugins.stages.library import Library
-from leadline_plugins.stages.paragraphs import blocks
+from leadline_plugins.stages.paragraphs import blocks, paragraphs
 from leadline_plugins.stages.said import tables
 from leadline_plugins.stages.verdicts import by_rule
 
@@ -177,7 +177,8 @@ def test_a_sentence_without_a_citation_of_its_own_is_held_against_its_paragraph(
     ],
 )
 def test_what_is_held_against_nothing_is_told_apart(text: str, left: list[tuple[str, str]]) -> None:
-    assert [(one.kind, one.text) for one in unjudged_of(report(text))] == left
+    found = (one for part in paragraphs(report(text)) for one in unjudged(part))
+    assert [(one.kind, one.text) for one in found] == left
 
 
 def test_a_claim_knows_where_it_stands() -> None:
