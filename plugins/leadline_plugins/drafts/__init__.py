@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from leadline.citations import CITATION
+from leadline.citations import CITATION, cited_only
 from leadline_plugins.drafts.blocks import BLANK, closed, code, runs
 from leadline_plugins.drafts.definitions import undefined
 from leadline_plugins.drafts.headings import lowered
@@ -44,7 +44,7 @@ def normalised(text: str, known: Known, titles: Collection[str] = ()) -> Draft:
         left_out += count
         if text == before:
             break
-    return Draft(CITATION.sub(lambda match: match[0] if match[1] in known.exact else "", text), left_out)
+    return Draft(cited_only(text, known.exact), left_out)
 
 
 def title(text: str) -> str:

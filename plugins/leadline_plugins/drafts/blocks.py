@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from leadline.citations import CITATION, CITATIONS, cite, cited
+from leadline.citations import CITATION, cite, cited, uncited
 from leadline_plugins.drafts.known import Known
 from leadline_plugins.formats.syntax import parser
 
@@ -86,5 +86,5 @@ def code(text: str, known: Known) -> str:
     found = [name for name in cited(text) if name in known.exact]
     if not CITATION.search(text):
         return text
-    text = CITATIONS.sub("", text)
+    text = uncited(text)
     return f"{text}\n{''.join(map(cite, dict.fromkeys(found)))}" if found else text

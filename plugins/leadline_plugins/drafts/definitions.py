@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from leadline.citations import CITATIONS, cite, cited
+from leadline.citations import cite, cited, uncited
 from leadline_plugins.drafts.known import Known
 from leadline_plugins.drafts.lists import refers
 
@@ -87,7 +87,7 @@ def _calls(notes: dict[str, str], known: Known) -> Callable[[re.Match[str]], str
         if not known.named(said):
             return ""
         names = dict.fromkeys(name for name in cited(said) if name in known.exact)
-        alone = not CITATIONS.sub("", said).strip(" .;,()")
+        alone = not uncited(said).strip(" .;,()")
         notes[label] = "".join(map(cite, names))
         read = notes[label] if alone else known.read(said.strip(" .;[](){}"), square=True)
         return f" {read or f'({said})'}"

@@ -38,7 +38,7 @@ def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "
     """Yield what is wrong with a text: a clause each. `asked` is its length, 0 for free."""
     if refuses(text):
         yield "it refuses, or speaks of you: write the text itself, from the passages alone, and nothing else"
-    if uncited(text, ids):
+    if cites_nothing(text, ids):
         yield f"it cites none of the passages: put the id of its passage right behind each statement, as {_ways(ids)}"
     size = _size(text, language)
     if asked and size > _limit(asked):
@@ -52,7 +52,7 @@ def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "
 def of_use(text: str, ids: Collection[str], *, asked: int = 0, language: str = "") -> tuple[str, str]:
     """Return what is of use of a text with faults, empty for nothing, and what is told of it, or why not."""
     said = without_refusal(text)
-    if refuses(said) or uncited(said, ids) or (said != text and asked and _size(said, language) < _SHORT * asked):
+    if refuses(said) or cites_nothing(said, ids) or (said != text and asked and _size(said, language) < _SHORT * asked):
         return "", "the model did not write it" if refuses(text) else "it cites nothing that was given"
     once = _said_once(said)
     short = _shortened(once, asked, language) if asked and _size(once, language) > _limit(asked) else once
@@ -67,7 +67,7 @@ def _limit(asked: int) -> float:
     return max(_OVER * asked, asked + _SLACK)
 
 
-def uncited(text: str, ids: Collection[str]) -> bool:
+def cites_nothing(text: str, ids: Collection[str]) -> bool:
     """Return whether a text names none of the evidence that there is, in whatever form."""
     return bool(ids) and not Known.of(ids).named(text)
 
@@ -84,7 +84,8 @@ def _unit(language: str) -> str:
     return "characters" if is_cjk(language) else "words"
 
 
-def _letters(text: str) -> str:
+def letters(text: str) -> str:
+    """Return the letters and figures of a text without its citations: what makes two sentences the same."""
     return "".join(_WORD.findall(CITATION.sub("", text))).casefold()
 
 
@@ -105,10 +106,10 @@ def _told(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the sentences of a text that can be repeats: no rows of tables, and nothing that is short."""
     for start, end in cited_sentences(text[:_SEEN]):
         said = text[start:end]
-        letters = _letters(said)
-        enough = _LETTERS if letters.isascii() else _LETTERS // 3
-        if len(letters) >= enough and not said.lstrip().startswith("|"):
-            yield start, end, letters
+        own = letters(said)
+        enough = _LETTERS if own.isascii() else _LETTERS // 3
+        if len(own) >= enough and not said.lstrip().startswith("|"):
+            yield start, end, own
 
 
 def _repeated(text: str) -> Counter[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from leadline.citations import cite
+from leadline.records import Evidence
 
 SHAPE = r"[eE][0-9a-fA-F]{10}"
 """How the ids of evidence look: what has this form and is none of a section's would be noise to a reader."""
@@ -48,6 +49,11 @@ class Known:
             return name[1:] in found if _SHAPED.fullmatch(name) else name in said
 
         return cls(exact, {name.casefold(): name for name in sorted(exact) if not stands(name.casefold())})
+
+    @classmethod
+    def of_evidence(cls, evidence: Collection[Evidence]) -> Known:
+        """Return those of some evidence, which is quoted."""
+        return cls.of((item.id for item in evidence), (item.quote for item in evidence))
 
     def named(self, text: str) -> bool:
         """Return whether a text names one of them, in whatever form."""

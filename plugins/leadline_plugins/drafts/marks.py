@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from leadline.citations import CITATION, CITATIONS, cite, cited
+from leadline.citations import cite, cited, cited_only, uncited
 from leadline_plugins.citing.marks import NUMBERS, values
 from leadline_plugins.drafts.known import SHAPE, Known, shaped
 from leadline_plugins.drafts.made import Made
@@ -89,7 +89,7 @@ def marked(text: str, known: Known) -> tuple[str, int]:
         gone, ended = (said is None if token.lastgroup in ("number", "sup", "link", "own") else None), at
         if said is None:
             at = made.remove(text, at)
-        elif cited(said) and not CITATIONS.sub("", said):
+        elif cited(said) and not uncited(said):
             at = made.cite(said, text, at)
         else:
             made.add(said)
@@ -149,7 +149,7 @@ def _bracket(token: re.Match[str], kind: str, known: Known) -> tuple[str | None,
 def _code(token: re.Match[str], known: Known) -> str | None:
     """Return a span of code without what it cites, which stands behind it."""
     found = [name for name in cited(token["inside"]) if name in known.exact]
-    rest = CITATIONS.sub("", token["inside"])
+    rest = uncited(token["inside"])
     if rest == token["inside"]:
         return token[0]
     citations = "".join(map(cite, dict.fromkeys(found)))
@@ -168,7 +168,7 @@ def _link(token: re.Match[str], known: Known, follows: bool | None) -> str | Non
     found = cite(inside[1:]) if inside[1:] in known.exact and inside[0] == "@" else known.read(inside, square=True)
     if found is not None:
         return found or None
-    label = CITATION.sub(lambda match: match[0] if match[1] in known.exact else "", label)
+    label = cited_only(label, known.exact)
     if not _WEB.match(target):
         if _RAISED.fullmatch(label):
             within = target.startswith("#") or cites(token.string, *token.span(), follows)
@@ -182,7 +182,7 @@ def _raised(token: re.Match[str], known: Known, follows: bool | None) -> str | N
     raised, text = token["raised"], token.string
     if not _RAISED.fullmatch(raised):
         said = marked(raised, known)[0]
-        if said.strip() and not CITATIONS.sub("", said).strip():
+        if said.strip() and not uncited(said).strip():
             return said.strip()  # how a citation is set is the format's
         return f"<sup>{said}</sup>" if said.strip() else None
     before, behind = text[max(0, token.start() - 120) : token.start()], text[token.end() : token.end() + 4]

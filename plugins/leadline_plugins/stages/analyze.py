@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from leadline.citations import CITATION
+from leadline.citations import CITATION, cited_only
 from leadline.contracts import Context, Run
 from leadline.expecting import Expected, Scope
 from leadline.findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, Analysis, Findings, Perspective
@@ -121,16 +121,14 @@ ASK = TaskKind(
 
 def _drafted(one: Perspective, evidence: tuple[Evidence, ...]) -> tuple[Perspective, bool]:
     """Return what a model wrote as a perspective, and whether marks of its own were left out."""
-    known = drafts.Known.of((item.id for item in evidence), (item.quote for item in evidence))
+    known = drafts.Known.of_evidence(evidence)
     draft = drafts.normalised(one.text, known, (one.name,))
     return Perspective(name=drafts.title(one.name), text=draft.text), bool(draft.left_out)
 
 
 def _known(one: Perspective, evidence: tuple[Evidence, ...]) -> Perspective:
     """Return a perspective without citations of what is not there."""
-    ids = {item.id for item in evidence}
-    text = CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", one.text).strip()
-    return Perspective(name=one.name, text=text)
+    return Perspective(name=one.name, text=cited_only(one.text, {item.id for item in evidence}).strip())
 
 
 def _make(settings: AnalyzeSettings, context: Context) -> Analyzing:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from leadline.citations import CITATION, cited, uncited
+from leadline.citations import cited, cited_only, uncited
 from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SECTIONS, Digest, Findings, Key, Plan
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -189,8 +189,7 @@ def taken(
 
 def _drafts(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
     """Return what reads the texts of a model."""
-    held = tuple(evidence)
-    known = drafts.Known.of((item.id for item in held), (item.quote for item in held))
+    known = drafts.Known.of_evidence(tuple(evidence))
     return lambda text, title: drafts.normalised(text, known, (title, *_ALSO_CALLED.get(title, ())))
 
 
@@ -199,7 +198,7 @@ def _known(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
     ids = {item.id for item in evidence}
 
     def read(text: str, title: str) -> drafts.Draft:
-        return drafts.Draft(CITATION.sub(lambda match: match[0] if match[1] in ids else "", text).strip())
+        return drafts.Draft(cited_only(text, ids).strip())
 
     return read
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 
-from leadline.citations import CITATION, CITATIONS, cited
-from leadline_plugins.drafts.faults import cited_sentences, faults, of_use
+from leadline.citations import CITATION, cited
+from leadline_plugins.drafts.faults import cited_sentences, faults, letters, of_use
 from leadline_plugins.tasks.writing import Composition, WriteRequest
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.foreign import answered_in_language
@@ -14,7 +13,6 @@ from leadline_plugins.text.foreign import answered_in_language
 _AROUND = ("summary", "conclusion")
 _LENGTH, _CJK_LENGTH = 120, 300
 """Words (Chinese, Japanese: characters) of a summary; of several times as many it is no summary."""
-_LETTER = re.compile(r"[\W_]+")
 
 _IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
 _WHOLE_IN_LANGUAGE = answered_in_language(
@@ -64,11 +62,11 @@ def lost(old: str, new: str, titles: Collection[str]) -> str:
     """
     if not set(cited(old)) <= set(cited(new)):
         return "its citations were lost"
-    said = _letters(old)
+    said = letters(old)
     for start, end in cited_sentences(new):
         sentence = new[start:end]
-        letters = _letters(sentence)
-        if letters and letters not in said and not CITATION.search(sentence) and not _leads_on(sentence, titles):
+        own = letters(sentence)
+        if own and own not in said and not CITATION.search(sentence) and not _leads_on(sentence, titles):
             return "what was added to it cites nothing"
     return ""
 
@@ -79,10 +77,6 @@ def _leads_on(sentence: str, titles: Collection[str]) -> bool:
     for title in named:
         rest = rest.replace(title.casefold(), "")
     return bool(named) and not any(char.isdigit() for char in rest)
-
-
-def _letters(text: str) -> str:
-    return _LETTER.sub("", CITATIONS.sub("", text)).casefold()
 
 
 def _ids(request: WriteRequest) -> Sequence[str]:

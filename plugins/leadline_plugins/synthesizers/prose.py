@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from leadline.citations import CITATION, cited, uncitable
+from leadline.citations import cited, cited_only, uncitable
 from leadline.computing import compute
 from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
@@ -18,7 +18,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Evidence, Section, SectionRequest
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
-from leadline_plugins.drafts.faults import faults, of_use, uncited
+from leadline_plugins.drafts.faults import cites_nothing, faults, of_use
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers.extractive import quoted
@@ -95,7 +95,7 @@ async def write(part: Part, call: Call) -> Made:
     if await call.run.by_chat(ASK.name, ASK.role):
         draft = await drafted(said.text, part.request)
     else:
-        draft = drafts.Draft(known(said.text, asked))
+        draft = drafts.Draft(cited_only(said.text, {passage.id for passage in asked.passages}).strip())
     gap = " ".join(said.unanswered.split())[:_GAP]
     if cited(draft.text):
         return replace(made, text=draft.text, notice=drafts.LEFT_OUT if draft.left_out else "", unanswered=gap)
@@ -104,8 +104,8 @@ async def write(part: Part, call: Call) -> Made:
 
 async def drafted(text: str, request: SectionRequest) -> drafts.Draft:
     """Return a model's text as that of the section."""
-    ids = drafts.Known.of((item.id for item in request.evidence), (item.quote for item in request.evidence))
-    return await compute(drafts.normalised, text, ids, (request.section.title,))
+    known = drafts.Known.of_evidence(request.evidence)
+    return await compute(drafts.normalised, text, known, (request.section.title,))
 
 
 def asked_for(part: Part, today: str) -> SynthesizeRequest:
@@ -153,7 +153,7 @@ def unusable(asked: SynthesizeRequest, written: Written) -> str:
     and is not believed either that nothing answers.
     """
     ids = [passage.id for passage in asked.passages]
-    bare = uncited(written.text, ids)
+    bare = cites_nothing(written.text, ids)
     if bare and _rejects(written):
         return ""
     many = 0 if written.unanswered.strip() else len(ids)
@@ -183,12 +183,6 @@ ASK = TaskKind(
     shows=("text",),
     expects=expect.synthesize,
 )
-
-
-def known(text: str, asked: SynthesizeRequest) -> str:
-    """Return the text of an algorithm, which stands as it is, without citations of what is not there."""
-    ids = {passage.id for passage in asked.passages}
-    return CITATION.sub(lambda match: match.group() if match.group(1) in ids else "", text).strip()
 
 
 @hookimpl
