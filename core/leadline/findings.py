@@ -6,6 +6,7 @@ the research pipeline are here; a stranger's are `plugin.key`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
@@ -69,6 +70,8 @@ class Findings(Protocol):
 Coverage = Literal["covered", "partial", "missing"]
 Priority = Literal["high", "medium", "low"]
 VerdictKind = Literal["supported", "partial", "contradicted", "unsupported"]
+UNBORNE: Sequence[VerdictKind] = ("contradicted", "unsupported")
+"""The verdicts on claims that their passages do not bear, not even in part."""
 
 
 class Question(Record):

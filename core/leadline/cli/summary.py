@@ -11,6 +11,7 @@ from typing import Any
 
 from leadline.cli.common import near
 from leadline.cli.out import columns, wrapped
+from leadline.findings import UNBORNE
 from leadline.folder import METADATA
 from leadline.printable import one_line, shortened
 from leadline.state import Metadata
@@ -19,7 +20,6 @@ WIDEST = 100
 """Cells of a line, however wide the terminal: longer ones are hard to read."""
 
 
-_UNBORNE = ("contradicted", "unsupported")
 _DONE = {"recited": "cited anew", "weakened": "marked as not confirmed", "dropped": "taken out"}
 _ERRORS = 3
 """Errors that are shown: most of those that were lived through changed nothing in the report."""
@@ -104,7 +104,7 @@ def checks(found: dict[str, Any]) -> str:
 def _wrong(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong, the worst first; what does not fail the verification too."""
     claims: Mapping[str, int] = found.get("claims", {})
-    unborne, bare = sum(claims.get(kind, 0) for kind in _UNBORNE), found.get("paragraph_without_citation_count", 0)
+    unborne, bare = sum(claims.get(kind, 0) for kind in UNBORNE), found.get("paragraph_without_citation_count", 0)
     if against := found.get("contradicted_in_summary", 0):
         yield f"the summary says {_several(against, 'thing')} that its source contradicts"
     if unborne:

@@ -20,6 +20,7 @@ from leadline.cli.own import OwnReport, is_run, own_report, stored
 from leadline.cli.sources import Found, from_folder, from_run, from_web
 from leadline.cli.summary import cost
 from leadline.errors import ConfigError, NoEvidence, UsageError
+from leadline.findings import UNBORNE
 from leadline.hookspecs import GROUP
 from leadline.kinds import CHAT
 from leadline.printable import one_line
@@ -31,7 +32,6 @@ REJECTED = 3
 """The exit code where a claim is not borne, or a citation points nowhere."""
 UNREAD = NoEvidence.exit_code
 """The exit code where sources were to be read, and no claim could be held against any."""
-_BAD = ("contradicted", "unsupported")
 _TASK = "verify_claim"
 
 
@@ -152,7 +152,7 @@ def _show(checked: Checked) -> None:
     rows += [("Bare", f"{bare} paragraphs cite nothing")] if bare else []
     rows += [("Cost", checked.cost)] if checked.cost else []
     write(table([*rows, ("Passed", _passed(checked))]))
-    for claim in (claim for claim in found.claims if claim.verdict in _BAD):
+    for claim in (claim for claim in found.claims if claim.verdict in UNBORNE):
         write(
             f"\n{claim.verdict} ({checked.words(claim.by)}) [{claim.source}] {one_line(claim.claim)}\n"
             f"  {claim.reason}\n  > {claim.passage[:300]}"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from leadline.findings import VerdictKind
+from leadline.findings import UNBORNE, VerdictKind
 from leadline.records import Document, Record, Text
 from leadline_plugins.checks import several
 from leadline_plugins.checks.passages import Passage
@@ -111,7 +111,7 @@ def summed(
         dangling=dangling,
         uncited_sources=uncited_sources,
         paragraphs_without_citation=bare,
-        passed=bool(claims) and not dangling and not counts["contradicted"] and not counts["unsupported"],
+        passed=bool(claims) and not dangling and not any(counts[kind] for kind in UNBORNE),
     )
 
 

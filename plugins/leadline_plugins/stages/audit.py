@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from leadline.citations import number, uncited
 from leadline.contracts import Run
-from leadline.findings import AUDIT, REPORT, VERIFICATION, Audit, Findings, Repair, VerdictKind, Verification
+from leadline.findings import AUDIT, REPORT, UNBORNE, VERIFICATION, Audit, Findings, Repair, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.printable import one_line
 from leadline.records import Blob, Report
@@ -24,7 +24,6 @@ WHY = {
     "remark": "states nothing",
 }
 """Why a sentence was held against nothing, in words."""
-BAD: Sequence[VerdictKind] = ("contradicted", "unsupported")
 _ENGLISH = "en"
 _BEGINNING = 120
 """Characters by which a paragraph is known."""
@@ -60,7 +59,7 @@ def reasons(checks: Verification, require_support: bool) -> Iterator[str]:
 
 def _unborne(checks: Verification) -> str:
     """Return how many claims are not borne; empty where all are."""
-    count = sum(checks.claims.get(kind, 0) for kind in BAD)
+    count = sum(checks.claims.get(kind, 0) for kind in UNBORNE)
     return say("unborne", _ENGLISH, count=count) if count else ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
+from leadline.findings import UNBORNE
 from leadline.records import Chart, Figure
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
@@ -34,7 +35,6 @@ ASK_REPAIR = TaskKind(
 )
 FEWEST = 3
 """Points that a chart compares at least, once those are left out that their quotes do not bear."""
-_AGAINST = ("contradicted", "unsupported")
 
 
 @dataclass(eq=False)
@@ -136,7 +136,7 @@ async def _borne(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
     if len(points) > BATCH:
         await tell(run, f"of the charts' {len(points)} points a model held the first {BATCH} against their quotes")
     said = await ask(run, [_claim(name, draft.plan, point, material) for name, (draft, point) in numbered.items()])
-    against = [(*numbered[name], one) for name, one in said.by_id.items() if one.verdict in _AGAINST]
+    against = [(*numbered[name], one) for name, one in said.by_id.items() if one.verdict in UNBORNE]
     for draft in drafts:
         wrong = [(point, one) for other, point, one in against if other is draft]
         if wrong:

@@ -10,7 +10,7 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 from leadline.citations import cite
-from leadline.findings import Repair, Verdict, VerdictKind
+from leadline.findings import UNBORNE, Repair, Verdict, VerdictKind
 from leadline.records import Report
 from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.dropping import without
@@ -19,7 +19,6 @@ from leadline_plugins.stages.hedges import hedge
 
 Done = Literal["recited", "weakened", "dropped"]
 _DONE: Mapping[str, Done] = {"recite": "recited", "weaken": "weakened", "drop": "dropped"}
-_BAD: Sequence[VerdictKind] = ("contradicted", "unsupported")
 Edit = tuple[int, int, str]
 
 
@@ -27,7 +26,7 @@ def failed(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[C
     """Return the claims of which what they cite bears no part, with the verdict; remarks are none."""
     known = {verdict.claim_id: verdict for verdict in verdicts if not verdict.remark}
     judged = ((claim, known[claim.id].verdict) for claim in claims if claim.id in known)
-    return [(claim, kind) for claim, kind in judged if kind in _BAD]
+    return [(claim, kind) for claim, kind in judged if kind in UNBORNE]
 
 
 def repaired(

@@ -9,7 +9,17 @@ from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
-from leadline.findings import REPORT, VERIFICATION, Findings, Repair, Unjudged, Verdict, VerdictKind, Verification
+from leadline.findings import (
+    REPORT,
+    UNBORNE,
+    VERIFICATION,
+    Findings,
+    Repair,
+    Unjudged,
+    Verdict,
+    VerdictKind,
+    Verification,
+)
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline_plugins.checks.whole import deciding
@@ -96,7 +106,7 @@ def verification(
     decided = deciding(verdicts)
     counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in decided)
     report_passed = bool(parts) and bool(verdicts)
-    supported = not (counts["contradicted"] or counts["unsupported"])
+    supported = not any(counts[kind] for kind in UNBORNE)
     return Verification(
         report_passed=report_passed,
         paragraphs_jsonl_cite_ids_passed=not unknown,
