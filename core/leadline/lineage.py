@@ -30,6 +30,14 @@ def with_those_below(rows: Iterable[Row], keys: Iterable[str]) -> list[Row]:
     return list(found.values())
 
 
+def with_those_above(rows: Iterable[Row], keys: Iterable[str]) -> set[str]:
+    """Return the keys of these failures and refusals, and of those that they are the causes of."""
+    failures, found = lost(rows), set(keys)
+    while more := {row.key for row in failures if row.key not in found and not found.isdisjoint(row.causes)}:
+        found |= more
+    return found
+
+
 def above(rows: Mapping[str, Row], below: Iterable[Row], stages: Collection[str]) -> list[Row]:
     """Return the replies of these stages below which one of the others stands; `rows` are all, by their keys."""
     found: dict[str, Row] = {}

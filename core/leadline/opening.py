@@ -15,6 +15,7 @@ from leadline.contracts import Run
 from leadline.events import Bus
 from leadline.folder import EVENTS
 from leadline.journal import Journal
+from leadline.lineage import with_those_above
 from leadline.order import Order
 from leadline.outcomes import WIND_DOWN
 from leadline.pipeline import Pipeline, assemble
@@ -74,13 +75,10 @@ async def forget_failures(journal: Journal, order: Order, house: House, *, every
 
 async def _wound_down(journal: Journal) -> set[str]:
     """Return the keys of what was refused because a session was to end, and of the calls that failed of it."""
-    lost = [row for row in journal.rows() if row.outcome != "reply"]
-    bodies = {row.body: await journal.body(row) for row in lost if row.outcome == "refusal"}
+    refused = [row for row in journal.rows() if row.outcome == "refusal"]
+    bodies = {row.body: await journal.body(row) for row in refused}
     winding = {name for name, body in bodies.items() if body and Failure.model_validate_json(body).type == WIND_DOWN}
-    found = {row.key for row in lost if row.outcome == "refusal" and row.body in winding}
-    while more := {row.key for row in lost if row.key not in found and not found.isdisjoint(row.causes)}:
-        found |= more
-    return found
+    return with_those_above(journal.rows(), (row.key for row in refused if row.body in winding))
 
 
 async def bus_of(house: House, order: Order, folder: Path, observers: Mapping[str, Any], *, replaying: bool) -> Bus:
