@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
 
 from leadline.findings import Question
 from leadline.records import Chart, Evidence, Section, Source
@@ -23,17 +23,14 @@ _NOTED = 6
 """Points whose bounds are noted below a chart, at most."""
 
 
-class Material(Protocol):
-    """What a chart is made from."""
+@dataclass(frozen=True)
+class Material:
+    """What charts are made from, and the language in which they are drawn: `data` or `python`."""
 
-    @property
-    def question(self) -> Question: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def evidence(self) -> Mapping[str, Evidence]: ...
-    @property
-    def sources(self) -> Mapping[str, Source]: ...
+    question: Question
+    language: str
+    evidence: Mapping[str, Evidence]
+    sources: Mapping[str, Source]
 
 
 def own(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> dict[str, Evidence]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from leadline.computing import compute
 from leadline.contracts import Context, Run
-from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings, Question
+from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence, Source
+from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import BEST, own, passages
+from leadline_plugins.charts.planning import BEST, Material, own, passages
 from leadline_plugins.charts.quoted import comparable, numeric
 from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, PlannedChart
 from leadline_plugins.prompts import template
@@ -35,16 +34,6 @@ class ChartSettings(PluginSettings):
 
     mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (where there are numbers), on.")
     at_least: int = Field(3, ge=1, description="Figures of one kind from which auto looks for charts.")
-
-
-@dataclass(frozen=True)
-class Material:
-    """What charts are made from."""
-
-    question: Question
-    language: str
-    evidence: Mapping[str, Evidence]
-    sources: Mapping[str, Source]
 
 
 class Charting:
@@ -77,11 +66,12 @@ class Charting:
         findings[CHARTS] = tuple(draft.kept(material) for draft in drafts)
 
     async def _wanted(self, run: Run, evidence: Sequence[Evidence]) -> bool:
-        modelled = await run.by_chat("chart_plan")
-        if self._settings.mode == "on" and not (modelled and evidence):
+        modelled = await run.by_chat(ASK_PLAN.name)
+        wanted = modelled and bool(evidence)
+        if self._settings.mode == "on" and not wanted:
             why = "no language model is set up" if not modelled else "the evidence has no numbers"
             await tell(run, f"no charts were drawn: {why}")
-        return modelled and bool(evidence)
+        return wanted
 
 
 def _to_plan(quotes: Sequence[str], at_least: int) -> list[str]:

@@ -11,11 +11,10 @@ from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.charts.borne import bound_of, invented
 from leadline_plugins.charts.fitting import unfit
 from leadline_plugins.charts.forms import FORMS, form_of
-from leadline_plugins.charts.planning import planned
+from leadline_plugins.charts.planning import Material, planned
 from leadline_plugins.charts.points import Point, table
 from leadline_plugins.charts.quoted import comparable
 from leadline_plugins.charts.tasks import PlannedChart
-from leadline_plugins.stages.chart import Material
 
 QUOTES = {
     "e1": "In 2021 exports rose to 3.4 million tonnes, or 12.5 % of the total.",
