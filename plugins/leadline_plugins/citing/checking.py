@@ -6,7 +6,7 @@ Such reports cite whole sources, not quotes: so the passage that a claim is held
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 from leadline.findings import UNBORNE, VerdictKind
@@ -112,6 +112,19 @@ def summed(
         uncited_sources=uncited_sources,
         paragraphs_without_citation=bare,
         passed=bool(claims) and not dangling and not any(counts[kind] for kind in UNBORNE),
+    )
+
+
+def resummed(found: CheckedReport, claims: Iterable[CheckedClaim], bare: int) -> CheckedReport:
+    """Return what was found with these claims in place of its own; `bare` as in `summed`."""
+    return summed(
+        title=found.title,
+        marks=found.marks,
+        sources=found.sources,
+        claims=tuple(claims),
+        dangling=found.dangling,
+        uncited_sources=found.uncited_sources,
+        bare=bare,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from leadline.computing import compute
 from leadline.contracts import Run
 from leadline_plugins.checks.causes import Cause
-from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, summed
+from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, resummed
 from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import Asked, answers, causes, tell_left
 from leadline_plugins.stages.verdicts import hint
@@ -31,7 +31,7 @@ async def asked(run: Run, found: CheckedReport) -> CheckedReport:
     said = await answers(run, claims, _against)
     judged = [_merged(one, said.by_id.get(str(place))) for place, one in enumerate(found.claims)]
     await tell_left(run, sum(map(open_to_a_model, judged)), len(judged), said.why)
-    return _summed(found, judged)
+    return resummed(found, judged, found.paragraphs_without_citation)
 
 
 def _shown(claim: CheckedClaim, titles: Mapping[str, str]) -> Iterator[Passage]:
@@ -50,15 +50,3 @@ def _merged(claim: CheckedClaim, said: ClaimVerdict | None) -> CheckedClaim:
     kind = "unsupported" if said.verdict == "remark" else said.verdict
     told = {"verdict": kind, "reason": said.reason, "confidence": confidence, "by": "model"}
     return claim.model_copy(update=told)
-
-
-def _summed(found: CheckedReport, claims: Sequence[CheckedClaim]) -> CheckedReport:
-    return summed(
-        title=found.title,
-        marks=found.marks,
-        sources=found.sources,
-        claims=tuple(claims),
-        dangling=found.dangling,
-        uncited_sources=found.uncited_sources,
-        bare=found.paragraphs_without_citation,
-    )

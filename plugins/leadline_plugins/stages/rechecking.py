@@ -13,7 +13,7 @@ from leadline.citations import Numbered, cited, number
 from leadline.findings import Verdict, Verification
 from leadline.records import Report, Source
 from leadline_plugins.checks.quotes import plain, squeezed
-from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, Wanted, check, summed
+from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, Wanted, check, resummed, summed
 from leadline_plugins.stages.claims import claims
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
@@ -94,15 +94,7 @@ def _changed(
     said, written = _letters(_shown(report, numbered)), _letters(markdown)
     kept = (claim for text, claim in claims if _letters(text) in written)
     added = (claim for claim in file.claims if _letters(claim.claim) not in said)
-    return summed(
-        title=file.title,
-        marks=file.marks,
-        sources=file.sources,
-        claims=(*kept, *added),
-        dangling=file.dangling,
-        uncited_sources=file.uncited_sources,
-        bare=own.paragraphs_without_citation,
-    )
+    return resummed(file, (*kept, *added), own.paragraphs_without_citation)
 
 
 def _shown(report: Report, numbered: Numbered) -> str:
