@@ -5,15 +5,14 @@ Where the settings say so, one call writes the sections anew too, as one text by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from leadline.citations import cited, cited_only, uncited
+from leadline.citations import cited, uncited
 from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, SECTIONS, Digest, Findings, Key, Plan
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence, Section
+from leadline.records import Section
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
@@ -21,7 +20,7 @@ from leadline_plugins.shrinking import first_paragraphs
 from leadline_plugins.stages import composing
 from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.stages.showing import asked, today
-from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
+from leadline_plugins.tasks.writing import Composition, WriteRequest
 
 ASK = TaskKind(
     "write",
@@ -47,20 +46,6 @@ WHOLE = TaskKind(
     shows=("title", "summary", "text", "conclusion"),
     expects=expect.write_whole,
 )
-_ALSO_CALLED = {
-    "summary": (
-        "executive summary",
-        "abstract",
-        "key findings",
-        "Zusammenfassung",
-        "résumé",
-        "resumen",
-        "摘要",
-        "要約",
-    ),
-    "conclusion": ("conclusions", "Fazit", "Schluss", "conclusión", "结论", "結論", "まとめ"),
-}
-"""Titles that models give to what stands around the sections, which has one already."""
 COMPOSITION: Key[Composition] = Key("composition", Composition)
 
 
@@ -83,9 +68,8 @@ class Composing:
         chat = await run.by_chat(ASK.name, ASK.role)
         whole = await in_one(request, run)
         composed = whole or await around(texts_only(request) if chat else request, run)
-        kept = taken(
-            composed, sections, _drafts(evidence) if whole or chat else _known(evidence), anew=whole is not None
-        )
+        read = composing.drafted(evidence) if whole or chat else composing.known(evidence)
+        kept = composing.taken(composed, sections, read, anew=whole is not None)
         planned = request.plan.title
         title = planned if composed.title == planned else drafts.title(composed.title) or planned
         findings[COMPOSITION] = kept.composition.model_copy(update={"title": title})
@@ -137,70 +121,6 @@ def texts_only(request: WriteRequest) -> WriteRequest:
     sections = tuple(section.model_copy(update=_TEXT_ALONE) for section in request.sections)
     plan = Plan(title=request.plan.title, sections=())
     return request.model_copy(update={"sections": sections, "evidence": (), "plan": plan})
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What is taken of a composition, and what is to be told of the rest."""
-
-    composition: Composition
-    told: tuple[str, ...] = ()
-
-
-def taken(
-    composed: Composition,
-    stand: Iterable[Section],
-    read: Callable[[str, str], drafts.Draft],
-    *,
-    anew: bool = False,
-) -> Taken:
-    """Return a composition as it is taken: texts that cite, and changes of sections that lose nothing.
-
-    `read` makes a text that of a section, by its title. Where all was written `anew`, a section may say less than
-    before, for another says it; one that cites nothing, or did not come back, stands as it was.
-    """
-    around = {part: read(getattr(composed, part), part) for part in ("summary", "conclusion")}
-    texts = {part: draft.text if cited(draft.text) else "" for part, draft in around.items()}
-    lost = [part for part, text in texts.items() if getattr(composed, part).strip() and not text]
-    told = [f"the {part} was left out, for it cited nothing" for part in lost]
-    standing = {section.id: section for section in stand}
-    changed: dict[str, ChangedSection] = {}
-    left_out = [draft.left_out for draft in around.values()]
-    for section in composed.sections:
-        old = standing.get(section.id)
-        if old is None or not section.text.strip():
-            continue
-        draft = read(section.text, old.title)
-        if anew:
-            refused = "" if cited(draft.text) else "it cites nothing"
-        else:
-            refused = composing.lost(old.text or "", draft.text, [one.title for one in standing.values()])
-        if not refused:
-            title = drafts.title(section.title) or old.title
-            changed[old.id] = ChangedSection(id=old.id, title=title, text=draft.text)
-            left_out.append(draft.left_out)
-        elif not anew:
-            told.append(f"section '{old.title}' stands as it was, for {refused} when it was changed")
-    if anew and (same := [f"'{old.title}'" for old in standing.values() if old.id not in changed]):
-        told.append(f"what was written anew lacks {', '.join(same)}, or the citations there: as first written")
-    told += [drafts.LEFT_OUT] if any(left_out) else []
-    return Taken(composed.model_copy(update={"sections": tuple(changed.values()), **texts}), tuple(told))
-
-
-def _drafts(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
-    """Return what reads the texts of a model."""
-    known = drafts.Known.of_evidence(tuple(evidence))
-    return lambda text, title: drafts.normalised(text, known, (title, *_ALSO_CALLED.get(title, ())))
-
-
-def _known(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
-    """Return what reads the texts of an algorithm, which stand as they are; only what they cite must be there."""
-    ids = {item.id for item in evidence}
-
-    def read(text: str, title: str) -> drafts.Draft:
-        return drafts.Draft(cited_only(text, ids).strip())
-
-    return read
 
 
 @hookimpl

@@ -1,18 +1,35 @@
-"""What a composition must be to be taken: its texts whole and cited, its changes without a loss and without news."""
+"""What is taken of a composition: texts that are whole and cite, changes of sections without a loss or news."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from leadline.citations import CITATION, cited
+from leadline.citations import CITATION, cited, cited_only
+from leadline.records import Evidence, Section
+from leadline_plugins import drafts
 from leadline_plugins.drafts.faults import cited_sentences, faults, letters, of_use
-from leadline_plugins.tasks.writing import Composition, WriteRequest
+from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.foreign import answered_in_language
 
 _AROUND = ("summary", "conclusion")
 _LENGTH, _CJK_LENGTH = 120, 300
 """Words (Chinese, Japanese: characters) of a summary; of several times as many it is no summary."""
+_ALSO_CALLED = {
+    "summary": (
+        "executive summary",
+        "abstract",
+        "key findings",
+        "Zusammenfassung",
+        "résumé",
+        "resumen",
+        "摘要",
+        "要約",
+    ),
+    "conclusion": ("conclusions", "Fazit", "Schluss", "conclusión", "结论", "結論", "まとめ"),
+}
+"""Titles that models give to what stands around the sections, which has one already."""
 
 _IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
 _WHOLE_IN_LANGUAGE = answered_in_language(
@@ -53,6 +70,68 @@ def mended_whole(request: WriteRequest, composed: Composition) -> tuple[Composit
     sections = (section.model_copy(update={"text": texts[section.id]}) for section in composed.sections)
     kept = tuple(section for section in sections if section.text)
     return made.model_copy(update={"sections": kept}), told or "what of the report repeats itself stands once"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What is taken of a composition, and what is to be told of the rest."""
+
+    composition: Composition
+    told: tuple[str, ...] = ()
+
+
+def taken(
+    composed: Composition, stand: Iterable[Section], read: Callable[[str, str], drafts.Draft], *, anew: bool = False
+) -> Taken:
+    """Return a composition as it is taken: texts that cite, and changes of sections that lose nothing.
+
+    `read` makes a text that of a section, by its title. Where all was written `anew`, a section may say less than
+    before, for another says it; one that cites nothing, or did not come back, stands as it was.
+    """
+    around = {part: read(getattr(composed, part), part) for part in _AROUND}
+    texts = {part: draft.text if cited(draft.text) else "" for part, draft in around.items()}
+    told = [
+        f"the {part} was left out, for it cited nothing"
+        for part, text in texts.items()
+        if getattr(composed, part).strip() and not text
+    ]
+    standing = {section.id: section for section in stand}
+    titles = [section.title for section in standing.values()]
+    changed: dict[str, ChangedSection] = {}
+    left_out = any(draft.left_out for draft in around.values())
+    for section in composed.sections:
+        old = standing.get(section.id)
+        if old is None or not section.text.strip():
+            continue
+        draft = read(section.text, old.title)
+        if why := _refused(old, draft.text, titles, anew=anew):
+            told += [] if anew else [f"section '{old.title}' stands as it was, for {why} when it was changed"]
+            continue
+        changed[old.id] = ChangedSection(id=old.id, title=drafts.title(section.title) or old.title, text=draft.text)
+        left_out = left_out or bool(draft.left_out)
+    if anew and (same := [f"'{old.title}'" for old in standing.values() if old.id not in changed]):
+        told.append(f"what was written anew lacks {', '.join(same)}, or the citations there: as first written")
+    told += [drafts.LEFT_OUT] if left_out else []
+    return Taken(composed.model_copy(update={"sections": tuple(changed.values()), **texts}), tuple(told))
+
+
+def drafted(evidence: Collection[Evidence]) -> Callable[[str, str], drafts.Draft]:
+    """Return what reads the texts of a model."""
+    known = drafts.Known.of_evidence(evidence)
+    return lambda text, title: drafts.normalised(text, known, (title, *_ALSO_CALLED.get(title, ())))
+
+
+def known(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
+    """Return what reads the texts of an algorithm, which stand as they are; only what they cite must be there."""
+    ids = {item.id for item in evidence}
+    return lambda text, title: drafts.Draft(cited_only(text, ids).strip())
+
+
+def _refused(old: Section, text: str, titles: Collection[str], *, anew: bool) -> str:
+    """Return why a section is not taken as it was changed, or written anew; empty where it is."""
+    if anew:
+        return "" if cited(text) else "it cites nothing"
+    return lost(old.text or "", text, titles)
 
 
 def lost(old: str, new: str, titles: Collection[str]) -> str:

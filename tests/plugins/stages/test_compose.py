@@ -7,8 +7,16 @@ from leadline.keys import plain as data
 from leadline.records import Section
 from leadline.tasks import schema
 from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
-from leadline_plugins.stages.compose import Taken, _drafts, hints, taken, texts_only
-from leadline_plugins.stages.composing import mended, mended_whole, unusable, unusable_whole
+from leadline_plugins.stages.compose import hints, texts_only
+from leadline_plugins.stages.composing import (
+    Taken,
+    drafted,
+    mended,
+    mended_whole,
+    taken,
+    unusable,
+    unusable_whole,
+)
 from leadline_plugins.stages.write import body
 from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 
@@ -146,7 +154,7 @@ def test_a_chat_is_asked_the_same_whatever_was_told_of_the_sections() -> None:
 
 
 def test_a_heading_that_the_summary_has_already_goes() -> None:
-    read = _drafts(())  # the ids do not matter here
+    read = drafted(())  # the ids do not matter here
     for first in ("### Executive Summary", "## Summary", "**Key findings**"):
         assert read(f"{first}\n\nIt is deep.", "summary").text == "It is deep."
 
