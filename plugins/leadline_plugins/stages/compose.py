@@ -102,7 +102,7 @@ def used(sections: Iterable[Section]) -> set[str]:
     return {name for section in sections for name in cited(section.text or "")}
 
 
-_TEXT_ALONE: dict[str, Any] = {"evidence_ids": (), "notes": "", "notices": (), "unsent": ()}
+_TEXT_ALONE: dict[str, Any] = {"evidence_ids": (), "notes": "", "notices": (), "unsent": (), "unwritten": ()}
 
 
 def hints(digest: Digest | None) -> dict[str, Any]:

@@ -145,7 +145,14 @@ def test_of_the_plan_a_chat_is_shown_the_title() -> None:
 
 def test_a_chat_is_asked_the_same_whatever_was_told_of_the_sections() -> None:
     def asked(spent: str) -> WriteRequest:
-        section = Section(id="1", title="A", text="It is so [@e1].", notices=(f"{spent} of 5 taken",), unsent=(spent,))
+        section = Section(
+            id="1",
+            title="A",
+            text="It is so [@e1].",
+            notices=(f"{spent} of 5 taken",),
+            unsent=(spent,),
+            unwritten=(f"the budget is spent: {spent} of 5 calls",),
+        )
         question, plan = Question(text="Is it so?"), Plan(title="A", sections=())
         return WriteRequest(question=question, plan=plan, sections=(section,), evidence=())
 
