@@ -46,20 +46,16 @@ def repaired(
     wrong = {claim.id for claim, _ in handled}
     touched = {claim.section_id for claim, _ in handled}
     stated = {name: list(group) for name, group in groupby(claims, key=lambda claim: claim.section_id)}
-    sections = []
-    for section in report.sections:
-        if section.id in touched:
-            text, own = section.text or "", stated[section.id]
-            match how:
-                case "recite":
-                    text = _edited(text, _recitings(text, own, better))
-                case "weaken":
-                    text = _edited(text, _hedgings(text, own, wrong, better, report.language))
-                case _:
-                    text = without(text, [claim.span[0] for claim in own if claim.id in wrong])
-            section = section.model_copy(update={"text": text})
-        if section.id not in touched or (section.text or "").strip():
-            sections.append(section)
+    texts = {
+        section.id: _mended(section.text or "", stated[section.id], wrong, how, better, report.language)
+        for section in report.sections
+        if section.id in touched
+    }
+    sections = (
+        section.model_copy(update={"text": texts[section.id]}) if section.id in touched else section
+        for section in report.sections
+        if section.id not in touched or texts[section.id].strip()
+    )
     repairs = (
         Repair(
             section_id=claim.section_id,
@@ -71,6 +67,17 @@ def repaired(
         for claim, verdict in handled
     )
     return report.model_copy(update={"sections": tuple(sections)}), tuple(repairs)
+
+
+def _mended(
+    text: str, claims: Sequence[Claim], wrong: set[str], how: str, better: Mapping[str, str], language: str
+) -> str:
+    match how:
+        case "recite":
+            return _edited(text, _recitings(text, claims, better))
+        case "weaken":
+            return _edited(text, _hedgings(text, claims, wrong, better, language))
+    return without(text, [claim.span[0] for claim in claims if claim.id in wrong])
 
 
 def _edited(text: str, edits: Iterable[Edit]) -> str:
