@@ -38,7 +38,7 @@ def test_what_speaks_of_one_section_is_sure() -> None:
     assert left_open(piece("a", "The fees rose in 1871."), piece("b", "The history of the harbour is long.")) == []
 
 
-def test_what_speaks_of_none_or_of_both_alike_is_not() -> None:
+def test_what_speaks_of_no_section_or_of_both_alike_is_left_open() -> None:
     both = piece("b", "The costs of the harbour rose.")
     assert left_open(piece("a", "It rained."), both) == ["a", "b"]
 

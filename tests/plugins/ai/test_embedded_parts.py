@@ -85,7 +85,7 @@ def test_statements_are_quotable(text: str) -> None:
         "x" * 2000 + ".",
     ],
 )
-def test_headings_lead_ins_and_pointers_are_not(text: str) -> None:
+def test_headings_lead_ins_and_pointers_are_not_quotable(text: str) -> None:
     assert not quotable(text)
 
 

@@ -51,14 +51,14 @@ def test_what_states_something_is_quotable(text: str) -> None:
         "[One](https://a.example/1), [Two](https://a.example/2)",
     ],
 )
-def test_entries_of_a_list_of_sources_are_not(text: str) -> None:
+def test_entries_of_a_list_of_sources_are_not_quotable(text: str) -> None:
     assert not quotable(text)
 
 
 @pytest.mark.parametrize(
     "text", ["- Bridges:", "- **2010-2011年：**", "**Advantages:**", "(2025).", "- Tolls", "- 优点"]
 )
-def test_labels_are_not(text: str) -> None:
+def test_labels_are_not_quotable(text: str) -> None:
     assert not quotable(text)
 
 
@@ -72,11 +72,11 @@ def test_labels_are_not(text: str) -> None:
         "Let me quickly look for the newest figures.",
     ],
 )
-def test_what_its_author_is_about_to_do_is_not(text: str) -> None:
+def test_what_its_author_is_about_to_do_is_not_quotable(text: str) -> None:
     assert not quotable(text)
 
 
-def test_a_listing_is_not() -> None:
+def test_a_listing_is_not_quotable() -> None:
     listing = "\n".join(["```", *(f"line_{n} = {n}" for n in range(20)), "```"])
     assert not quotable(listing)
 

@@ -110,7 +110,7 @@ def test_one_word_over_and_over_takes_no_time() -> None:
     assert time.process_time() - began < 3
 
 
-def test_figures_without_brackets_do() -> None:
+def test_a_quote_that_lacks_figures_without_brackets_is_not_found() -> None:
     assert find("It grew by %.", REFERRED) is None
     assert find("dues 9. The", REFERRED) is None
 

@@ -74,7 +74,7 @@ def test_what_is_said_roughly_is_borne(claim: str, text: str) -> None:
         ("It cost 38 dollars.", "It cost much [38]."),
     ],
 )
-def test_what_differs_beyond_rounding_is_not(claim: str, text: str) -> None:
+def test_what_differs_beyond_rounding_is_not_borne(claim: str, text: str) -> None:
     assert missing(figures(claim), figures(text))
 
 

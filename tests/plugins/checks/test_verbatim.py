@@ -34,7 +34,7 @@ def test_words_that_only_join_do_not_count(claim: str) -> None:
         "In addition, the bay was never sounded.",
     ],
 )
-def test_words_that_state_something_do(claim: str) -> None:
+def test_words_that_state_something_count(claim: str) -> None:
     assert not stands(claim, TEXT)
 
 

@@ -457,7 +457,7 @@ HOSTILE = ("[", "[1", "[@", "【2†", "`", " ", "[a](", "<sup>", "\n", "> ", "$
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_long_hostile_text_takes_no_time(piece: str) -> None:
+def test_long_hostile_text_takes_no_more_than_its_length(piece: str) -> None:
     began = time.perf_counter()
-    normalised(piece * (200_000 // len(piece)), KNOWN)
-    assert time.perf_counter() - began < 20
+    normalised(piece * (60_000 // len(piece)), KNOWN)
+    assert time.perf_counter() - began < 10

@@ -154,7 +154,7 @@ def test_code_that_speaks_of_a_figure_stands(code: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["a [1], ", "x [1]\n", "https://x[1]", "\\[ [1] ", "$[1] ", "word[1]", "(([1", "[^1]: a\n", "*_ [1]"]
 )
-def test_long_text_takes_no_time(piece: str) -> None:
+def test_long_text_takes_no_more_than_its_length(piece: str) -> None:
     began = time.perf_counter()
-    normalised(piece * (200_000 // len(piece)), KNOWN)
-    assert time.perf_counter() - began < 20
+    normalised(piece * (60_000 // len(piece)), KNOWN)
+    assert time.perf_counter() - began < 10

@@ -39,7 +39,7 @@ def test_mathematics_is_tame(tex: str) -> None:
         r"\sqrt{" * 30 + "}" * 30,
     ],
 )
-def test_a_program_is_not(tex: str) -> None:
+def test_a_program_is_not_tame(tex: str) -> None:
     assert not tame(tex)
 
 
@@ -76,6 +76,6 @@ def test_a_drawing_is_harmless(inside: str) -> None:
         "<g>",
     ],
 )
-def test_what_runs_loads_or_is_broken_is_not(inside: str) -> None:
+def test_what_runs_loads_or_is_broken_is_not_harmless(inside: str) -> None:
     assert not harmless(SVG.format(inside).encode())
     assert not harmless(SVG.format("").encode("utf-16"))

@@ -74,13 +74,18 @@ def test_a_failure_is_said_once_though_the_calls_around_it_fail_with_it(event: M
 
 def test_a_reader_that_went_away_is_no_failure(event: Make) -> None:
     class Closed(io.StringIO):
+        tries = 0
+
         def write(self, _: str) -> int:
+            self.tries += 1
             raise BrokenPipeError
 
-    view = Lines(Closed())
+    stream = Closed()
+    view = Lines(stream)
     for one in research(event):
         view.show(one)
     view.close()
+    assert stream.tries
 
 
 @pytest.mark.parametrize("width", [20, 40, 120])

@@ -37,7 +37,7 @@ def test_a_question_may_ask_for_analysis(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["When are default values evaluated?", "How deep is the bay?", "黄河有多长"])
-def test_most_questions_do_not(question: str) -> None:
+def test_most_questions_do_not_ask_for_analysis(question: str) -> None:
     assert not wanted(question, AUTO)
 
 

@@ -126,7 +126,7 @@ QUOTED = "54 % of the patients recovered"
         ("  ", "partial"),
     ],
 )
-async def test_words_of_the_passage_do(words: str, verdict: str) -> None:
+async def test_words_of_the_passage_support_a_claim_and_others_do_not(words: str, verdict: str) -> None:
     (found,) = await verdicts_on(Judge(quoting(words)), DERIVED)
     assert (found.verdict, found.by) == (verdict, "model")
     assert "the claim says 100" in found.reason
