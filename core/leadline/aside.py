@@ -43,11 +43,11 @@ async def aside(loaded: Loaded, what: str) -> AsyncIterator[Session]:
         await house.close()
 
 
-async def model_of(run: ActiveRun, task: str, role: str = "task") -> str:
+async def model_of(run: ActiveRun, task: str) -> str:
     """Return the language model that is asked first for a task, PROVIDER:MODEL; empty where an algorithm does it."""
-    if not await run.by_chat(task, role):
+    if not await run.by_chat(task):
         return ""
-    choice = next(chain_of(run.house, run.chosen["ai.providers"], task, role))
+    choice = next(chain_of(run.house, run.chosen["ai.providers"], task, "task"))
     provider = await choice.member.get()
     model = choice.model or provider.traits(choice.model).model
     return f"{choice.member.name}:{model}" if model else choice.member.name

@@ -124,9 +124,9 @@ class Bus:
         """Send an event to every observer and subscriber; waits for none of them."""
         self._emit(kind, data, span_id, parent_id)
 
-    def emit_soon(self, kind: str, data: Mapping[str, Any], *, span_id: str = "", parent_id: str | None = None) -> None:
+    def emit_soon(self, kind: str, data: Mapping[str, Any], *, span_id: str = "") -> None:
         """Send an event, from any thread."""
-        self.soon(self._emit, kind, data, span_id, parent_id)
+        self.soon(self._emit, kind, data, span_id, None)
 
     def soon(self, do: Callable[[*Ts], object], *arguments: *Ts) -> None:
         """Do something on the loop, from any thread."""

@@ -121,7 +121,7 @@ class RunState:
         """Note how the run stands, and why."""
         self.status, self.reason = status, self._secrets.scrub(reason)
 
-    def error(self, error: BaseException, step: str = "") -> None:
+    def error(self, error: BaseException) -> None:
         """Note an error."""
         record = getattr(error, "record", None)
         text = text_of(error) if isinstance(error, LeadlineError) else words(error)
@@ -130,7 +130,7 @@ class RunState:
                 message=self._secrets.scrub(record.text if record else text),
                 category=record.category if record else "INTERNAL",
                 retries=record.attempts - 1 if record else 0,
-                step=step or self.current,
+                step=self.current,
             )
         )
 

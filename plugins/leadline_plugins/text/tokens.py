@@ -42,8 +42,6 @@ _FUNCTION = re.compile(
     f"(?:[\u3040-\u309f]+|{'|'.join(sorted(CJK_STOPWORDS, key=len, reverse=True))})"
 )
 _STOP = frozenset().union(*STOPWORDS.values())
-_JOINING = "аивксуояiійєзوיו"
-"""Words of one letter, of scripts in which others may be names."""
 
 
 def _accents() -> dict[int, str]:

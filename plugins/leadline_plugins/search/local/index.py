@@ -10,7 +10,6 @@ import time
 from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeVar
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied
@@ -26,7 +25,6 @@ from leadline_plugins.search.local.update import Update
 
 FORMAT = 3
 """Of the index on disk and of the tokens in it: raised with any change of them, so that old ones are left alone."""
-T = TypeVar("T")
 
 
 class LocalIndex:
