@@ -14,7 +14,7 @@ from leadline_plugins.checks.quotes import bared
 from leadline_plugins.stages.paragraphs import Paragraph
 from leadline_plugins.stages.remarks import RemarkKind, remark
 from leadline_plugins.stages.said import Said, begins_line, blank
-from leadline_plugins.text.rows import SAYS, column, columns
+from leadline_plugins.text.rows import SAYS, column, columns, counted
 
 _SPACE_LEFT = re.compile(r" (?=[.,;:!?。，；：！？、)）])")
 """What is left before a sign where a citation stood."""
@@ -56,11 +56,11 @@ def row_of(said: Said, text: str, begin: int, end: int, number: int) -> Row:
     at = column(text[start:stop], begin - start) + (not whole and part.lstrip().startswith("|"))
     cells = [(place, cell) for place, cell in enumerate(columns(part), start=at) if SAYS.search(cell)]
     own = [cell for cell in enumerate(columns(uncited(unenclosed(text[start:stop])))) if SAYS.search(cell[1])]
-    counted = len(own) > 1 and own[0][1].strip("*_.) ") == str(number)
-    if whole and counted and len(cells) > 1:
+    counts = counted([cell for _, cell in own], number)
+    if whole and counts and len(cells) > 1:
         cells = cells[1:]
     heads = [bared(head) for head in said.head(begin)]
-    first = own[counted : counted + 1]
+    first = own[counts : counts + 1]
     return Row(
         cells=tuple(cell for _, cell in cells),
         heads=tuple(heads[place] if (place, cell) not in first and place < len(heads) else "" for place, cell in cells),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 SAYS = re.compile(r"[^\W_]")
 """A letter or a figure: without one, nothing is said."""
@@ -13,8 +14,12 @@ def cells(row: str, number: int) -> tuple[str, ...]:
     """Return the cells of a row that say something: not a first one that only counts the rows."""
     said = [cell.strip().replace("\\|", "|") for cell in _BAR.split(row)]
     said = [cell for cell in said if SAYS.search(cell)]
-    counts = len(said) > 1 and said[0].strip("*_.) ") == str(number)
-    return tuple(said[1:] if counts else said)
+    return tuple(said[1:] if counted(said, number) else said)
+
+
+def counted(said: Sequence[str], number: int) -> bool:
+    """Return whether the first of a row's cells that say something only counts the rows."""
+    return len(said) > 1 and said[0].strip("*_.) ") == str(number)
 
 
 def columns(row: str) -> list[str]:
