@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leadline_plugins.citing import urls
+from leadline_plugins.text.sentences import Span
 
-Span = tuple[int, int]
 _NUMBERS = re.compile(r"[\[【]?\^?[\w.-]{0,3}\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*[\]】]?")
 _SUP = re.compile(r"\[?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]?")
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from leadline.citations import CITATION, cited, uncited
 from leadline.records import Report, Section
 from leadline_plugins.text.headings import BETWEEN, headings
+from leadline_plugins.text.sentences import Span
 
 CAPTION = re.compile(
     r"(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+(?:[.-]\d+)*\s*(?:\*\*|__)?\s*(?:[:：。]|\.(?!\d)|[–—-]\s|$)"
@@ -54,7 +55,6 @@ _BELOW = re.compile(r"\||[-*+•]\s|\d{1,3}[.)]\s|!\[|" + CAPTION.pattern)
 _LONGEST_LEAD = 200
 _LONGEST_POINTER = 300
 """Characters; what is longer tells something on its way."""
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from itertools import accumulate
 from leadline_plugins.drafts.blocks import tokens
 from leadline_plugins.text import length, sentences
 from leadline_plugins.text.rows import SAYS, columns
+from leadline_plugins.text.sentences import Span
 
 _LABEL = re.compile(r"\s*(?:(?:[-*+•]|\d{1,9}[.)])\s+)?(?:\*\*|__)([^*_\d]+)(?:\*\*|__)[.。]?\s*")
 _NUMERAL = r"(?:\d{1,2}|[IVX]{1,5}|one|two|three|four|five|six|seven|eight|nine|ten)"
@@ -30,7 +31,6 @@ MARKER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)]|>)[ \t]+)+")
 """How an item of a list or a line of a quotation begins."""
 _SHORTEST = 4
 """Words, or characters of Chinese, of what may be a sentence though it is bold and others follow it."""
-Span = tuple[int, int]
 _NOT_NEW = re.compile(r"[^\n]")
 
 

@@ -11,8 +11,8 @@ from heapq import nlargest
 
 from leadline_plugins.ai.embedded.quotable import LONGEST, row
 from leadline_plugins.text import sentences
+from leadline_plugins.text.sentences import Span
 
-Span = tuple[int, int]
 _SMALL = 60_000
 """Characters that are read whole."""
 _STRETCH = 3_000

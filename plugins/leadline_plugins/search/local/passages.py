@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from leadline_plugins.text.sentences import SURE
+from leadline_plugins.text.sentences import SURE, Span
 
-Span = tuple[int, int]
 _PARAGRAPH = re.compile(r"\S(?:.*\S)?(?:\n(?![ \t]*\n).*\S)*")
 _SENTENCE_END = re.compile(rf"[{SURE}]+[」』）】》”’»]*|(?<![.!?])[.!?]++[\"'”’)\]]*\s|\n")
 
