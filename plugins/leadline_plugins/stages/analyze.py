@@ -60,12 +60,12 @@ class Analyzing:
         question, evidence = findings[QUESTION], findings[EVIDENCE]
         if not evidence or not wanted(question.text, self._settings):
             return
-        if self._settings.mode == "auto" and not await run.by_chat("analyze", "thinking"):
+        chat = await run.by_chat(ASK.name, ASK.role)
+        if self._settings.mode == "auto" and not chat:
             return  # nobody asked for it by name, and no algorithm analyses
         best = tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE])
         request = AnalyzeRequest(question=asked(question), digest=findings.get(DIGEST), evidence=best)
         made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")
-        chat = await run.by_chat(ASK.name, ASK.role)
         taken = [_drafted(one, best) if chat else (_known(one, best), False) for one in made.perspectives]
         findings[ANALYSIS] = Analysis(perspectives=tuple(one for one, _ in taken if CITATION.search(one.text)))
         if any(left_out for _, left_out in taken):
