@@ -40,6 +40,11 @@ class Passage:
     before: str = ""
     behind: str = ""
 
+    @property
+    def about(self) -> tuple[str, ...]:
+        """What may tell whom or what it speaks of."""
+        return self.title, self.under, self.before, self.behind
+
 
 @dataclass(frozen=True)
 class Put:

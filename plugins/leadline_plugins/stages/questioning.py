@@ -71,7 +71,7 @@ def causes(supported: Iterable[Asked]) -> Mapping[str, Cause]:
 
 def _cause(asked: Asked) -> Cause | None:
     passages = asked.put.passages
-    about = (part for one in passages for part in (one.title, one.under, one.before, one.behind))
+    about = (part for one in passages for part in one.about)
     return cause(asked.said, "\n".join(one.text for one in passages), shown="\n".join(about), around=asked.around)
 
 
@@ -112,7 +112,7 @@ async def tell_left(run: Run, left: int, claims: int, why: str) -> None:
 
 def _shows(said: ClaimVerdict | None, put: Put, found: Cause) -> bool:
     """Return whether somebody who calls a claim supported has shown words that say so."""
-    texts = (part for one in put.passages for part in (one.text, one.title, one.under, one.before, one.behind))
+    texts = (part for one in put.passages for part in (one.text, *one.about))
     return said is not None and said.verdict == "supported" and found.answered(said.words, filter(None, texts))
 
 
