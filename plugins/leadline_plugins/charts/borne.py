@@ -20,6 +20,7 @@ from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.checks.figure import Bound, Figure, is_year, missing, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.rounding import decimals_left_out
+from leadline_plugins.text.tokens import fold
 
 _NAMED = 5
 _DATA = 3
@@ -86,11 +87,19 @@ _FALLS = re.compile(
 )
 
 
+_MINUS = re.compile(
+    r"(?:[(|:]\s?[-–−]\s?|(?:^|[\s$€£¥]|(?<=[\u3040-\u30ff\u4e00-\u9fff])(?<!\d.)(?<!\d..)(?<!\d.{3})(?<!\d.{4}))"
+    r"(?:[-–]|−\s?))[$€£¥]?\Z",
+    re.MULTILINE,
+)
+"""A minus before a figure. What has a space behind it is a dash, but in a bracket or cell; 10万-20万 is a span."""
+_NEAR = 8
+"""Characters before a figure in which its sign stands."""
+
+
 def _signed(value: float, figure: Figure, quote: str) -> bool:
     """Return whether a figure stands in a quote with the sign of a value."""
-    minus = re.search(
-        rf"(?:^|[\s(（:：|])[-−–]\s?[$€£]?{re.escape(figure.said.lstrip('$€£'))}", unmarked(quote), re.IGNORECASE
-    )
+    minus = _MINUS.search(fold(unmarked(quote)), max(0, figure.at - _NEAR), figure.at)
     if value < 0:
         return bool(minus or _FALLS.search(quote))
     return not minus

@@ -15,7 +15,8 @@ from leadline_plugins.text.tokens import fold
 
 _NO_FIGURES = re.compile(
     r"[\[【]\^?\d{1,3}(?:[,;–-] ?\d{1,3})*[\]】]|https?://\S+"
-    r"|^[^\w\n]*(?:\d{1,3}[.)、）]|[(（]\d{1,3}[)）])(?!\d)",
+    r"|^[^\w\n]*(?:\d{1,3}[.)、）]|[(（]\d{1,3}[)）])(?!\d)"
+    r"|^[ \t>]*[-–—*+•‣▪●·][ \t]+",
     re.MULTILINE,
 )
 _WHEN = re.compile(r"\b(?:in|since|from|by|until|till|to|during|of|before|after|between|and|year|im|en|dans|em|nel)\s$")
@@ -36,7 +37,7 @@ def quoted(text: str) -> tuple[Figure, ...]:
 
 
 def unmarked(text: str) -> str:
-    """Return a quote without what has digits and is no figure."""
+    """Return a quote without what has digits and is no figure, nor the marks of lists: a dash is no minus there."""
     return _NO_FIGURES.sub(lambda mark: " " * len(mark.group()), text)
 
 
