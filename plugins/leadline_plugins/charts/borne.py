@@ -1,9 +1,9 @@
 """Whether a chart's numbers stand in its evidence: a chart with invented ones is not drawn.
 
 Every point names its evidence; its value, with its unit, stands in that quote, and so do the numbers of its label, its
-`x` and its date, for which the source's title and date serve as well. A year is no value, a decade no year, and a sign
-counts. Of code, which draws the same rows, no list may hold numbers of its own. What a number is of, a model is asked
-(`stages/chart`), where there is one.
+`x` and its date, for which the headings over it and its source's title and date serve as well. A year is no value, a
+decade no year, and a sign counts. Of code, which draws the same rows, no list may hold numbers of its own. What a
+number is of, a model is asked (`stages/chart`), where there is one.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def _unborne(point: Point, unit: str, evidence: Mapping[str, Evidence], sources:
         said = f"{point.value:,.12g} {unit}".strip()
         return f"the value {said} of {point.name!r} does not stand in the quote it names"
     source = sources.get(item.source_id)
-    around = figures(f"{source.hit.title} {source.hit.published or source.document.published or ''}") if source else ()
-    held = (*quoted(item.quote), *around)
+    about = f"{source.hit.title} {source.hit.published or source.document.published or ''}" if source else ""
+    held = (*quoted(item.quote), *figures(f"{item.under}\n{about}"))
     if point.date and (lacking := _undated(point.date, held)):
         return f"the date {lacking} of {point.name!r} does not stand in the quote it names"
     absent = missing(_placed(point), held)

@@ -11,6 +11,7 @@ from leadline.records import Chart, Evidence, Section, Source
 from leadline_plugins.charts.borne import bound_of, says
 from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.tasks.writing import Passage
+from leadline_plugins.text.headings import unnamed
 from leadline_plugins.wording import say
 
 BEST = 80
@@ -56,14 +57,15 @@ def helpful(chart: PlannedChart, evidence: Mapping[str, Evidence]) -> list[Evide
 
 
 def passages(evidence: Iterable[Evidence], sources: Mapping[str, Source]) -> tuple[Passage, ...]:
-    """Return the evidence as a planner sees it: the quote, and where it comes from."""
+    """Return the evidence as a planner sees it: the quote, the headings over it, and where it comes from."""
     return tuple(_passage(item, sources.get(item.source_id)) for item in evidence)
 
 
 def _passage(item: Evidence, source: Source | None) -> Passage:
     title = source.hit.title if source else ""
     tier = source.tier if source else 3
-    return Passage(id=item.id, quote=item.quote, source_id=item.source_id, source=title, tier=tier)
+    under = unnamed(item.under, item.quote)
+    return Passage(id=item.id, quote=item.quote, source_id=item.source_id, source=title, tier=tier, under=under)
 
 
 def planned(chart: PlannedChart, place: int, material: Material) -> Chart:

@@ -11,7 +11,7 @@ from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.charts.borne import bound_of, invented
 from leadline_plugins.charts.fitting import unfit
 from leadline_plugins.charts.forms import FORMS, form_of
-from leadline_plugins.charts.planning import Material, planned
+from leadline_plugins.charts.planning import Material, passages, planned
 from leadline_plugins.charts.points import Point, table
 from leadline_plugins.charts.quoted import comparable
 from leadline_plugins.charts.tasks import PlannedChart
@@ -142,6 +142,21 @@ def test_what_only_looks_like_the_number_is_refused(quote: str, point: dict[str,
 )
 def test_what_a_quote_does_say_is_taken(quote: str, value: float, unit: str) -> None:
     assert of(quote, {"label": "x", "value": value}, unit) == ""
+
+
+def test_what_stands_over_a_quote_dates_its_number_and_is_no_number_itself() -> None:
+    (item,) = pieces("- 71.4% equities, 26.6% fixed income")
+    held = {"e0": item.model_copy(update={"under": "Norway GPFG › Allocation in 2024, of 98%"})}
+    share = Point(label="GPFG (2024)", value=71.4, evidence_id="e0")
+    chart = PlannedChart(title="T", chart_type="bar", points=(share,), unit="%")
+    assert invented(chart, held, {}) == ""
+    over = chart.model_copy(update={"points": (share.model_copy(update={"value": 98}),)})
+    assert "98 %" in invented(over, held, {})
+
+
+def test_a_planner_sees_the_headings_over_a_quote_that_it_does_not_say() -> None:
+    item = pieces("- Equities: 71.4%")[0].model_copy(update={"under": "Norway GPFG › Equities"})
+    assert [passage.under for passage in passages([item], {})] == ["Norway GPFG"]
 
 
 def of(quote: str, point: dict[str, Any], unit: str = "") -> str:
