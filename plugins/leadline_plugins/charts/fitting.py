@@ -1,16 +1,24 @@
-"""Whether a chart fits its form: what the form needs of each point; all that is wrong is told at once."""
+"""Whether a chart fits its form: what the form needs of each point; all that is wrong is told at once.
+
+Parts that make no whole are not drawn as if they did: a pie of three quarters shows thirds.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 
 from leadline_plugins.charts.forms import form_of
 from leadline_plugins.charts.points import date_of
 from leadline_plugins.charts.tasks import PlannedChart
+from leadline_plugins.checks.figures import figures
 
 PARTS = 8
 """Parts of a pie, at most."""
+_WHOLE, _ROUNDED = 100, 2
+"""A whole in per cent, and by how much parts that are rounded may miss it."""
+_APART: Mapping[str, str] = {"pie": "bar", "stacked": "grouped", "area": "line"}
+"""Forms of parts of a whole, and those that show the same values each by itself."""
 _GROUPS = ("histogram", "box", "scatter", "timeline")
 """Forms in which several points may have one name."""
 
@@ -31,13 +39,49 @@ def unfit(chart: PlannedChart) -> Iterator[str]:
         yield f"a scatter chart needs an x, a number, for every point, and {_listed(without)} came without"
     if form == "timeline" and any(date_of(point.date) is None or not point.label for point in chart.points):
         yield "a timeline needs a date (YYYY, YYYY-MM or YYYY-MM-DD) and a label for every event"
-    if form == "pie" and (len(chart.points) > PARTS or any((point.value or 0) < 0 for point in chart.points)):
-        yield f"a pie has at most {PARTS} parts, none of them negative: bars show this better"
+    if why := no_whole(chart):
+        yield f"{why}: {_APART[form]} shows this better"
     if form not in _GROUPS:
         cells = Counter((point.series, point.name) for point in chart.points)
         twice = [" / ".join(filter(None, cell)) for cell, count in cells.items() if count > 1]
         if twice:
             yield f"there are two values for {_listed(twice)}"
+
+
+def no_whole(chart: PlannedChart) -> str:
+    """Say why a chart shows a whole that its points do not make; empty where they do, or nobody can tell."""
+    form = form_of(chart.chart_type)
+    if form == "pie" and (len(chart.points) > PARTS or any((point.value or 0) < 0 for point in chart.points)):
+        return f"a pie has at most {PARTS} parts, none of them negative"
+    if form == "pie" and len({point.series for point in chart.points}) > 1:
+        return "a pie has one series"
+    if form not in _APART or not any(figure.unit == "%" for figure in figures(f"1 {chart.unit}")):
+        return ""
+    sums = _sums(chart, form)
+    short = [name for name, made in sums.items() if abs(made - _WHOLE) > _ROUNDED]
+    if form == "pie":
+        return f"its parts make {sums['']:.4g} %, which is no whole" if short else ""
+    if not short or len(short) == len(sums):  # all of them wholes, or none
+        return ""
+    return f"the parts of {short[0]!r} make {sums[short[0]]:.4g} %, those of others a whole"
+
+
+def _sums(chart: PlannedChart, form: str) -> Mapping[str, float]:
+    """Return what the parts make that lie on one another, by name; a pie is one."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for point in chart.points:
+        sums["" if form == "pie" else point.name] += point.value or 0
+    return sums
+
+
+def shows_a_whole(chart: PlannedChart) -> bool:
+    """Return whether the form of a chart shows its points as parts of a whole."""
+    return form_of(chart.chart_type) in _APART
+
+
+def side_by_side(chart: PlannedChart) -> PlannedChart:
+    """Return a chart with its parts beside each other, where it shows them as parts of a whole."""
+    return chart.model_copy(update={"chart_type": _APART.get(form_of(chart.chart_type), chart.chart_type)})
 
 
 def _listed(names: list[str]) -> str:

@@ -12,7 +12,7 @@ from leadline.records import Chart, Figure
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.charts.borne import invented
-from leadline_plugins.charts.fitting import unfit
+from leadline_plugins.charts.fitting import no_whole, shows_a_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.planning import Material, helpful, passages, planned
 from leadline_plugins.charts.points import Point
@@ -89,7 +89,7 @@ async def _each(run: Run, drafts: Sequence[Draft], do: Callable[[Draft], Awaitab
 
 async def _put_right(run: Run, material: Material, draft: Draft) -> None:
     """Have a draft put right until nothing is wrong with it, as often as the settings say."""
-    draft.problem = _problem(draft.plan, material)
+    _check(draft, material)
     while draft.problem and draft.repairs < run.settings.charts.repairs:
         await _repair(run, material, draft)
 
@@ -116,13 +116,20 @@ async def _repair(run: Run, material: Material, draft: Draft) -> None:
     if not made.points and draft.plan.points:
         draft.problem, draft.repairs = f"it could not be put right ({draft.problem})", run.settings.charts.repairs
         return
-    draft.plan, draft.problem = made, _problem(made, material)
+    draft.plan = made
+    _check(draft, material)
 
 
-def _problem(chart: PlannedChart, material: Material) -> str:
-    """Say all that is wrong with a chart: its form, what the form needs, and its numbers."""
-    wrong = (*unfit(chart), invented(chart, material.evidence, material.sources))
-    return "; ".join(filter(None, wrong))
+def _check(draft: Draft, material: Material) -> None:
+    """Note all that is wrong with a draft: its form, what the form needs, and its numbers.
+
+    Parts that make no whole need no model: rows are drawn beside each other as well. A program draws its own form.
+    """
+    if material.language == "data" and (why := no_whole(draft.plan)):
+        draft.plan = side_by_side(draft.plan)
+        draft.refused.append(f"{why}: it is drawn as {draft.plan.chart_type}")
+    wrong = (*unfit(draft.plan), invented(draft.plan, material.evidence, material.sources))
+    draft.problem = "; ".join(filter(None, wrong))
 
 
 async def _borne(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
@@ -140,20 +147,25 @@ async def _borne(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
     for draft in drafts:
         wrong = [(point, one) for other, point, one in against if other is draft]
         if wrong:
-            await _without(run, draft, wrong)
+            await _without(run, material, draft, wrong)
 
 
-async def _without(run: Run, draft: Draft, wrong: Sequence[tuple[Point, ClaimVerdict]]) -> None:
-    """Leave points out that their quotes do not bear; too few are left to compare, and the chart goes."""
+async def _without(run: Run, material: Material, draft: Draft, wrong: Sequence[tuple[Point, ClaimVerdict]]) -> None:
+    """Leave points out that their quotes do not bear; too few are left to compare, and the chart goes.
+
+    What has lost a part is no whole: rows are drawn beside each other then, and a program is not run.
+    """
     why = "; ".join(_unsaid(point, one.reason) for point, one in wrong)
     gone = {id(point) for point, _ in wrong}
     kept = tuple(point for point in draft.plan.points if id(point) not in gone)
-    if len(kept) < FEWEST:
+    left = draft.plan.model_copy(update={"points": kept})
+    drawn = side_by_side(left) if material.language == "data" else left
+    if len(kept) < FEWEST or shows_a_whole(drawn) or any(unfit(drawn)):
         draft.refuse(f"its quotes do not say this: {why}")
         await tell(run, f"the chart {draft.plan.title!r} was not drawn: {draft.problem}")
         return
     draft.refused.append(f"its quotes do not say this: {why}")
-    draft.plan = draft.plan.model_copy(update={"points": kept})
+    draft.plan = drawn
     await tell(run, f"the chart {draft.plan.title!r} was drawn without what its quotes do not say: {why}")
 
 

@@ -9,7 +9,7 @@ import pytest
 from leadline.findings import Question
 from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.charts.borne import bound_of, invented
-from leadline_plugins.charts.fitting import unfit
+from leadline_plugins.charts.fitting import no_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS, form_of
 from leadline_plugins.charts.planning import Material, passages, planned
 from leadline_plugins.charts.points import Point, table
@@ -180,6 +180,45 @@ def of(quote: str, point: dict[str, Any], unit: str = "") -> str:
 def test_what_does_not_fit_its_form_is_told(form: str, points: list[dict[str, Any]], because: str) -> None:
     chart = PlannedChart(title="T", chart_type=form, points=tuple(Point(**point) for point in points))
     assert because in "; ".join(unfit(chart))
+
+
+def shares(form: str, *parts: tuple[str, str, float], unit: str = "%") -> PlannedChart:
+    points = tuple(Point(label=label, series=series, value=value) for label, series, value in parts)
+    return PlannedChart(title="T", chart_type=form, points=points, unit=unit)
+
+
+@pytest.mark.parametrize(
+    ("chart", "why"),
+    [
+        (shares("pie", ("a", "", 25), ("b", "", 25), ("c", "", 25)), "its parts make 75 %"),
+        (shares("pie", ("a", "", 60), ("b", "", 60), unit="% of GDP"), "its parts make 120 %"),
+        (shares("pie", ("a", "s", 50), ("b", "t", 50)), "one series"),
+        (shares("pie", *((f"p{n}", "", 10) for n in range(10))), "at most 8 parts"),
+        (shares("stacked", ("x", "a", 60), ("x", "b", 40), ("y", "a", 67)), "the parts of 'y' make 67 %"),
+        (shares("area", ("1", "a", 60), ("1", "b", 40), ("2", "a", 50), ("2", "b", 30)), "the parts of '2' make 80 %"),
+    ],
+)
+def test_parts_that_make_no_whole_are_drawn_beside_each_other(chart: PlannedChart, why: str) -> None:
+    assert why in no_whole(chart)
+    assert why in "; ".join(unfit(chart))
+    apart = side_by_side(chart)
+    assert apart.chart_type in ("bar", "grouped", "line")
+    assert (no_whole(apart), list(unfit(apart)), apart.points) == ("", [], chart.points)
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        shares("pie", ("a", "", 33), ("b", "", 33), ("c", "", 33)),
+        shares("pie", ("a", "", 56.2), ("b", "", 18.5), ("c", "", 16.7), ("d", "", 8.6)),
+        shares("pie", ("a", "", 6.5), ("b", "", 3), unit="billion USD"),
+        shares("stacked", ("x", "a", 71.4), ("x", "b", 26.6), ("x", "c", 1.8), ("y", "a", 51), ("y", "b", 49)),
+        shares("stacked", ("x", "a", 30), ("x", "b", 20), ("y", "a", 35), ("y", "b", 10)),
+        shares("bar", ("a", "", 25), ("b", "", 25)),
+    ],
+)
+def test_parts_of_a_whole_and_of_one_that_nobody_knows_stay_as_they_are(chart: PlannedChart) -> None:
+    assert (no_whole(chart), list(unfit(chart))) == ("", [])
 
 
 @pytest.mark.parametrize("form", ["Bar", "bar chart", "heat_map", "Scatter plot", "stacked"])

@@ -222,6 +222,25 @@ async def test_a_point_that_its_quote_does_not_bear_is_left_out_and_told(tmp_pat
     assert model.asked[:2] == ["chart_plan", "verify_claim"]
 
 
+async def test_parts_that_make_no_whole_are_drawn_as_bars_without_asking_anew(tmp_path: Path) -> None:
+    plan = lambda inputs: {"charts": [depths(inputs) | {"chart_type": "pie"}]}  # noqa: E731
+    result, model, drawer = await result_of(tmp_path, plan)
+    assert [chart.chart_type for chart in drawer.drawn] == ["bar"]
+    assert model.asked == ["chart_plan"]
+    (kept,) = json.loads((result.folder / "charts.json").read_text())
+    assert kept["refused"] == ["a pie has one series: it is drawn as bar"]
+
+
+@pytest.mark.parametrize(("form", "drawn"), [("pie", "bar"), ("stacked", "grouped"), ("horizontal", "horizontal")])
+async def test_a_whole_that_has_lost_a_part_is_drawn_as_none(tmp_path: Path, form: str, drawn: str) -> None:
+    def plan(inputs: Any) -> Any:
+        chart = depths(inputs, count=4) | {"chart_type": form}
+        return {"charts": [chart | {"points": [point | {"series": ""} for point in chart["points"]]}]}
+
+    _, _, drawer = await result_of(tmp_path, plan, verify=verdicts(2))
+    assert [(chart.chart_type, len(chart.rows)) for chart in drawer.drawn] == [(drawn, 3)]
+
+
 async def test_a_chart_with_too_few_points_that_are_borne_is_not_drawn(tmp_path: Path) -> None:
     plan = lambda inputs: {"charts": [depths(inputs)]}  # noqa: E731
     result, _, drawer = await result_of(tmp_path, plan, verify=verdicts(1))
