@@ -1,4 +1,7 @@
-"""Where figures stand in the text: behind the paragraph that first mentions one, or first cites what it shows."""
+"""Where figures stand in the text: behind the paragraph that first mentions one, or first cites what it shows.
+
+A chart whose passages no paragraph cites stands at the end of the section that they were found for.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _MENTION = re.compile(r"(?:Figure|Fig\.|图|圖|図)\s*(\d+)")
 _SHOWN = r"(?<![ \t])[ \t]*+!\[[^\[\]]{0,1000}\]\(figure:(?P<figure>[^)\s]*)[^)\n]{0,1000}\)"
 _SPAN = r"(?<!`)(?P<ticks>`++)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)(?P=ticks)(?!`)"
 _CODE_OR_SHOWN = re.compile(rf"{_SPAN}|{_SHOWN}", re.DOTALL)
-_AROUND = ("summary", "conclusion")
+_AROUND = ("summary", "analysis", "conclusion")
 """Sections that say again what the others say: figures stand in the others."""
 Place = tuple[int, int]
 """The place of a section and of a block in it, both from 0."""
@@ -33,7 +36,10 @@ def placed(
     blocks = [_BLOCKS.split((section.text or "").strip()) for section in sections]
     inner = [at for at, section in enumerate(sections) if section.id not in _AROUND] or range(len(sections))
     places = [(at, place) for at in inner for place in range(len(blocks[at]))]
-    found = {figure.id: _home(figure, number, places, blocks) for number, figure in enumerate(figures, start=1)}
+    found = {
+        figure.id: _home(figure, number, places, blocks) or _end(figure, sections, places)
+        for number, figure in enumerate(figures, start=1)
+    }
     homes = {name: home for name, home in found.items() if home is not None}
     figures = tuple(figure for figure in figures if figure.id in homes)
     if not any(_MENTION.search(block) for section in blocks for block in section):
@@ -62,7 +68,7 @@ def _shown(text: str, known: set[str]) -> str:
 
 
 def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]]) -> Place | None:
-    """Return the paragraph that a figure stands behind; where none has to do with it, for a chart the last one."""
+    """Return the paragraph that a figure stands behind; None where none has to do with it."""
     texts = {place: blocks[place[0]][place[1]] for place in places}
     # The text knows of charts at most: another number in it is that of a figure in what it quotes.
     mentions = (place for place in places if str(number) in _MENTION.findall(texts[place]) and not figure.credit)
@@ -70,7 +76,16 @@ def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence
     cites = {place: len(own.intersection(cited(texts[place]))) for place in places}
     most = max(cites.values(), default=0)
     fits = (place for place in places if most and cites[place] == most)
-    return next(mentions, None) or next(fits, None) or (None if figure.credit else places[-1])
+    return next(mentions, None) or next(fits, None)
+
+
+def _end(figure: Figure, sections: Sequence[Section], places: Sequence[Place]) -> Place | None:
+    """Return the last paragraph of the section that has most of what a chart shows, else of the last one."""
+    if figure.credit:
+        return None
+    own = set(figure.evidence_ids)
+    ends = {at: (at, place) for at, place in places}
+    return max(ends.values(), key=lambda end: (len(own.intersection(sections[end[0]].evidence_ids)), end))
 
 
 def _with(section: Section, at: int, blocks: Iterable[str], shown: dict[Place, list[Figure]]) -> Section:
