@@ -7,7 +7,32 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
+from leadline.records import Chart
 from leadline_plugins.charts.points import Point, date_of
+from leadline_plugins.text.tokens import fold
+
+_BARS = ("bar", "grouped", "stacked", "horizontal", "histogram", "box")
+"""Forms with values along one axis alone: a unit in the label of the other one is the values'."""
+
+
+def titles(chart: Chart, form: str) -> tuple[str, str]:
+    """Return what the names of a chart are, and its values with their unit, once.
+
+    Who plans lying bars may call the values `x`: the label that has their unit is theirs.
+    """
+    names, values = chart.x_label, chart.y_label
+    if form in _BARS and _with_unit(names, chart.unit) and not _with_unit(values, chart.unit):
+        names, values = values, names
+    if not chart.unit or _with_unit(values, chart.unit):
+        return names, values
+    return names, f"{values} ({chart.unit})" if values else chart.unit
+
+
+def _with_unit(label: str, unit: str) -> bool:
+    """Return whether a label ends with a unit: `Share (%)`, `Price in USD`, 收入（元）."""
+    said, unit = fold(label).rstrip(" )]"), fold(unit).strip()
+    before = said.removesuffix(unit)
+    return bool(unit) and before != said and not (unit[0].isascii() and unit[0].isalnum() and before[-1:].isalnum())
 
 
 def numbers(axis: Any, *, years: bool = False) -> None:

@@ -12,7 +12,7 @@ from leadline.errors import Unsupported
 from leadline.printable import one_line
 from leadline.records import Chart
 from leadline_plugins.charts import bars, curves
-from leadline_plugins.charts.axes import folded
+from leadline_plugins.charts.axes import folded, titles
 from leadline_plugins.charts.fonts import fonts_for
 from leadline_plugins.charts.forms import FORMS, form_of
 from leadline_plugins.charts.palette import QUIET, style
@@ -95,18 +95,17 @@ def _describe(figure: Any, ax: Any, chart: Chart, form: str, titled: bool) -> No
 
 
 def _label_axes(ax: Any, chart: Chart, form: str) -> None:
-    unit = f"({chart.unit})" if chart.y_label and chart.unit and form != "heatmap" else chart.unit
-    of_values = " ".join(filter(None, (chart.y_label, unit)))
+    of_names, of_values = titles(chart, form)
     # Lying bars have their values along the x axis, and so have histograms.
     lying = ax.yaxis_inverted() and form != "heatmap"
     if lying or form == "histogram":
         ax.set_xlabel(of_values)
-        ax.set_title(chart.x_label if lying else "", loc="left")
+        ax.set_title(of_names if lying else "", loc="left")
     elif form == "heatmap":
         ax.set_xlabel(chart.x_label)
         ax.set_ylabel(chart.y_label)
     else:
-        ax.set_xlabel(chart.x_label)
+        ax.set_xlabel(of_names)
         ax.set_title(of_values, loc="left")
 
 

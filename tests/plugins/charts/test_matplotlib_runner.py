@@ -17,6 +17,7 @@ from leadline.testing.context import FakeCall, fake_context
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 
 from leadline_plugins.charts import fonts
+from leadline_plugins.charts.axes import titles
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.matplotlib import Matplotlib, MatplotlibSettings
 
@@ -149,3 +150,25 @@ async def test_hostile_labels_are_drawn_as_text(runner: Matplotlib, form: str) -
     tags = {element.tag.rpartition("}")[2].lower() for element in ET.fromstring(svg).iter()}
     assert "script" not in tags
     assert b"\0" not in svg
+
+
+@pytest.mark.parametrize(
+    ("form", "x_label", "y_label", "unit", "said"),
+    [
+        ("bar", "Fund", "Assets", "trillion USD", ("Fund", "Assets (trillion USD)")),
+        ("bar", "Fund", "", "%", ("Fund", "%")),
+        ("bar", "Fund", "Assets", "", ("Fund", "Assets")),
+        ("grouped", "群体", "人均可支配收入（元）", "元", ("群体", "人均可支配收入（元）")),
+        ("line", "Year", "Share of assets (%)", "%", ("Year", "Share of assets (%)")),
+        ("line", "Year", "Price in USD", "usd", ("Year", "Price in USD")),
+        ("line", "Age in years", "Life left", "years", ("Age in years", "Life left (years)")),
+        ("bar", "Fund", "Length of a term", "m", ("Fund", "Length of a term (m)")),
+        ("horizontal", "比上年下降（%）", "收入项目", "%", ("收入项目", "比上年下降（%）")),
+        ("horizontal", "Depth (m)", "", "m", ("", "Depth (m)")),
+        ("horizontal", "Share (%)", "Growth (%)", "%", ("Share (%)", "Growth (%)")),
+    ],
+)
+def test_an_axis_is_named_by_what_stands_on_it_and_its_unit_once(
+    form: str, x_label: str, y_label: str, unit: str, said: tuple[str, str]
+) -> None:
+    assert titles(chart(form, x_label=x_label, y_label=y_label, unit=unit), form) == said
