@@ -14,6 +14,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
+from leadline_plugins.charts.draft import Draft
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.planning import BEST, Material, own, passages
 from leadline_plugins.charts.quoted import comparable, numeric
@@ -21,7 +22,7 @@ from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, PlannedCh
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.stages.drafted_charts import ASK_REPAIR, Draft, draw_all
+from leadline_plugins.stages.drafted_charts import ASK_REPAIR, draw_all
 from leadline_plugins.stages.showing import asked
 
 ASK_PLAN = TaskKind(

@@ -1,18 +1,17 @@
-"""Charts on their way from plan to figure: put right, held against their quotes by a model, drawn, or given up."""
+"""Charts on their way from plan to figure: put right, held against their quotes, drawn, or given up."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
-from leadline.findings import UNBORNE
-from leadline.records import Chart, Figure
+from leadline.records import Figure
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.charts.borne import invented
-from leadline_plugins.charts.fitting import no_whole, shows_a_whole, side_by_side, unfit
+from leadline_plugins.charts.draft import Draft
+from leadline_plugins.charts.fitting import no_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.planning import Material, helpful, passages, planned
 from leadline_plugins.charts.points import Point
@@ -20,10 +19,8 @@ from leadline_plugins.charts.tasks import ChartRepairRequest, PlannedChart
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import tell
-from leadline_plugins.stages.putting import Passage, Put
-from leadline_plugins.stages.questioning import ASK, BATCH, ask
+from leadline_plugins.stages.judged_charts import judged
 from leadline_plugins.stages.showing import asked
-from leadline_plugins.tasks.checking import ClaimVerdict
 
 ASK_REPAIR = TaskKind(
     "chart_repair",
@@ -33,34 +30,12 @@ ASK_REPAIR = TaskKind(
     shrink=less_evidence,
     expects=expect.chart_repair,
 )
-FEWEST = 3
-"""Points that a chart compares at least, once those are left out that their quotes do not bear."""
-
-
-@dataclass(eq=False)
-class Draft:
-    """A chart on its way: as it is planned now, what is wrong with it, and for what it was refused before."""
-
-    plan: PlannedChart
-    place: int
-    problem: str = ""
-    refused: list[str] = field(default_factory=list)
-    repairs: int = 0
-
-    def refuse(self, why: str) -> None:
-        """Give it up."""
-        self.problem = why
-
-    def kept(self, material: Material) -> Chart:
-        """Return the chart as it was drawn last, or refused, with the reasons."""
-        refused = (*self.refused, self.problem) if self.problem else tuple(self.refused)
-        return planned(self.plan, self.place, material).model_copy(update={"refused": tuple(dict.fromkeys(refused))})
 
 
 async def draw_all(run: Run, material: Material, plan: Sequence[Draft]) -> list[Figure]:
     """Return the figures of the charts that fit, say what is true, and could be drawn."""
     await _each(run, plan, lambda draft: _put_right(run, material, draft))
-    await _borne(run, material, [draft for draft in plan if draft.problem == ""])
+    await judged(run, material, [draft for draft in plan if draft.problem == ""])
     figures: list[Figure] = []
 
     async def draw(draft: Draft) -> None:
@@ -132,59 +107,6 @@ def _check(draft: Draft, material: Material) -> None:
     draft.problem = "; ".join(filter(None, wrong))
 
 
-async def _borne(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
-    """Have a model hold each point against its quote, all in one call: a number may be of something else there."""
-    if not await run.by_chat(ASK.name):
-        return
-    points = [(draft, point) for draft in drafts for point in draft.plan.points]
-    numbered = {str(number): pair for number, pair in enumerate(points[:BATCH], start=1)}
-    if not numbered:
-        return
-    if len(points) > BATCH:
-        await tell(run, f"of the charts' {len(points)} points a model held the first {BATCH} against their quotes")
-    said = await ask(run, [_claim(name, draft.plan, point, material) for name, (draft, point) in numbered.items()])
-    against = [(*numbered[name], one) for name, one in said.by_id.items() if one.verdict in UNBORNE]
-    for draft in drafts:
-        wrong = [(point, one) for other, point, one in against if other is draft]
-        if wrong:
-            await _without(run, material, draft, wrong)
-
-
-async def _without(run: Run, material: Material, draft: Draft, wrong: Sequence[tuple[Point, ClaimVerdict]]) -> None:
-    """Leave points out that their quotes do not bear; too few are left to compare, and the chart goes.
-
-    What has lost a part is no whole: rows are drawn beside each other then, and a program is not run.
-    """
-    why = "; ".join(_unsaid(point, one.reason) for point, one in wrong)
-    gone = {id(point) for point, _ in wrong}
-    kept = tuple(point for point in draft.plan.points if id(point) not in gone)
-    left = draft.plan.model_copy(update={"points": kept})
-    drawn = side_by_side(left) if material.language == "data" else left
-    if len(kept) < FEWEST or shows_a_whole(drawn) or any(unfit(drawn)):
-        draft.refuse(f"its quotes do not say this: {why}")
-        await tell(run, f"the chart {draft.plan.title!r} was not drawn: {draft.problem}")
-        return
-    draft.refused.append(f"its quotes do not say this: {why}")
-    draft.plan = drawn
-    await tell(run, f"the chart {draft.plan.title!r} was drawn without what its quotes do not say: {why}")
-
-
-def _unsaid(point: Point, reason: str) -> str:
-    reason = reason.strip().rstrip(".。")
-    return f"{point.name} ({reason})" if reason else point.name
-
-
-def _claim(name: str, chart: PlannedChart, point: Point, material: Material) -> Put:
-    """Return what a point of a chart says, as a claim with its quote."""
-    value = "" if point.value is None else f"{point.value:,.12g} {chart.unit}".strip()
-    place = "" if point.x is None else f"{chart.x_label} {point.x:,.12g}".strip()
-    said = dict.fromkeys(filter(None, (point.series, point.label, point.date, place, value)))
-    item = material.evidence[point.evidence_id]
-    source = material.sources.get(item.source_id)
-    passage = Passage(item.quote, title=source.hit.title if source else "", under=item.under)
-    return Put(id=name, claim=f"{chart.title}: {', '.join(said)}", passages=(passage,))
-
-
 async def _draw(run: Run, material: Material, draft: Draft) -> Figure | None:
     """Return the figure of a draft; where the runner fails, it is put right and drawn once more, as often as is set."""
     while True:
@@ -204,7 +126,7 @@ async def _draw(run: Run, material: Material, draft: Draft) -> Figure | None:
         if draft.problem:
             return None
         if not before.issuperset(map(_key, draft.plan.points)):
-            await _borne(run, material, [draft])
+            await judged(run, material, [draft])
         if draft.problem:
             return None
 
