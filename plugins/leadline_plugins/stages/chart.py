@@ -38,7 +38,7 @@ class ChartSettings(PluginSettings):
 
 
 class Charting:
-    """Plans, then draws one chart after the other, until too many have failed in a row."""
+    """Plans, then draws the charts, until too many have failed in a row."""
 
     def __init__(self, settings: ChartSettings) -> None:
         self._settings = settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
@@ -34,37 +34,60 @@ ASK_REPAIR = TaskKind(
 
 async def draw_all(run: Run, material: Material, plan: Sequence[Draft]) -> list[Figure]:
     """Return the figures of the charts that fit, say what is true, and could be drawn."""
-    await _each(run, plan, lambda draft: _put_right(run, material, draft))
+    for draft in plan:
+        _check(draft, material)
+    await _each(run, plan, lambda draft: _put_right(run, material, draft), fails=lambda draft: bool(draft.problem))
     await judged(run, material, [draft for draft in plan if draft.problem == ""])
-    figures: list[Figure] = []
+    figures: dict[int, Figure] = {}
 
     async def draw(draft: Draft) -> None:
         if made := await _draw(run, material, draft):
-            figures.append(made)
+            figures[draft.place] = made
 
-    await _each(run, [draft for draft in plan if draft.problem == ""], draw)
-    return figures
+    await _each(run, [draft for draft in plan if draft.problem == ""], draw, fails=lambda draft: True)
+    for draft in plan:
+        if draft.place in figures and draft.repairs:
+            await tell(run, f"the chart {draft.plan.title!r} was put right before it was drawn: {draft.refused[0]}")
+    return [figures[place] for place in sorted(figures)]
 
 
-async def _each(run: Run, drafts: Sequence[Draft], do: Callable[[Draft], Awaitable[None]]) -> None:
-    """Do one after the other, and tell which came to nothing; too many in a row, and the rest is given up."""
-    in_a_row = 0
-    for place, draft in enumerate(drafts, start=1):
-        await do(draft)
-        in_a_row = in_a_row + 1 if draft.problem else 0
-        if draft.problem:
-            await tell(run, f"the chart {draft.plan.title!r} was not drawn: {draft.problem}")
-        left = drafts[place:]
-        if in_a_row >= run.settings.charts.max_failures and left:
+async def _each(
+    run: Run, drafts: Sequence[Draft], do: Callable[[Draft], Awaitable[None]], fails: Callable[[Draft], bool]
+) -> None:
+    """Do as many at once as may all fail, and tell which came to nothing; too many in a row, and the rest is given up.
+
+    So none is paid for that would have been given up, had one been done after the other.
+    """
+    left, in_a_row = list(drafts), 0
+    most = max(1, run.settings.charts.max_failures)
+    while left:
+        now = left[: _safe(map(fails, left), most - in_a_row, most)]
+        left = left[len(now) :]
+        await run.each(now, do)
+        for draft in now:
+            in_a_row = in_a_row + 1 if draft.problem else 0
+            if draft.problem:
+                await tell(run, f"the chart {draft.plan.title!r} was not drawn: {draft.problem}")
+        if in_a_row >= most and left:
             await tell(run, f"{len(left)} more charts were given up after {in_a_row} failures in a row")
-            for one in left:
-                one.refuse("it was given up after others had failed")
+            for draft in left:
+                draft.refuse("it was given up after others had failed")
             break
+
+
+def _safe(fails: Iterable[bool], more: int, most: int) -> int:
+    """Return of how many all may be done before so many have failed in a row: `more` now, `most` after a success."""
+    count = 0
+    for may_fail in fails:
+        if not more:
+            break
+        more = more - 1 if may_fail else most
+        count += 1
+    return count
 
 
 async def _put_right(run: Run, material: Material, draft: Draft) -> None:
     """Have a draft put right until nothing is wrong with it, as often as the settings say."""
-    _check(draft, material)
     while draft.problem and draft.repairs < run.settings.charts.repairs:
         await _repair(run, material, draft)
 
@@ -117,8 +140,6 @@ async def _draw(run: Run, material: Material, draft: Draft) -> Figure | None:
         except CallFailed as failed:
             draft.problem = failed.record.message
         else:
-            if draft.repairs:
-                await tell(run, f"the chart {draft.plan.title!r} was put right before it was drawn: {draft.refused[0]}")
             return made
         before = {_key(point) for point in draft.plan.points}
         while draft.problem and draft.repairs < run.settings.charts.repairs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,6 +38,7 @@ class Model:
         if verify:
             self.replies["verify_claim"] = verify
         self.asked: list[str] = []
+        self.now = self.at_once = 0
 
     def traits(self, model: str, /) -> ModelTraits:
         return ModelTraits()
@@ -45,6 +47,10 @@ class Model:
         if call.task not in self.replies:
             raise Unsupported("for charts only")
         self.asked.append(call.task)
+        self.now += 1
+        self.at_once = max(self.at_once, self.now)
+        await asyncio.sleep(0.05)
+        self.now -= 1
         text = request.messages[1].text
         inputs = json.loads(text[text.index("{") : text.rindex("}") + 1].replace("<\\/", "</"))
         return ChatReply(message=Message(role="assistant", text=json.dumps(self.replies[call.task](inputs))))
@@ -290,6 +296,27 @@ async def test_after_two_failures_in_a_row_the_rest_is_given_up(tmp_path: Path) 
     assert "never" not in {chart.title for chart in drawer.drawn}
     assert model.asked.count("chart_repair") == 3
     assert "1 more charts were given up after 2 failures in a row" in notices(result)
+
+
+async def test_charts_are_put_right_side_by_side_as_far_as_all_may_fail(tmp_path: Path) -> None:
+    def plan(inputs: Any) -> Any:
+        return {"charts": [depths(inputs, f"{n}") | {"chart_type": "sankey"} for n in range(3)]}
+
+    result, model, _ = await result_of(tmp_path, plan, repair=lambda inputs: inputs["chart"] | {"chart_type": "bar"})
+    assert (model.at_once, model.asked.count("chart_repair")) == (2, 3)
+    assert result.report is not None
+    assert [(figure.id, figure.caption) for figure in result.report.figures] == [
+        ("chart-1", "0"),
+        ("chart-2", "1"),
+        ("chart-3", "2"),
+    ]
+
+
+async def test_none_is_put_right_that_would_be_given_up(tmp_path: Path) -> None:
+    plan = lambda inputs: {"charts": [depths(inputs, f"{n}") | {"chart_type": "sankey"} for n in range(5)]}  # noqa: E731
+    result, model, _ = await result_of(tmp_path, plan)
+    assert model.asked == ["chart_plan", "chart_repair", "chart_repair"]
+    assert "3 more charts were given up after 2 failures in a row" in notices(result)
 
 
 async def test_at_most_so_many_charts_as_the_settings_say(tmp_path: Path) -> None:
