@@ -53,16 +53,16 @@ def _unborne(point: Point, unit: str, evidence: Mapping[str, Evidence], sources:
 
 def says(quote: str, value: float, unit: str) -> bool:
     """Return whether a quote says a value, by its sign too: `fell by 3 %` says -3, `USD bn` is what `bn USD` is."""
-    return any(_signed(value, figure, quote) for figure in _bearing(quote, value, unit))
+    return any(_signed(value, figure, quote) for figure in bearing(quote, value, unit))
 
 
 def bound_of(quote: str, value: float, unit: str) -> Bound:
     """Return what a quote says of a value: that it is more, or about that; empty where it says it plainly."""
-    bounds = [figure.bound for figure in _bearing(quote, value, unit)]
+    bounds = [figure.bound for figure in bearing(quote, value, unit)]
     return bounds[0] if bounds and all(bounds) else ""
 
 
-def _bearing(quote: str, value: float, unit: str) -> Iterator[Figure]:
+def bearing(quote: str, value: float, unit: str) -> Iterator[Figure]:
     """Yield the figures of a quote that are a value with its unit, to the digit; a year is none."""
     units = {unit, " ".join(reversed(unit.split()))}
     claimed = [one for name in units for one in figures(f"{abs(value):.12f}".rstrip("0").rstrip(".") + f" {name}")[:1]]

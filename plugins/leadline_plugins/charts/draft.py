@@ -18,6 +18,11 @@ class Draft:
     problem: str = ""
     refused: list[str] = field(default_factory=list)
     repairs: int = 0
+    first: PlannedChart = field(init=False)
+    """As it was planned, before anybody put it right."""
+
+    def __post_init__(self) -> None:
+        self.first = self.plan
 
     def refuse(self, why: str) -> None:
         """Give it up."""

@@ -228,6 +228,70 @@ async def test_a_point_that_its_quote_does_not_bear_is_left_out_and_told(tmp_pat
     assert model.asked[:2] == ["chart_plan", "verify_claim"]
 
 
+def named(inputs: Any, *names: str) -> dict[str, Any]:
+    """Return the chart of depths with points that have these names, a harbour each."""
+    chart = depths(inputs, count=len(names))
+    points = [point | {"series": "", "label": name} for point, name in zip(chart["points"], names, strict=True)]
+    return chart | {"points": points}
+
+
+def doubting(asked: list[Any], words: Callable[[Any], str]) -> Callable[[Any], Any]:
+    """Return a judge who calls all supported, and shows words for what rules find fault with."""
+
+    def judge(inputs: Any) -> Any:
+        asked.extend(claim for claim in claims_of(inputs) if claim.get("found"))
+        found = [claim["id"] for claim in inputs["claims"] if claim.get("found")]
+        sure = [claim["id"] for claim in inputs["claims"] if claim["id"] not in found]
+        others = [{"id": name, "verdict": "supported", "words": words(inputs)} for name in found]
+        return {"supported": sure, "confidence": 0.9, "others": others}
+
+    return judge
+
+
+@pytest.mark.parametrize(("shown", "kept"), [(True, 4), (False, 3)])
+async def test_a_label_that_stands_nowhere_keeps_its_number_by_words_of_the_passage_alone(
+    tmp_path: Path, shown: bool, kept: int
+) -> None:
+    asked: list[Any] = []
+
+    def words(inputs: Any) -> str:
+        return inputs["sources"][0]["passages"][0]["text"] if shown else "Nobody says so anywhere."
+
+    def plan(inputs: Any) -> Any:
+        last = [item["quote"].rstrip(".").split()[-1] for item in inputs["evidence"][:4]]
+        return {"charts": [named(inputs, "Zanzibar", *last[1:])]}
+
+    result, _, drawer = await result_of(tmp_path, plan, verify=doubting(asked, words))
+    assert {claim["found"] for claim in asked} == {"'Zanzibar' stands neither in the passage nor over it"}
+    assert [len(chart.rows) for chart in drawer.drawn] == [kept]
+    assert ("Zanzibar (" in notices(result)) is not shown
+
+
+async def test_a_number_that_a_repair_put_in_the_place_of_another_is_left_out_where_nobody_judges(
+    tmp_path: Path,
+) -> None:
+    def plan(inputs: Any) -> Any:
+        chart = depths(inputs, count=4)
+        wrong = chart["points"][0] | {"value": 9999}
+        return {"charts": [chart | {"points": [wrong, *chart["points"][1:]]}]}
+
+    def repair(inputs: Any) -> Any:
+        points = [dict(point) for point in inputs["chart"]["points"]]
+        points[0] |= {name: points[1][name] for name in ("value", "evidence_id")}
+        return inputs["chart"] | {"points": points}
+
+    result, _, drawer = await result_of(tmp_path, plan, repair=repair)
+    assert [len(chart.rows) for chart in drawer.drawn] == [3]
+    assert "had the number 9,999 first, of another passage" in notices(result)
+
+
+async def test_points_that_no_model_judged_are_told(tmp_path: Path) -> None:
+    silent = lambda inputs: {"supported": [], "confidence": 0.9, "others": []}  # noqa: E731
+    result, _, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, verify=silent)
+    assert len(drawer.drawn) == 1
+    assert "no model held 3 of the charts' 3 points against their quotes" in notices(result)
+
+
 async def test_parts_that_make_no_whole_are_drawn_as_bars_without_asking_anew(tmp_path: Path) -> None:
     plan = lambda inputs: {"charts": [depths(inputs) | {"chart_type": "pie"}]}  # noqa: E731
     result, model, drawer = await result_of(tmp_path, plan)
