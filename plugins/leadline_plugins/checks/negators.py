@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from leadline_plugins.checks.denials import NO_DENIAL, gap, made
 from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
 
@@ -18,11 +20,22 @@ _ENGLISH = word_set(
     lacks lacked deny denied denies refuse refused unlikely"""
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-_LIMITS = re.compile(r"\s+(?:only|just|merely|solely|solo|sólo|sola?mente|únicamente|obstante)\b", re.IGNORECASE)
-"""What makes no negation of `not` or the Spanish `no`: not only, no obstante."""
+_LIMITS = re.compile(
+    r"\s+(?:only|just|merely|solely|solo|sólo|sola?mente|únicamente|obstante"
+    r"|(?:more|less|fewer|later|earlier|sooner|greater|higher|lower|longer|shorter)\s+than)\b",
+    re.IGNORECASE,
+)
+"""What makes no negation of `not` or the Spanish `no`: not only, no obstante, no more than."""
 _PAUSE = re.compile("[,.;:!?，。；：！？、،؛।]")
 _REACH = 4
 """Content words to a side of a negator to which it may apply."""
+
+
+class Scope(NamedTuple):
+    """The content words to which a negation may apply; `mild` counts only where the other text says what it denies."""
+
+    words: frozenset[str]
+    mild: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,6 +87,7 @@ _KOREAN = re.compile(
     r"|(?<!수)(?:[이가은는도])?\s?없(?!이|애|앴|앤|앨|어[지졌진]|지 않))"
 )
 _HAN = re.compile(
+    rf"(?!{NO_DENIAL})"
     r"(?:不|没有?|沒有?|無|无|未|非|(?<![特个個分区區性级級告差辨识識鉴离離類类])别)(?!仅|僅|只|止|但|断|斷|同|过|過|得不|少|久|时|時|论|論|常)"
     r"(?:(?:能够?|能夠|曾|被|经|經|获得?|獲得?|得到|取得|予以?|可以?|会|會|完全|有){0,2})"
 )
@@ -88,20 +102,28 @@ _AFFIRMS = re.compile(
 _KANA_SIGN = re.compile("[\u3040-\u309f]")
 
 
-def scopes(text: str) -> Iterator[frozenset[str]]:
+def scopes(text: str) -> Iterator[Scope]:
     """Yield for each negation the content words to which it may apply."""
     for match in _WORD.finditer(text):
         if _is_english(match.group()) and not _LIMITS.match(text, match.end()):
-            yield frozenset(content_words(text[match.end() : match.end() + 80])[:_REACH])
+            yield _lacking(text, match) or Scope(
+                frozenset(content_words(text[match.end() : match.end() + 80])[:_REACH])
+            )
     yield from _spaced(text)
     if text.isascii():
         return
     if _KANA_SIGN.search(text):
         yield from _japanese(text)
     else:
-        yield from (_after(text, match.end()) for match in _HAN.finditer(text))
+        yield from (_han(text, match) for match in _HAN.finditer(text))
     for match in _KOREAN.finditer(text) if _HANGUL.search(text) else ():
-        yield content_set(match["verb"])
+        yield Scope(content_set(match["verb"]))
+
+
+def _lacking(text: str, negator: re.Match[str]) -> Scope | None:
+    """Return the scope of a negation by which a text says that its sources lack something: `not given`."""
+    lacking = gap(text, negator.end())
+    return Scope(content_set(lacking), mild=True) if lacking else None
 
 
 def _is_english(word: str) -> bool:
@@ -109,11 +131,12 @@ def _is_english(word: str) -> bool:
     return word in _ENGLISH or word.endswith("n't")
 
 
-def _spaced(text: str) -> Iterator[frozenset[str]]:
+def _spaced(text: str) -> Iterator[Scope]:
     for sign, negators in _BY_SIGN[:1] if text.isascii() else _BY_SIGN:
         for negator in negators if sign.search(text) else ():
             for match in negator.pattern.finditer(text):
-                yield _behind(text, match.end()) | (_before(text, match.start()) if negator.before else frozenset())
+                before = _before(text, match.start()) if negator.before else frozenset()
+                yield _lacking(text, match) or Scope(_behind(text, match.end()) | before)
 
 
 def _behind(text: str, end: int) -> frozenset[str]:
@@ -125,10 +148,12 @@ def _before(text: str, start: int) -> frozenset[str]:
     return frozenset(content_words(_PAUSE.split(text[max(0, start - 40) : start])[-1])[-1:])
 
 
-def _after(text: str, end: int) -> frozenset[str]:
-    return content_set(_PAUSE.split(text[end : end + 5], maxsplit=1)[0])
+def _han(text: str, negator: re.Match[str]) -> Scope:
+    if word := made(text, negator.start()):
+        return Scope(content_set(word), mild=True)
+    return Scope(content_set(_PAUSE.split(text[negator.end() : negator.end() + 5], maxsplit=1)[0]))
 
 
-def _japanese(text: str) -> Iterator[frozenset[str]]:
+def _japanese(text: str) -> Iterator[Scope]:
     for match in _KANA.finditer(_AFFIRMS.sub(lambda found: "、" * len(found.group()), text)):
-        yield content_set(text[max(0, match.start() - 6) : match.start() + 1])
+        yield Scope(content_set(text[max(0, match.start() - 6) : match.start() + 1]))

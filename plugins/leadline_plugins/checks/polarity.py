@@ -27,15 +27,16 @@ def contrary(claim: str, passage: str) -> str:
     """Return a word that is denied in one and said in the other; empty where there is none.
 
     A negation counts against the other text only where that speaks of what is negated and does not negate it itself;
-    where that negates nothing at all, any negation in the claim counts.
+    where that negates nothing at all, any negation in the claim counts, but for a mild one.
     """
     mine, theirs = list(scopes(claim)), list(scopes(passage))
     said, found = content_set(claim), content_set(passage)
-    for scope in mine:
-        if not any(scope & other for other in theirs) and (scope & found or not any(other & said for other in theirs)):
+    for scope, mild in mine:
+        spoken = scope & found or not (mild or any(other.words & said for other in theirs))
+        if spoken and not any(scope & other.words for other in theirs):
             return min(scope & found, default="not")
-    for scope in theirs:
-        if len(scope & said) * 2 > len(scope) and not any(scope & own for own in mine):
+    for scope, _ in theirs:
+        if len(scope & said) * 2 > len(scope) and not any(scope & own.words for own in mine):
             return min(scope & said)
     return ""
 
