@@ -11,9 +11,10 @@ from leadline_plugins.checks.conventions import doubtful
 from leadline_plugins.checks.figure import Figure, differ, missing
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import missing_names, proper_names
+from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import Passage
 from leadline_plugins.checks.places import near, other_figure, other_name
-from leadline_plugins.checks.polarity import contrary, opposed
+from leadline_plugins.checks.polarity import contrary
 from leadline_plugins.text.language import language
 
 

@@ -7,8 +7,9 @@ import pytest
 from leadline_plugins.checks.conflicts import conflicts
 from leadline_plugins.checks.figure import missing
 from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
-from leadline_plugins.checks.polarity import contrary, opposed
+from leadline_plugins.checks.polarity import contrary
 from leadline_plugins.checks.spelled import han_value
 
 

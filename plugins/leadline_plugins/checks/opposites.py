@@ -1,0 +1,112 @@
+"""Words that exclude each other, where claim and passage say them of the same thing.
+
+Every page has a `more` and a `less`: the one is the opposite of the other only beside the same words, a character only
+beside the same character (上半年, 下半年).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from leadline_plugins.text import content_words, tokens
+from leadline_plugins.text.tokens import has_cjk, stem
+
+_PAIRS = """increase decrease|increased decreased|increases decreases|rise fall|rising falling|rose fell|grow shrink|
+more fewer|more less|higher lower|high low|larger smaller|above below|before after|first last|win lose|won lost|
+better worse|best worst|
+true false|possible impossible|likely unlikely|safe unsafe|safe dangerous|effective ineffective|positive negative|
+warming cooling|warmer cooler|hot cold|faster slower|early late|earlier later|include exclude|accept reject|
+accepted rejected|support oppose|supported opposed|allow forbid|allowed banned|legal illegal|alive dead|open closed|
+male female|man woman|men women|boy girl|north south|northern southern|east west|eastern western|left right|
+all none|always never|everyone nobody|cause prevent|causes prevents|gain loss|strong weak|rich poor|old young|new old|
+buy sell|bought sold|public private|domestic foreign|maximum minimum|major minor|majority minority|black white|
+上升/上涨/上漲/增长/增長/增加/提高 下降/下跌/减少/減少/降低/下滑|
+升至/涨至/漲至/增至/升到/涨到/漲到/增到 降至/跌至/减至/減至/降到/跌到/减到/減到|
+扩大/擴大 缩小/縮小/收窄|支持 反对/反對|赞成/贊成 反对/反對|成功 失败/失敗|男性 女性|白天 夜晚|室内 室外|室內 室外|
+高于/高於 低于/低於|增幅/升幅/涨幅/漲幅 降幅/跌幅|转增/轉增/转升/轉升 转降/轉降/转减/轉減|转正/轉正 转负/轉負|回升 回落|
+上调/上調 下调/下調|加快/加速 放缓/放緩/减速/減速|盈利 亏损/虧損|净流入/淨流入 净流出/淨流出|
+顺差/順差 逆差|升值 贬值/貶值|
+买入/買入 卖出/賣出|增持 减持/減持|最高 最低|最大 最小|最多 最少|
+男 女|左 右|增 减|增 減|上 下|多 少|冷 热|大 小|高 低|新 旧|開 閉|昼 夜|赤 青|白 黒|
+立って 座って|屋内 屋外|晴れ 雨|上昇 下落/低下|増加 減少|拡大 縮小|黒字 赤字|増益 減益|増収 減収|上回 下回|円高 円安|
+증가 감소|상승 하락|확대 축소|흑자 적자"""
+_WORD = re.compile(r"\w+")
+_PAUSE = re.compile(r"[,，](?!\d)|[.;:!?。；：！？、()（）]")
+_WITHIN = 60
+"""Characters to each side in which the words of the same thing stand; of CJK the tenth."""
+_NEAR = 3
+"""Content words to each side of one; of CJK, pairs of characters, twice as many."""
+_LOOSE = "的\u3041-\u309f"
+"""What joins a character to its noun: 大的房子, 赤い服."""
+
+
+def opposed(claim: str, passage: str) -> tuple[str, str] | None:
+    """Return a word of the claim and its opposite in the passage, where it lacks the first; None where none."""
+    return next(_spaced(claim, passage), None) or next(_unspaced(claim, passage), None)
+
+
+def _spaced(claim: str, passage: str) -> Iterator[tuple[str, str]]:
+    said, found = set(tokens(claim)), set(tokens(passage))
+    for one, other in _opposites()[0]:
+        if one in said and one not in found and other in found and other not in said:
+            mine, theirs = _stems(one, claim), _stems(other, passage)
+            if _alike(_beside(claim, mine), _beside(passage, theirs)):
+                yield mine[0][0], theirs[0][0]
+
+
+def _unspaced(claim: str, passage: str) -> Iterator[tuple[str, str]]:
+    if not (has_cjk(claim) and has_cjk(passage)):
+        return
+    for one, other in _opposites()[1]:
+        if one not in claim or other not in passage:
+            continue
+        if len(one) == 1:
+            yield from _signs(one, other, claim, passage)
+        elif one not in passage and other not in claim:
+            mine = _beside(claim, list(re.finditer(one, claim)))
+            if _alike(mine, _beside(passage, list(re.finditer(other, passage)))):
+                yield one, other
+
+
+def _signs(one: str, other: str, claim: str, passage: str) -> Iterator[tuple[str, str]]:
+    """Yield what a character makes with the one beside it, where its opposite stands beside the same."""
+    for match in re.finditer(rf"(?P<before>[^\W{_LOOSE}])?{one}(?P<behind>[{_LOOSE}]*[^\W{_LOOSE}])?", claim):
+        for mine in filter(
+            None, (match["before"] and match["before"] + one, match["behind"] and one + match["behind"])
+        ):
+            theirs = mine.replace(one, other)
+            if theirs in passage and mine not in passage and theirs not in claim:
+                yield mine, theirs
+
+
+def _stems(word: str, text: str) -> list[re.Match[str]]:
+    """Return where a text has a word, in whichever form."""
+    return [match for match in _WORD.finditer(text) if stem(match[0].casefold()) == word]
+
+
+def _alike(mine: set[str], theirs: set[str]) -> bool:
+    """Return whether two words are said of the same thing; where one is of nothing, nobody knows."""
+    return not (mine and theirs) or not mine.isdisjoint(theirs)
+
+
+def _beside(text: str, places: list[re.Match[str]]) -> set[str]:
+    """Return the content words next to places of a text, of the same clauses."""
+    near: set[str] = set()
+    for place in places:
+        before = _PAUSE.split(text[max(0, place.start() - _WITHIN) : place.start()])[-1]
+        behind = _PAUSE.split(text[place.end() : place.end() + _WITHIN], maxsplit=1)[0]
+        most = 2 * _NEAR if has_cjk(before + behind) else _NEAR
+        near.update(content_words(before)[-most:], content_words(behind)[:most])
+    return near
+
+
+@cache
+def _opposites() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return the pairs either way, those of words and those of scripts without spaces."""
+    rows = [pair.split() for pair in _PAIRS.replace("\n", "").split("|")]
+    pairs = [(one, other) for ones, others in rows for one in ones.split("/") for other in others.split("/")]
+    both = [way for one, other in pairs for way in ((one, other), (other, one))]
+    words = [(stem(one), stem(other)) for one, other in both if one.isascii()]
+    return words, [pair for pair in both if not pair[0].isascii()]

@@ -1,0 +1,46 @@
+"""Words that exclude each other count where both are said of the same thing."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline_plugins.checks.opposites import opposed
+
+
+@pytest.mark.parametrize(
+    ("claim", "held", "words"),
+    [
+        ("比重升至3.6%", "比重降至3.6%", ("升至", "降至")),
+        ("收入跌至5万亿元", "收入涨至5万亿元", ("跌至", "涨至")),
+        ("降幅扩大0.8个百分点", "降幅收窄0.8个百分点", ("扩大", "收窄")),
+        ("土地出让收入由降转增", "土地出让收入由增转降", ("转增", "转降")),
+        ("占比高于平均值", "占比低于平均值", ("高于", "低于")),
+        ("深松整地会削减产量", "深松整地对增产有促进作用", ("减产", "增产")),
+        ("上半年流入397吨", "下半年流入397吨", ("上半", "下半")),
+        ("彼は赤い服を着ている", "彼は青い服を着ている", ("赤い服", "青い服")),
+        ("有小的盒子", "要大的盒子", ("小的盒", "大的盒")),
+        ("売上高は増加した", "売上高は減少した", ("増加", "減少")),
+        ("매출은 증가했다", "매출은 감소했다", ("증가", "감소")),
+        ("The larger display has 14 inches.", "The smaller display has 14 inches.", ("larger", "smaller")),
+    ],
+)
+def test_opposites_of_the_same_thing_are_seen(claim: str, held: str, words: tuple[str, str]) -> None:
+    assert opposed(claim, held) == words
+    assert opposed(held, claim) == words[::-1]
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("2025年上半年流入397吨", "2025年1-6月流入397吨，同比下降5%"),
+        ("今年上市公司增多", "该公司下调了预期"),
+        ("小米公司发布产品", "大疆公司发布产品"),
+        (
+            "For the smaller sibling, the size will remain 13 inches.",
+            "The size is 13 inches; many hope for a larger 14.",
+        ),
+    ],
+)
+def test_opposites_of_other_things_are_none(claim: str, held: str) -> None:
+    assert opposed(claim, held) is None
+    assert opposed(held, claim) is None
