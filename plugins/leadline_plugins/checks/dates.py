@@ -9,6 +9,7 @@ from decimal import Decimal
 from leadline_plugins.checks.figure import Figure, is_year
 from leadline_plugins.checks.han import HAN
 from leadline_plugins.checks.spelled import han_value
+from leadline_plugins.checks.todate import to_date
 from leadline_plugins.checks.vocabulary import ALONE, BUDDHIST, ERAS, MONTHS, either
 
 _NAMED = re.compile(
@@ -22,7 +23,7 @@ _DAY_BEHIND = re.compile(r"\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?\b(?![.,]\d|\s?%)"
 _YEAR_BEHIND = re.compile(r",?\s+(?:of\s+|del?\s+)?(?P<year>\d{4})\b")
 _OF_PLANET = re.compile(r"(?<!\ben )(?<!\bde )mars")
 """In a date without a day this is the month only behind a French word: Mars 2020 is a mission."""
-_SPAN = re.compile(r"(?<![\d-])(?<!\d[.,])((?:1[5-9]|20)\d\d)[-–/](\d\d(?:\d\d)?)(?![\d/–-])(?!\s*%)")
+_SPAN = re.compile(r"(?<![\d-])(?<!\d[.,])((?:1[5-9]|20)\d\d)[-–—〜~/](\d\d(?:\d\d)?)(?![\d/–—〜~-])(?!\s*%)")
 _NUMERIC = re.compile(r"(?<![\d.,])(\d{1,4})([-./])\s?(\d\d?)\2\s?(\d{1,4})(?!\d|\2\d)")
 _ERA = rf"(?P<era>{'|'.join(ERAS)})?"
 _HAN_MONTH = re.compile(
@@ -37,7 +38,7 @@ _BUDDHIST = re.compile(
 _CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):(\d\d)(?::\d\d)?(?!\d|:\d)")
 # What a pattern cannot do without is looked for first: most sentences have none of it, and that is quickly seen.
 _ANY_DIGIT = re.compile(r"\d")
-_ANY_DASH = re.compile("[-–/]")
+_ANY_DASH = re.compile("[-–—〜~/]")
 
 
 def dates(text: str) -> Iterator[Figure]:
@@ -47,12 +48,18 @@ def dates(text: str) -> Iterator[Figure]:
         yield from _numeric(text)
         yield from _clocks(text)
     if not text.isascii():
-        yield from _han_months(text)
+        told = list(to_date(text))
+        yield from told
+        yield from (month for month in _han_months(text) if not any(_overlap(month, one) for one in told))
         yield from _eras(text)
 
 
+def _overlap(one: Figure, other: Figure) -> bool:
+    return one.at < other.at + len(other.said) and other.at < one.at + len(one.said)
+
+
 def spans(text: str) -> Iterator[Figure]:
-    """Yield the second year of a span: 2018–2019, 2018–19, 1998/02."""
+    """Yield the second year of a span: 2018–2019, 2018–19, 2018〜19, 1998/02."""
     for match in _SPAN.finditer(text) if _ANY_DASH.search(text) else ():
         first, last = int(match[1]), int(match[2])
         if last < 100:

@@ -17,6 +17,8 @@ from leadline_plugins.checks.rounding import decimals_left_out, rounded, same_di
 Bound = Literal["", "about", "least", "most", "near", "limit"]
 """What the words around a figure say of it: `about 20`, `more than 20`, `less than 20`, `nearly 20`; a limit, as in `at
 least 20`, is itself what is said."""
+TO_DATE = "months to date"
+"""The unit of a year's months told together from the first on: 1-8月, 前8月."""
 _LARGE = 1000
 """From here on numbers are rounded without a word that says so: 12,000 for 11,982, but not 120 for 119."""
 _ROUNDISH = 100
@@ -45,6 +47,8 @@ class Figure:
     """Whether it counts a place: `26th`, 第26."""
     reference: bool = False
     """Whether it stands in brackets, as the mark of a reference does: it may bear a bare number, and is none else."""
+    lent: bool = False
+    """Whether it is said without a number (上半年): it may bear one, and is never missing."""
     bound: Bound = ""
     tail: str = field(default="", compare=False)
     """A unit behind it that is not read, so that it can be compared in name only: `dB/m`."""
@@ -79,7 +83,9 @@ def missing(claim: Iterable[Figure], passage: Iterable[Figure]) -> list[Figure]:
     """Return the figures of a claim that the passage does not hold."""
     held = list(passage)
     return [
-        figure for figure in claim if not any(same(figure, other) for other in held) and not _in_parts(figure, held)
+        figure
+        for figure in claim
+        if not figure.lent and not any(same(figure, other) for other in held) and not _in_parts(figure, held)
     ]
 
 
@@ -91,8 +97,9 @@ def _in_parts(claimed: Figure, held: list[Figure]) -> bool:
 def same(claimed: Figure, found: Figure) -> bool:
     """Return whether a passage's figure bears a claimed one."""
     if claimed.month or found.month:
-        return claimed.month == found.month and _same_day(claimed, found)
-    if claimed.unit and (found.reference or (found.unit and claimed.unit != found.unit)):
+        told = claimed.month and found.unit == TO_DATE  # 1-8月 is told at the end of the 8月
+        return (told or claimed.month == found.month) and _same_day(claimed, found)
+    if claimed.unit and (found.reference or not _of_a_unit(claimed, found)):
         return False
     if claimed.decade:
         return claimed.value <= found.value < claimed.value + 10
@@ -103,6 +110,10 @@ def same(claimed: Figure, found: Figure) -> bool:
     if claimed.ordinal or found.ordinal or found.reference:
         return False
     return decimals_left_out(claimed.value, found.value) or _nearly(claimed, found)
+
+
+def _of_a_unit(claimed: Figure, found: Figure) -> bool:
+    return not found.unit or claimed.unit == found.unit or {claimed.unit, found.unit} == {TO_DATE, "months"}
 
 
 def _nearly(claimed: Figure, found: Figure) -> bool:

@@ -14,7 +14,7 @@ from leadline_plugins.checks.vocabulary import CJK_SCALES, HAN_DIGITS, either
 HAN = "".join(HAN_DIGITS)
 _SMALL = "十拾百佰千仟"
 _BIG = "万萬亿億兆"
-_COUNTERS = "年月日号號个個人名位頭头匹台枚本只隻次回倍岁歳歲家种種条條座層层件冊杯羽艘輪段つ時点點分"
+_COUNTERS = "年月日号號个個人名位頭头匹台枚本只隻次回倍岁歳歲家种種条條座層层件冊杯羽艘輪段つ時点點分连連"
 _UNITS = [name for name in UNIT_OF if not name.isascii() and re.fullmatch("[\u3040-\u30ff\u4e00-\u9fff]+", name)]
 _FORMAL = re.compile("[壹壱贰貳弐叁參参肆伍陆陸柒捌玖]")
 """Formal numerals; alone many are other words: 参加, 陆军."""

@@ -44,7 +44,7 @@ _POWER = (
 """A power of ten: `1.5×10⁶`, `1.5e6`."""
 _NUMBER = re.compile(
     rf"(?=(?:{_SIGN})?\s?\d)"
-    rf"(?<![a-z0-9_.])(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–/])"
+    rf"(?<![a-z0-9_.])(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–—〜~/])"
     rf"(?P<sign>{_SIGN})?\s?(?P<digits>{DIGITS})"
     rf"(?P<decade>s\b|年代)?(?P<ordinal>st|nd|rd|th)?{_POWER}?(?:[\s-]?(?P<scale>{either(SCALES)})(?![{_LETTER}ธ])|(?P<chain>(?<!제\d)(?<!제\d\d)(?<!제\d\d\d){_CHAIN}))?"
     rf"(?:[\s-]?(?:d['’]|de\s|di\s)?(?P<unit>{either(UNIT_OF)})(?![{_LETTER}]))?(?(sign)(?P<billions>(?<=\d)b(?![{_LETTER}\d]))?)(?!\d|\s*[月월])"
@@ -63,6 +63,11 @@ _GOES_ON = re.compile(
 _REPEATED = ("twice", "thrice")
 _NUMBERED = ("第", "제", "#", "№", "no. ", "no.", "nr. ")
 """What makes the number behind it one that counts a place."""
+_PER = re.compile(
+    r"(?:トロイ)?(?:オンス|バレル|トン|キロ|グラム|ドル|ユーロ|ポンド|[株人台戸坪口]|盎司|桶|股|美元|欧元|英镑)"
+    r"(?:当た?り|あたり|につき|[=约約兑]|接近|等于|[\d$])"
+)
+"""What makes a 1 before it a mere `per`: 1オンス2,000ドル, 1ドル=150円."""
 _ANY_DIGIT = re.compile(r"\d")
 _BEHIND = re.compile(r"(\w+)\s$")
 
@@ -77,6 +82,8 @@ def numbers(text: str) -> Iterator[Figure]:
 def _digits(text: str) -> Iterator[Figure]:
     for match in _NUMBER.finditer(text):
         digits, chain = match["digits"], match["chain"]
+        if digits == "1" and _PER.match(text, match.end("digits")):
+            continue
         scale = 10**9 if match["billions"] else SCALES.get(match["scale"] or "", 1)
         unit = UNIT_OF.get(match["unit"] or match["sign"] or "", "")
         if match["sign"] and unit == "m":  # $4.2m
