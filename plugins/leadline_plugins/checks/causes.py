@@ -81,7 +81,7 @@ def _named(one: Conflict, absent: Container[str], *, same: bool) -> bool:
     """Return whether a conflict is one to be asked about; of names none but the surest, as they have many forms."""
     if one.certain:
         return True
-    return one.said in absent if one.kind == "figure" else same and one.kind in ("negation", "opposite")
+    return one.said in absent if one.kind == "figure" else same and one.kind in ("negation", "opposite", "comparison")
 
 
 def _counts(figure: Figure) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leadline_plugins.checks.asides import aside
+from leadline_plugins.checks.comparisons import other_since, turned, untrue
 from leadline_plugins.checks.conventions import doubtful
 from leadline_plugins.checks.figure import Figure, differ, missing
 from leadline_plugins.checks.figures import figures
@@ -22,7 +23,7 @@ from leadline_plugins.text.language import language
 class Conflict:
     """What the claim says, and what the passage has in its place (empty where that is not one thing)."""
 
-    kind: Literal["figure", "name", "negation", "opposite"]
+    kind: Literal["figure", "name", "negation", "opposite", "comparison"]
     said: str
     found: str = ""
     certain: bool = False
@@ -47,6 +48,15 @@ def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
         yield Conflict("negation", word)
     if pair := opposed(claim, passage.best):
         yield Conflict("opposite", *pair)
+    yield from _comparisons(claim, passage)
+
+
+def _comparisons(claim: str, passage: Passage) -> Iterator[Conflict]:
+    if said := untrue(claim):
+        yield Conflict("comparison", said)
+    for pair in (turned(claim, passage.text), other_since(claim, passage.best)):
+        if pair:
+            yield Conflict("comparison", *pair)
 
 
 def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:

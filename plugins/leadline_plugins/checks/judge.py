@@ -88,6 +88,9 @@ def reason(conflict: Conflict) -> str:
             return f"the claim names {conflict.said}, the passage {conflict.found or 'does not'}"
         case "opposite":
             return f"the claim says {conflict.said}, the passage the opposite: {conflict.found}"
+        case "comparison":
+            says = f"the claim says {conflict.said}"
+            return f"{says}, the passage {conflict.found}" if conflict.found else f"{says}: its own figures deny that"
 
 
 def lacks(measured: Overlap) -> str:
