@@ -9,6 +9,7 @@ from typing import Literal
 from leadline_plugins.checks.asides import aside
 from leadline_plugins.checks.comparisons import other_since, turned, untrue
 from leadline_plugins.checks.conventions import doubtful
+from leadline_plugins.checks.derived import derived
 from leadline_plugins.checks.figure import Figure, differ, missing
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import missing_names, proper_names
@@ -65,6 +66,8 @@ def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     unsure = doubtful(said, held, claim, around)
     for figure in said:
         if figure in absent:
+            if derived(figure, claim, said, passage.text, around):
+                continue
             instead = [other for other in others if other.kind == figure.kind]
             if instead:
                 yield _instead(figure, instead, other_figure(figure, claim, passage.parts), around)

@@ -1,0 +1,125 @@
+"""Figures that stand in no passage and follow from two that do: their difference, ratio, share, change, or sum.
+
+Among many figures some two always come to any number. So the claim's words have to speak of such a figure, and the less
+of what it is made from the claim says itself, the fewer figures the passages may have.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from leadline_plugins.checks.figure import Figure, same
+from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.marks import marked
+from leadline_plugins.text.tokens import fold
+
+_POINTS = re.compile(r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|[个個]?百分[点點]|ポイント|%?\s?포인트)")
+_DIFFERENCE = re.compile(
+    r"\b(?:more|less|fewer|higher|lower|larger|smaller|longer|shorter|differ\w*|gap|apart|ahead|behind|increas\w+|decreas\w+"
+    r"|r[io]se|grew|fell|fall|drop\w*|gain\w*|los[ste]\w*|narrow\w*|widen\w*|margin|up|down|by)\b"
+    r"|相差|差[距额額值]|[高低多少][出了于於约約\d]|增加|减少|減少|上升|下降|扩大|擴大|收窄|提高|차이|증가|감소"
+)
+_SUM = re.compile(
+    r"\b(?:total\w*|together|combined|sum\w*|altogether|in all|overall|jointly|plus)\b|合计|合計|总计|總計|[总總]共"
+    r"|共计|共計|之和|共[有为為达達]|加起来|加起來|合わせ|합계|모두"
+)
+_SHARE = re.compile(
+    r"\b(?:of|share|proportion|accounts?|represents?|equivalent|equals?|ratio|percentage|portion|part)\b"
+    r"|[占佔]|比重|比例|相[当當]于|相當於|比率|割合|비중|비율"
+)
+_CHANGE = re.compile(
+    r"\b(?:increas\w+|decreas\w+|r[io]se|grow\w*|grew|fell|fall|drop\w*|declin\w+|up|down|more|less|higher|lower|gain\w*)\b"
+    r"|增[长長加幅]|下降|减少|減少|上升|上涨|上漲|下跌|[涨漲降跌]幅|提高|高出|증가|감소"
+)
+_WITHIN = 40
+"""Characters to each side of a figure in which such a word is of it."""
+_ALONE = 4
+"""Figures of a unit among which a number may be found that says nothing of what it is made from."""
+_BESIDE = 8
+"""The same where the claim says one of the two."""
+_SAID = 12
+"""Figures of a claim that are tried."""
+_OFF = Decimal("0.05")
+"""How far what is divided may lie from what is said: `twice` is not 2.4 times."""
+
+
+def derived(figure: Figure, claim: str, said: Sequence[Figure], *texts: str) -> bool:
+    """Return whether a claim's figure follows from two figures that one of the texts has."""
+    if figure.month or figure.dated or figure.ordinal or figure.reference:
+        return False
+    ways = _ways(figure, fold(marked(claim)))
+    return bool(ways) and any(_follows(figure, ways, said, figures(text)) for text in texts)
+
+
+def _ways(figure: Figure, claim: str) -> frozenset[str]:
+    """Return how a claim speaks of a figure: as a difference, a ratio, a share, a change, or a sum."""
+    end = figure.at + len(figure.said)
+    if figure.unit in ("", "%") and _POINTS.match(claim, end):
+        return frozenset(("points",))
+    if figure.unit == "times":
+        return frozenset(("ratio",))
+    spoken = {"difference": _DIFFERENCE, "sum": _SUM}
+    if figure.unit == "%":
+        spoken = {"share": _SHARE, "change": _CHANGE, "sum": _SUM}
+    near = claim[max(0, figure.at - _WITHIN) : end + _WITHIN]
+    return frozenset(way for way, words in spoken.items() if words.search(near))
+
+
+def _follows(figure: Figure, ways: frozenset[str], said: Sequence[Figure], held: Sequence[Figure]) -> bool:
+    mine = [one for one in said if one is not figure][:_SAID]
+    for unit, pool in _by_unit(held).items():
+        fitting = {way for way in ways if _fits(figure, way, unit)}
+        if not fitting:
+            continue
+        told = [one for one in pool if any(same(other, one) for other in mine)]
+        pairs = list(itertools.combinations(told, 2))
+        if len(pool) <= _BESIDE:
+            pairs += [(one, other) for one in told for other in pool]
+        if len(pool) <= _ALONE:
+            pairs += itertools.combinations(pool, 2)
+        if any(_same(figure, value) for way in fitting for pair in pairs for value in _values(way, *pair)):
+            return True
+        if "sum" in fitting and 2 < len(pool) <= _BESIDE and _same(figure, sum(one.value for one in pool)):
+            return True
+    return False
+
+
+def _by_unit(held: Sequence[Figure]) -> dict[str, list[Figure]]:
+    """Return the figures that can be reckoned with, each once."""
+    found: dict[str, dict[Decimal, Figure]] = {}
+    for one in held:
+        if not (one.month or one.dated or one.ordinal or one.reference or one.decade) and one.value > 0:
+            found.setdefault(one.unit, {}).setdefault(one.value, one)
+    return {unit: list(values.values()) for unit, values in found.items()}
+
+
+def _fits(figure: Figure, way: str, unit: str) -> bool:
+    if way == "points":
+        return unit == "%"
+    return way in ("ratio", "share", "change") or figure.unit == unit
+
+
+def _values(way: str, one: Figure, other: Figure) -> Iterator[Decimal]:
+    """Yield what two figures come to."""
+    low, high = sorted((one.value, other.value))
+    if low == high:
+        return
+    if way == "sum":
+        yield low + high
+    elif way in ("points", "difference"):
+        yield high - low
+    elif way == "ratio":
+        yield high / low
+    elif way == "share":
+        yield 100 * low / high
+    else:
+        yield from (100 * (high - low) / low, 100 * (high - low) / high)
+
+
+def _same(figure: Figure, value: Decimal | int) -> bool:
+    """Return whether a figure is what two others come to, as far as it is told."""
+    value = Decimal(value)
+    return abs(value - figure.value) <= _OFF * figure.value and same(figure, Figure(value, figure.unit, ""))

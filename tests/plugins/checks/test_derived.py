@@ -1,0 +1,66 @@
+"""Figures that follow from two of the passage: their difference, ratio, share, change and sum."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from leadline_plugins.checks.causes import cause
+from leadline_plugins.checks.derived import derived
+from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.judge import judge
+
+REST = "Growth was 4.1% in towns and 6.3% in the country."
+INCOME = "城镇居民人均可支配收入51,821元，增长5.1%；\n农村居民人均可支配收入21,691元，增长7.7%。"
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("Growth was 2.2 percentage points higher in the country.", REST),
+        ("Growth was 2.2 points higher in the country.", REST),
+        ("占比下降1.78个百分点", "2020年占比达到43.59%，2021年下降至41.81%"),
+        ("农村增速比城镇高2.6个百分点", INCOME),
+        ("城镇居民的收入是农村居民的约2.39倍", INCOME),
+        (
+            "人均消费支出为26,796元，约相当于可支配收入的68%",
+            "人均消费支出26,796元。\n人均可支配收入为39,218元，增长6.3%。",
+        ),
+        ("Together bonds and loans are 39–57 % of assets.", "Bonds hold 32–42 % and loans 7–15 % of assets."),
+        ("Sales rose 25% to 500 units.", "Sales rose from 400 to 500 units."),
+        ("The north has 350 more ships than the south.", "The north has 900 ships, the south has 550 ships."),
+        ("The three fleets have 1,800 ships in total.", "They have 900 ships, 550 ships and 350 ships."),
+    ],
+)
+def test_what_follows_from_two_figures_is_not_doubted(claim: str, held: str) -> None:
+    assert cause(claim, held) is None
+    found = judge(claim, held)
+    assert found.verdict != "contradicted"
+    assert "claim says" not in found.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("Growth was 2.4 percentage points higher in the country.", REST),
+        ("农村增速比城镇高3.6个百分点", INCOME),
+        ("城镇居民的收入是农村居民的约3.39倍", INCOME),
+        ("Growth was 2.2% in the country.", REST),
+        ("The north has 350 ships.", "The north has 900 ships, the south has 550 ships."),
+        ("Growth was 2.2 points higher.", "Growth: 4.1%, 6.3%, 8.8%, 9.4%, 15.7%, 21.2%."),
+    ],
+)
+def test_what_does_not_follow_or_is_not_said_to_is_doubted(claim: str, held: str) -> None:
+    assert cause(claim, held)
+
+
+@given(st.integers(1, 999), st.integers(1, 999), st.integers(1, 999))
+def test_only_the_difference_of_the_two_is_one(one: int, other: int, said: int) -> None:
+    assume(one != other and said % 10)  # a whole number may be any that rounds to it
+    first, second = Decimal(one) / 10, Decimal(other) / 10
+    claim, held = f"It was {Decimal(said) / 10} points higher.", f"They were {first}% and {second}%."
+    found = [figure for figure in figures(claim) if derived(figure, claim, figures(claim), held)]
+    assert bool(found) == (said == abs(one - other))
