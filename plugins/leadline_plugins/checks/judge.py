@@ -16,6 +16,8 @@ from leadline_plugins.checks.measure import Overlap, overlap
 from leadline_plugins.checks.passages import Passage, Span, passage
 from leadline_plugins.checks.quotes import plain
 from leadline_plugins.checks.verbatim import stands
+from leadline_plugins.text.language import language
+from leadline_plugins.text.scripts import primary
 
 SUPPORTED = 0.5
 """The probability from which a claim counts as supported."""
@@ -52,10 +54,10 @@ def judge(claim: str, text: str, *, spans: Sequence[Span] | None = None, around:
     claim = plain(claim)
     found = list(conflicts(claim, held, f"{around}\n{text}"))
     measured = overlap(claim, held)
-    return _decided(found, measured, held)
+    return _decided(claim, found, measured, held)
 
 
-def _decided(found: list[Conflict], measured: Overlap, held: Passage) -> Judgement:
+def _decided(claim: str, found: list[Conflict], measured: Overlap, held: Passage) -> Judgement:
     score = measured.probability()
     said = f"{measured.share:.0%} of the claim's words stand in the passage ({BY_WORDS})"
     if found and measured.share >= SAME_THING:
@@ -64,8 +66,18 @@ def _decided(found: list[Conflict], measured: Overlap, held: Passage) -> Judgeme
         return Judgement("supported", said, score, score, held)
     lacking = "; ".join([lacks(measured), *map(reason, found)])
     if measured.share < UNRELATED:
+        if not measured.figures and (other := _other_language(claim, held.text)):
+            return Judgement("partial", f"{said}; {other}", 0.5, score, held)
         return Judgement("unsupported", said, 1 - score, score, held)
     return Judgement("partial", f"{said}; {lacking}", 0.5, score, held)
+
+
+def _other_language(claim: str, text: str) -> str:
+    """Return why words tell nothing of a claim and a text, where that is because of their languages; else nothing."""
+    mine, theirs = primary(language(claim)), primary(language(text))
+    if "und" in (mine, theirs) or mine == theirs:
+        return ""
+    return f"words cannot tell, as the claim is in another language ({mine}) than the passage ({theirs})"
 
 
 def _against(found: list[Conflict], score: float, held: Passage) -> Judgement:
