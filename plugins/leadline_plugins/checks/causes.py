@@ -1,8 +1,8 @@
 """What rules can name against a claim, so that somebody who calls it supported has to show where it stands.
 
 Only what a reader can check in the passages: a figure that stands in none of them, another in its very place, a word
-that is denied or its opposite, and hardly any word of the claim. None of it is a proof, for passages say things in
-other words; but who says that they do can show the words.
+that is denied or its opposite, what is said otherwise (`hints`), and hardly any word of the claim. None of it is a
+proof, for passages say things in other words; but who says that they do can show the words.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.hints import hint
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.passages import passage
@@ -72,6 +73,8 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     if named:
         worst = max(named, key=lambda one: (one.certain, one.kind == "figure", one.contradicts))
         return Cause(reason(worst), figure=worst.kind == "figure")
+    if alike and share >= SAME_THING and (other := hint(said, held, text, f"{shown}\n{text}")):
+        return Cause(other.reason, figure=other.figure)
     if alike and share < _HARDLY and len(set(content_words(said))) >= _ENOUGH:
         return Cause(f"{share:.0%} of the claim's words stand in the passages")
     return None

@@ -44,16 +44,17 @@ def overlap(claim: str, passage: Passage) -> Overlap:
     """Return what of a claim's words, names and figures a passage holds."""
     wanted = tuple(dict.fromkeys(content_words(claim)))
     held = content_set(passage.text)
-    borne = {word: _borne(word, held) for word in wanted}
+    shares = {word: borne(word, held) for word in wanted}
     named = {part for name in names(claim) for part in key(name)}
     return Overlap(
-        share=sum(borne.values()) / max(1, len(wanted)),
-        names=sum(borne[word] < 1 for word in wanted if word in named),
+        share=sum(shares.values()) / max(1, len(wanted)),
+        names=sum(shares[word] < 1 for word in wanted if word in named),
         figures=len(missing(figures(claim), figures(passage.text))),
     )
 
 
-def _borne(word: str, held: Set[str]) -> float:
+def borne(word: str, held: Set[str]) -> float:
+    """Return how far words that are held bear one: wholly, as one of its root, or not at all."""
     if word in held:
         return 1.0
     return 0.0 if word.isdigit() else _nearest(word, held)

@@ -1,0 +1,161 @@
+"""What a passage does not say as a claim says it: hints for what to ask a judge about, too weak to judge by.
+
+What is only expected told as a fact, a cause of which nothing is said, a subject that is another one's, and a figure of
+one thing told of another: each word of such a claim may stand in its passages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from leadline_plugins.ai.embedded.names import key, names
+from leadline_plugins.checks.figure import Figure, same
+from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.marks import marked
+from leadline_plugins.checks.measure import borne
+from leadline_plugins.checks.naming import missing_names, proper_names
+from leadline_plugins.checks.passages import Passage
+from leadline_plugins.text import content_set, content_words
+from leadline_plugins.text.stopwords import word_set
+from leadline_plugins.text.tokens import fold
+
+_EXPECTED = re.compile(
+    r"\b(?:(?:should|may|might|could|will)(?:\s+(?:also|well|soon|eventually|then|still))?"
+    r"|(?:is|are|was|were)\s+(?:\w+ly\s+)?(?:expected|likely|projected|predicted|planned|set|due|supposed|slated)\s+to"
+    r"|(?:expect|plan|hope|aim|intend|want)s?\s+to)\s+(?:(?:\w+ly|have|be)\s+)*(?P<verb>[a-z]{4,})",
+    re.IGNORECASE,
+)
+_OPEN = re.compile(
+    r"\b(?:should|may|might|could|would|will|shall|can|expect\w*|(?:un)?likely|project\w*|predict\w*|plan\w*|forecast\w*|due"
+    r"|suppos\w+|slated|hop\w+|aim\w*|intend\w*|want\w*|possib\w+|potential\w*|perhaps|probabl\w+|suggest\w*|seem\w*|appear\w*"
+    r"|estimat\w+|if|wh(?:ether|en))\b",
+    re.IGNORECASE,
+)
+"""What leaves a claim of English open itself."""
+_VERB = 4
+"""Letters that forms of a verb have in common."""
+_CJK_EXPECTED = re.compile(
+    r"(?P<said>预计|預計|预期|預期|有望|或将|或將|可能|料将|計劃|计划|即将|即將|将会|將會)(?P<what>[^，。；,;]+)"
+)
+_CJK_OPEN = re.compile("[预預将將或拟擬料估]|有望|可能|计划|計劃|目标|目標|未来|未來|[会會要应應能]")
+_CAUSE = re.compile(r"\b(?:because(?:\s+of)?|due\s+to|owing\s+to|thanks\s+to)\s+(?P<why>[^,.;:]+)", re.IGNORECASE)
+_CJK_CAUSE = re.compile("(?:因为|因為|由于|由於|得益于|得益於|归因于|歸因於)(?P<why>[^，。；：,;]{3,40})")
+_TOLD = 0.25
+"""The share of a cause's words below which nothing is said of it."""
+_LEAD = 4
+"""Words of a sentence before what it speaks of."""
+_JOINING = word_set("of in on at for over by from with after before during to under about as when while if")
+_CLAUSE = re.compile(r"[,.;:()，。；：（）、\n]")
+_NOUN = re.compile(r"[\s-]?(?P<noun>[^\W\d_]+)")
+_NEXT = 24
+"""Characters behind a figure in which stands what it counts."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What is said otherwise, in words, and whether it is about a figure."""
+
+    reason: str
+    figure: bool = False
+
+
+@dataclass(frozen=True)
+class _Count:
+    """A figure and what it counts: as it is said, the first word, and those near it."""
+
+    figure: Figure
+    said: str
+    noun: str
+    near: frozenset[str]
+
+
+def hint(claim: str, passage: Passage, text: str, around: str) -> Hint | None:
+    """Return the first hint against a claim whose passage speaks of the same thing; None where there is none.
+
+    `text` is all that is cited, with `around` all that a judge sees of it.
+    """
+    return next(_hints(claim, passage, text, around), None)
+
+
+def _hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint]:
+    if counts := _other_count(claim, text):
+        yield Hint(f"the claim says {counts[0]}, the passages {counts[1]}", figure=True)
+    if said := _only_expected(claim, passage.best):
+        yield Hint(f"the claim tells as a fact of what the passage says {said}")
+    if why := _no_such_cause(claim, around):
+        yield Hint(f"no passage gives the cause that the claim does ({why})")
+    if pair := _other_subject(claim, passage.best, around):
+        yield Hint(f"the claim says it of {pair[0]}, the passage of {pair[1]}")
+
+
+def _only_expected(claim: str, held: str) -> str:
+    """Return the words by which a passage only expects what a claim tells as a fact."""
+    if (found := list(_EXPECTED.finditer(held))) and not _OPEN.search(claim):
+        roots = {word[:_VERB] for word in re.findall(rf"[a-z]{{{_VERB},}}", claim.lower())}
+        for match in found:
+            if match["verb"][:_VERB].lower() in roots:
+                return f"“{match[0]}”"
+    if not held.isascii() and (found := list(_CJK_EXPECTED.finditer(held))) and not _CJK_OPEN.search(claim):
+        said = content_set(claim)
+        for match in found:
+            words = content_set(match["what"])
+            if 2 * len(words & said) >= max(2, len(words)):
+                return f"“{match['said']}”"
+    return ""
+
+
+def _no_such_cause(claim: str, text: str) -> str:
+    """Return the cause that a claim gives and the text nowhere speaks of, but for its names and numbers."""
+    for match in (*_CAUSE.finditer(claim), *(() if claim.isascii() else _CJK_CAUSE.finditer(claim))):
+        named = {part for name in names(claim) for part in key(name)}
+        words = [word for word in set(content_words(match["why"])) if not word.isdigit() and word not in named]
+        held = content_set(text)
+        if len(words) > 1 and sum(borne(word, held) for word in words) < _TOLD * len(words):
+            return str(match["why"]).strip()
+    return ""
+
+
+def _other_subject(claim: str, held: str, text: str) -> tuple[str, str] | None:
+    """Return the name that leads a claim and stands in no text, with the one that leads the passage instead."""
+    mine = next((name for name in proper_names(claim) if _leads(name, claim)), "")
+    if not mine or mine.upper() == mine.lower() or mine not in missing_names(claim, text):
+        return None
+    said = content_set(claim)
+    theirs = (name for name in proper_names(held) if _leads(name, held) and said.isdisjoint(content_set(name)))
+    return next(((mine, name) for name in theirs), None)
+
+
+def _leads(name: str, sentence: str) -> bool:
+    """Return whether a name is what a sentence begins to speak of: `The analyst Kuo`, not `In the north of Kuo`."""
+    at = sentence.find(name)
+    before = sentence[: max(at, 0)].lower().split()
+    return at >= 0 and len(before) <= _LEAD and _JOINING.isdisjoint(before)
+
+
+def _other_count(claim: str, text: str) -> tuple[str, str] | None:
+    """Return what a claim counts with a figure that counts other things in the text, and the text's own count of it."""
+    mine = list(_counted(claim))
+    theirs = list(_counted(text)) if mine else []
+    for count in mine:
+        where = [other.near for other in theirs if same(count.figure, other.figure)]
+        if not where or any(count.noun in near for near in where):
+            continue
+        for other in theirs:
+            if other.noun == count.noun and not any(
+                same(one.figure, other.figure) for one in mine if one.noun == other.noun
+            ):
+                return count.said, other.said
+    return None
+
+
+def _counted(text: str) -> Iterator[_Count]:
+    """Yield the bare figures of a text before a content word, with that and the next."""
+    folded = fold(marked(text))
+    for one in figures(text):
+        end = one.at + len(one.said)
+        found = None if one.kind else _NOUN.match(folded, end)
+        if found and (noun := content_words(found["noun"])):
+            near = content_words(_CLAUSE.split(folded[end : end + _NEXT], maxsplit=1)[0])
+            yield _Count(one, f"{one.said}{found[0]}", noun[0], frozenset((*noun, *near)))

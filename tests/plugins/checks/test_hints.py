@@ -1,0 +1,63 @@
+"""What a passage does not say as the claim says it is put to a judge, and decides nothing by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline_plugins.checks.causes import cause
+from leadline_plugins.checks.judge import judge
+
+KEYS = "Given its design, the new keyboard should prove far more reliable than the old keyboards."
+LOUD = (
+    "On the new machine that area reached a maximum of 89 degrees under load.\n"
+    "The new machine reached a maximum of 44 dBa under load."
+)
+SAYS = "Apple analyst Ming-Chi Kuo has predicted that the lineup will move to scissor keyboards in 2020."
+CHIPS = "The firm fitted the same chips as before, and the new machine gets slightly better performance out of them."
+
+
+@pytest.mark.parametrize(
+    ("claim", "held", "found"),
+    [
+        ("The new keyboard has proven far more reliable than the old keyboards.", KEYS, "should prove"),
+        ("该公司市场规模在2028年超过8,110亿元。", "预计该公司市场规模在2028年超过8,110亿元。", "预计"),
+        ("The area reached a maximum of 44 degrees, the machine 89 dBa under load.", LOUD, "89 degrees"),
+        ("DigiTimes has predicted that the lineup will move to scissor keyboards in 2020.", SAYS, "Ming-Chi Kuo"),
+        ("The new machine gets slightly better performance because faster fans cool it.", CHIPS, "faster fans"),
+        ("由于原料大跌，公司今年净利润继续快速增长。", "公司今年净利润继续快速增长。", "原料"),
+    ],
+)
+def test_what_is_said_otherwise_is_asked_about_and_decides_nothing(claim: str, held: str, found: str) -> None:
+    against = cause(claim, held)
+    assert against is not None
+    assert found in against.reason
+    assert judge(claim, held).verdict != "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("The new keyboard should prove far more reliable than the old keyboards.", KEYS),
+        ("The new keyboard is expected to be far more reliable than the old keyboards.", KEYS),
+        ("预计该公司市场规模在2028年超过8,110亿元。", "该公司市场规模有望在2028年超过8,110亿元。"),
+        ("该公司市场规模2023年为2,137亿元。", "该公司市场规模2023年为2,137亿元，预计2028年将超过8,110亿元。"),
+        ("The area reached 89 degrees under load, the machine 44 dBa.", LOUD),
+        ("There were 12 patients, of 44 patients.", "There were 12 adult patients, and 44 patients in all."),
+        ("Ming-Chi Kuo has predicted that the lineup will move to scissor keyboards.", SAYS),
+        ("Analysts predicted that the lineup will move to scissor keyboards in 2020.", SAYS),
+        ("The machine gets better performance because of the same chips as before.", CHIPS),
+    ],
+)
+def test_what_is_said_alike_is_not_asked_about(claim: str, held: str) -> None:
+    assert cause(claim, held) is None
+
+
+def test_the_figure_of_another_thing_is_about_a_figure() -> None:
+    against = cause("The area reached a maximum of 44 degrees, the machine 89 dBa under load.", LOUD)
+    assert against is not None
+    assert against.figure
+
+
+def test_a_subject_that_a_judge_is_shown_beside_the_passage_is_named() -> None:
+    claim = "DigiTimes has predicted that the lineup will move to scissor keyboards in 2020."
+    assert cause(claim, SAYS, shown="DigiTimes: what comes next") is None
