@@ -14,10 +14,14 @@ from dataclasses import dataclass
 from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.hints import hint
+from leadline_plugins.checks.hints import Hint, hint
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
+from leadline_plugins.checks.operands import follows
+from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
+from leadline_plugins.checks.places import other_name
+from leadline_plugins.checks.polarity import BARE, contrary
 from leadline_plugins.checks.quotes import find, plain
 from leadline_plugins.checks.verbatim import stands
 from leadline_plugins.text import content_words
@@ -31,6 +35,8 @@ _SMALL = 12
 """Up to here a number in words may be counted from what the passage lists: `three methods`."""
 _FEWEST = 2
 """Content words that bear something; a figure does alone."""
+_HELD = 1 / 3
+"""The share of a claim's words that words for it hold where they cannot have the very one that is contested."""
 _DIGIT = re.compile(r"\d")
 _COUNTED = re.compile(
     r"\b(?:hal(?:f|ves|ved|ving)|thirds?|quarters?|fifths?|tenths?|doubl\w+|tripl\w+|twice|thrice|dozens?|score|decades?"
@@ -40,21 +46,68 @@ _COUNTED = re.compile(
 """What says a number in words that are not read as a figure."""
 _MARKS = " \t\n\"'“”„‘’«»「」『』…."
 """What stands about words that are quoted."""
+_LEFT_OUT = re.compile(r"\s*[\[(]?(?:…|\.{3})[\])]?\s*")
+"""What parts words that are quoted from several places."""
 
 
 @dataclass(frozen=True)
 class Cause:
-    """What rules find against a claim, in words, and whether it is about a figure."""
+    """What rules find against a claim, in words; `against` is what differs, none where hardly a word is shared."""
 
     reason: str
-    figure: bool = False
+    claim: str = ""
+    against: Conflict | Hint | None = None
 
     def answered(self, words: str, passages: Iterable[str]) -> bool:
-        """Return whether these words stand in a passage and may bear the claim: of a figure they have one."""
+        """Return whether these words stand in passages and may bear the claim, in spite of what was found.
+
+        They are held against the claim by the same rule: the very words that differ from it bear nothing. Words of
+        several places are parted by `…`.
+        """
         if len(set(content_words(words))) < _FEWEST and not _DIGIT.search(words):
             return False
-        counts = not self.figure or bool(figures(words)) or bool(_COUNTED.search(words)) or language(words) != "en"
-        return counts and any(find(words.strip(_MARKS), text) for text in passages)
+        texts = tuple(passages)
+        pieces = [piece for part in _LEFT_OUT.split(words) if (piece := part.strip(_MARKS))]
+        stand = all(any(find(piece, text) for text in texts) for piece in pieces)
+        return stand and (self.against is None or _bears(words, self.claim, self.against, "\n".join(texts)))
+
+
+def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
+    """Return whether words do away with a conflict: they speak of what is contested, and say nothing else of it."""
+    held = passage(claim, words)
+    if isinstance(against, Hint):
+        return _speaks(words, claim) and hint(claim, held, words, words) is None
+    match against.kind:
+        case "figure":
+            return all(_bear(words, one, text) for one in figures(claim) if one.said == against.said)
+        case "name":
+            return not other_name(against.said, claim, (words,))
+        case "negation" if against.said != BARE:
+            return against.said in content_words(words) and not contrary(claim, words)
+        case "negation":  # the passage has nothing of what is denied, and may say so without denying: `remained`
+            return _speaks(words, claim) and contrary(claim, words) in ("", BARE)
+        case "opposite":
+            return _speaks(words, claim) and not opposed(claim, words)
+        case "comparison":
+            found = conflicts(claim, held, words)
+            return _speaks(words, claim) and all(one.kind != "comparison" for one in found)
+
+
+def _bear(words: str, wanted: Figure, text: str) -> bool:
+    """Return whether words may bear a figure: they have it, or what it is computed from, or none of its kind.
+
+    One of another kind it may be converted from, and one that is said in words is not always read.
+    """
+    held = figures(words)
+    if not missing([wanted], held) or follows(wanted, held):
+        return True
+    unread = bool(held) or bool(_COUNTED.search(words)) or language(text) != "en"
+    return unread and not any(one.kind == wanted.kind for one in held)
+
+
+def _speaks(words: str, claim: str) -> bool:
+    """Return whether words have a good share of a claim."""
+    return overlap(claim, passage(claim, words)).share >= _HELD
 
 
 def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause | None:
@@ -72,11 +125,11 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     named = [one for one in found if _named(one, absent, same=alike and share >= SAME_THING)]
     if named:
         worst = max(named, key=lambda one: (one.certain, one.kind == "figure", one.contradicts))
-        return Cause(reason(worst), figure=worst.kind == "figure")
+        return Cause(reason(worst), said, worst)
     if alike and share >= SAME_THING and (other := hint(said, held, text, f"{shown}\n{text}")):
-        return Cause(other.reason, figure=other.figure)
+        return Cause(other.reason, said, other)
     if alike and share < _HARDLY and len(set(content_words(said))) >= _ENOUGH:
-        return Cause(f"{share:.0%} of the claim's words stand in the passages")
+        return Cause(f"{share:.0%} of the claim's words stand in the passages", said)
     return None
 
 

@@ -6,6 +6,10 @@ from leadline_plugins.checks.negators import scopes
 from leadline_plugins.text import content_set
 
 
+BARE = "not"
+"""What stands for the word that is denied where the passage has none of it."""
+
+
 def contrary(claim: str, passage: str) -> str:
     """Return a word that is denied in one and said in the other; empty where there is none.
 
@@ -17,7 +21,7 @@ def contrary(claim: str, passage: str) -> str:
     for scope, mild in mine:
         spoken = scope & found or not (mild or any(other.words & said for other in theirs))
         if spoken and not any(scope & other.words for other in theirs):
-            return min(scope & found, default="not")
+            return min(scope & found, default=BARE)
     for scope, _ in theirs:
         if len(scope & said) * 2 > len(scope) and not any(scope & own.words for own in mine):
             return min(scope & said)

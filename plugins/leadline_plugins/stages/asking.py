@@ -24,7 +24,13 @@ async def asked(run: Run, found: CheckedReport) -> CheckedReport:
     """Return the report with a model's verdicts where rules left claims open; where it has none, as it was."""
     titles = {source.key: source.text for source in found.sources}
     claims = [
-        Put(str(place), one.claim, tuple(_shown(one, titles)), found=hint(one))
+        Put(
+            str(place),
+            one.claim,
+            tuple(Passage(near.text, titles.get(near.source, "")) for near in one.near),
+            found=hint(one),
+            held=one.verdict or "partial",
+        )
         for place, one in enumerate(found.claims)
         if open_to_a_model(one)
     ]

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from leadline.findings import VerdictKind
 from leadline_plugins.checks.naming import proper_names
 from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.library import Cited, Library
@@ -48,7 +49,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class Put:
-    """A claim to be put to a model, with what it is held against, and what rules `found` against it."""
+    """A claim to be put to a model, with what it is held against, and what rules `found` against it.
+
+    `held` is what they make of it alone: that stands against who overrules them without showing why.
+    """
 
     id: str
     claim: str
@@ -58,6 +62,7 @@ class Put:
     behind: str = ""
     whole: str = ""
     found: str = ""
+    held: VerdictKind = "partial"
 
 
 def put(claim: Claim, library: Library, *, anew: bool = False) -> Put:

@@ -1,6 +1,7 @@
 """Claims put to a language model: in batches, again where it said nothing, and where rules find something against it.
 
-A model that only calls a claim supported erases nothing that rules can name: it is asked for the words that say so.
+A model that only calls a claim supported erases nothing that rules can name: it is asked for the words that say so, and
+those are held against the claim by the same rules.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ async def answers(
 ) -> Said:
     """Return the verdicts of a model; what it calls supported `against` what rules find is asked for once more.
 
-    That call has these claims alone, and what was found. Who shows no words of a passage then is not believed.
+    That call has these claims alone, and what was found. Who shows no words of a passage then is not believed: the
+    claim is what rules make of it, so that no model is worse than none.
     """
     said = await _in_batches(run, claims)
     by_id = {one.id: _reasoned(said.by_id[one.id], one.found) for one in claims if one.id in said.by_id}
@@ -100,7 +102,7 @@ async def _tell_lazy(run: Run, supported: int, judged: int, unshown: int) -> Non
         await tell(
             run,
             f"the model called {supported} of {judged} claims supported, {unshown} of them against what rules found "
-            "and without words of a passage that say so: those count as partial",
+            "and without words of a passage that say so: those count as without a model",
         )
 
 
@@ -122,7 +124,8 @@ def _settled(put: Put, found: Cause, said: ClaimVerdict | None) -> ClaimVerdict:
         return _reasoned(said, found.reason)
     if said is not None and _shows(said, put, found):
         return said.model_copy(update={"reason": f"a passage says “{said.words.strip()}”; by rule: {found.reason}"})
-    return ClaimVerdict(id=put.id, verdict="partial", reason=f"{found.reason}; {_UNSHOWN}")
+    kind = "partial" if put.held == "supported" else put.held
+    return ClaimVerdict(id=put.id, verdict=kind, reason=f"{found.reason}; {_UNSHOWN}")
 
 
 def _reasoned(said: ClaimVerdict, found: str) -> ClaimVerdict:

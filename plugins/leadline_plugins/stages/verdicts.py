@@ -127,7 +127,7 @@ async def by_model(
     """
     known = {claim.id: claim for claim in claims}
     wanted = [
-        replace(put(known[one.claim_id], library, anew=anew), found=hint(one))
+        replace(put(known[one.claim_id], library, anew=anew), found=hint(one), held=one.verdict)
         for one in verdicts
         if is_open(one) or (anew and one.verdict == "supported")
     ]
