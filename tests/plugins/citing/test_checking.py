@@ -90,10 +90,10 @@ async def test_a_model_is_asked_once_about_a_claim_with_all_its_sources_and_what
 @pytest.mark.parametrize(
     ("said", "verdict"),
     [
-        (None, "partial"),
-        (ClaimVerdict(id="", verdict="contradicted", reason="seven"), "contradicted"),
-        (ClaimVerdict(id="", verdict="supported", words="rose to 9 metres"), "supported"),
-        (ClaimVerdict(id="", verdict="supported", words="rose to 88 metres"), "partial"),
+        (None, "contradicted"),
+        (ClaimVerdict(id="", verdict="partial", reason="seven"), "partial"),
+        (ClaimVerdict(id="", verdict="supported", words="rose to 9 metres"), "contradicted"),
+        (ClaimVerdict(id="", verdict="supported", words="rose to 88 metres"), "contradicted"),
     ],
 )
 async def test_what_rules_contradict_is_asked_about_too(said: ClaimVerdict | None, verdict: str) -> None:
@@ -102,4 +102,4 @@ async def test_what_rules_contradict_is_asked_about_too(said: ClaimVerdict | Non
     judged = await asked(cast("Run", judge := Judge(said)), found)
     assert judged.claims[0].verdict == verdict
     assert judge.asked[0].claims[0].found or judge.asked[-1].claims[0].found
-    assert judged.passed is (verdict in ("partial", "supported"))
+    assert judged.passed is (verdict == "partial")
