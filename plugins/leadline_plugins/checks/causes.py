@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.hints import Hint, hint
+from leadline_plugins.checks.hints import Hint, counted_in, hint
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.operands import follows
@@ -76,7 +76,7 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
     """Return whether words do away with a conflict: they speak of what is contested, and say nothing else of it."""
     held = passage(claim, words)
     if isinstance(against, Hint):
-        return _speaks(words, claim) and hint(claim, held, words, words) is None
+        return _speaks(words, claim) and counted_in(against.count, words) and hint(claim, held, words, words) is None
     match against.kind:
         case "figure":
             return all(_bear(words, one, text) for one in figures(claim) if one.said == against.said)

@@ -55,10 +55,10 @@ _NEXT = 24
 
 @dataclass(frozen=True)
 class Hint:
-    """What is said otherwise, in words, and whether it is about a figure."""
+    """What is said otherwise, in words; `count` is what the claim counts, where the passages count other things so."""
 
     reason: str
-    figure: bool = False
+    count: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,17 @@ def hint(claim: str, passage: Passage, text: str, around: str) -> Hint | None:
     return next(_hints(claim, passage, text, around), None)
 
 
+def counted_in(said: str, words: str) -> bool:
+    """Return whether words count the same thing with the same figure: `44 degrees`."""
+    held = list(_counted(words))
+    return all(
+        any(same(one.figure, other.figure) and one.noun in other.near for other in held) for one in _counted(said)
+    )
+
+
 def _hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint]:
     if counts := _other_count(claim, text):
-        yield Hint(f"the claim says {counts[0]}, the passages {counts[1]}", figure=True)
+        yield Hint(f"the claim says {counts[0]}, the passages {counts[1]}", counts[0])
     if said := _only_expected(claim, passage.best):
         yield Hint(f"the claim tells as a fact of what the passage says {said}")
     if why := _no_such_cause(claim, around):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from leadline_plugins.checks.negators import scopes
 from leadline_plugins.text import content_set
 
-
 BARE = "not"
 """What stands for the word that is denied where the passage has none of it."""
 

@@ -52,10 +52,30 @@ def test_what_is_said_alike_is_not_asked_about(claim: str, held: str) -> None:
     assert cause(claim, held) is None
 
 
-def test_the_figure_of_another_thing_is_about_a_figure() -> None:
-    against = cause("The area reached a maximum of 44 degrees, the machine 89 dBa under load.", LOUD)
+@pytest.mark.parametrize(
+    ("claim", "held", "words"),
+    [
+        (
+            "The area reached a maximum of 44 degrees, the machine 89 dBa under load.",
+            LOUD,
+            "reached a maximum of 89 degrees under load",
+        ),
+        ("The new keyboard has proven far more reliable than the old keyboards.", KEYS, KEYS),
+        ("DigiTimes has predicted that the lineup will move to scissor keyboards in 2020.", SAYS, SAYS),
+        ("The new machine gets slightly better performance because faster fans cool it.", CHIPS, CHIPS),
+    ],
+)
+def test_who_copies_the_passage_does_not_answer_what_it_says_otherwise(claim: str, held: str, words: str) -> None:
+    against = cause(claim, held)
     assert against is not None
-    assert against.figure
+    assert not against.answered(words, [held])
+
+
+def test_words_that_say_it_as_the_claim_does_answer() -> None:
+    held = f"{CHIPS} Faster fans cool the new machine, which gives it slightly better performance."
+    against = cause("The new machine gets slightly better performance because faster fans cool it.", CHIPS)
+    assert against is not None
+    assert against.answered("Faster fans cool the new machine, which gives it slightly better performance", [held])
 
 
 def test_a_subject_that_a_judge_is_shown_beside_the_passage_is_named() -> None:
