@@ -12,12 +12,12 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from leadline_plugins.checks.conflicts import Conflict, conflicts
+from leadline_plugins.checks.derived import follows
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.hints import Hint, counted_in, hint
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
-from leadline_plugins.checks.operands import follows
 from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.checks.places import other_name

@@ -42,6 +42,10 @@ _BESIDE = 8
 """The same where the claim says one of the two."""
 _SAID = 12
 """Figures of a claim that are tried."""
+_SHOWN = 6
+"""Figures that are shown; of more some come to anything."""
+_WHOLE = Decimal(100)
+_WAYS = ("sum", "difference", "ratio", "share", "change")
 _OFF = Decimal("0.05")
 """How far what is divided may lie from what is said: `twice` is not 2.4 times."""
 
@@ -52,6 +56,18 @@ def derived(figure: Figure, claim: str, said: Sequence[Figure], *texts: str) -> 
         return False
     ways = _ways(figure, fold(marked(claim)))
     return bool(ways) and any(_follows(figure, ways, said, figures(text)) for text in texts)
+
+
+def follows(figure: Figure, shown: Sequence[Figure]) -> bool:
+    """Return whether a figure is what a few others, which a reader is shown for it, come to, whatever is said of it."""
+    values = [one for one in shown if one.value > 0 and not (one.month or one.ordinal or one.reference)]
+    if figure.month or figure.ordinal or not 0 < len(shown) <= _SHOWN:
+        return False
+    pairs = itertools.combinations(values, 2)
+    made = (value for pair in pairs for way in _WAYS for value in _values(way, *pair))
+    rest = (_WHOLE - one.value for one in values if one.value < _WHOLE)
+    whole = (sum(one.value for one in values),) if len(values) > 1 else ()
+    return any(_same(figure, value) for value in (*whole, *rest, *made))
 
 
 def _ways(figure: Figure, claim: str) -> frozenset[str]:
@@ -112,7 +128,7 @@ def _values(way: str, one: Figure, other: Figure) -> Iterator[Decimal]:
     elif way in ("points", "difference"):
         yield high - low
     elif way == "ratio":
-        yield high / low
+        yield from (high / low, low / high)
     elif way == "share":
         yield 100 * low / high
     else:
