@@ -63,8 +63,8 @@ def _nowhere(chart: PlannedChart, told: Mapping[str, Told]) -> Iterator[tuple[in
             name, of = getattr(point, kind), point.evidence_id
             if of not in held or not telling.get(name) or has_cjk(name) != has_cjk(told[of].quote):
                 continue
-            if not _alike(telling[name], held[of]) and not _called(name, telling[name], "\n".join(told[of])):
-                yield place, f"{name!r} stands neither in the passage nor over it"
+            if not _stand(name, telling[name], "\n".join(told[of]), held[of]):
+                yield place, f"{name!r} does not stand in the passage, nor over it"
 
 
 def _telling(names: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -82,14 +82,13 @@ def _unfigured(name: str) -> str:
     return folded
 
 
-def _alike(telling: frozenset[str], held: frozenset[str]) -> bool:
-    """Return whether one of these words is among those of a text, or one of its stem."""
+def _stand(name: str, telling: frozenset[str], text: str, held: frozenset[str]) -> bool:
+    """Return whether a text, of the words `held`, has half of these words of a name; `fund` alone is no name."""
     stems = {word[:_STEM] for word in held if len(word) >= _STEM}
-    return bool(telling & held) or any(word[:_STEM] in stems for word in telling)
-
-
-def _called(name: str, telling: frozenset[str], text: str) -> bool:
-    """Return whether a text holds a name in another form: of its people, or by initials on either side."""
-    own = (word for word in _WORD.findall(name) if content_set(word) & telling)
+    found = {word for word in telling if word in held or word[:_STEM] in stems}
+    if 2 * len(found) >= len(telling):
+        return True
+    own = {word: content_set(word) & telling for word in _WORD.findall(name)}
+    found = found.union(*(own[word] for word in own if own[word] and naming.stands(word, text)))
     codes = (code for code in _CODE.findall(text) if content_set(code))
-    return any(naming.stands(word, text) for word in own) or any(naming.stands(code, name) for code in codes)
+    return 2 * len(found) >= len(telling) or any(naming.stands(code, name) for code in codes)

@@ -50,7 +50,11 @@ def test_a_label_stands_in_the_quote_over_it_in_the_title_in_another_form_or_lan
 
 def test_a_label_that_stands_nowhere_is_told() -> None:
     found = against(FUNDS, ("", "Norway", 71.4), ("", "Saudi Arabia (PIF)", 50.2))
-    assert found == {1: "'Saudi Arabia (PIF)' stands neither in the passage nor over it"}
+    assert found == {1: "'Saudi Arabia (PIF)' does not stand in the passage, nor over it"}
+
+
+def test_one_word_of_a_name_that_others_have_as_well_is_not_enough() -> None:
+    assert list(against(FUNDS, ("", "Alaska Permanent Fund", 71.4), ("", "Japan", 50.2))) == [0]
 
 
 def test_a_label_stands_by_what_sets_it_apart_from_the_others() -> None:

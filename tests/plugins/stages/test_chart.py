@@ -262,7 +262,7 @@ async def test_a_label_that_stands_nowhere_keeps_its_number_by_words_of_the_pass
         return {"charts": [named(inputs, "Zanzibar", *last[1:])]}
 
     result, _, drawer = await result_of(tmp_path, plan, verify=doubting(asked, words))
-    assert {claim["found"] for claim in asked} == {"'Zanzibar' stands neither in the passage nor over it"}
+    assert {claim["found"] for claim in asked} == {"'Zanzibar' does not stand in the passage, nor over it"}
     assert [len(chart.rows) for chart in drawer.drawn] == [kept]
     assert ("Zanzibar (" in notices(result)) is not shown
 
