@@ -34,11 +34,11 @@ class Material:
     sources: Mapping[str, Source]
 
 
-def own(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> dict[str, Evidence]:
-    """Return the evidence of the sections by its quotes, best first."""
+def own(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> list[Evidence]:
+    """Return the evidence of the sections, best first; a quote once under the same headings."""
     ids = {name for section in sections for name in section.evidence_ids}
-    quotes = {item.quote: item for item in evidence if item.id in ids}
-    return dict(sorted(quotes.items(), key=lambda pair: -pair[1].score))
+    found = {(item.quote, item.under): item for item in evidence if item.id in ids}
+    return sorted(found.values(), key=lambda item: -item.score)
 
 
 def helpful(chart: PlannedChart, evidence: Mapping[str, Evidence]) -> list[Evidence]:

@@ -49,7 +49,8 @@ class Charting:
         if self._settings.mode == "off" or not run.settings.charts.max:
             return
         known = own(findings[EVIDENCE], findings[SECTIONS])
-        evidence = [known[quote] for quote in await compute(_to_plan, tuple(known), self._least)]
+        quotes = set(await compute(_to_plan, tuple(dict.fromkeys(item.quote for item in known)), self._least))
+        evidence = [item for item in known if item.quote in quotes][:BEST]
         if not await self._wanted(run, evidence):
             return
         languages = [language for language in ("data", "python") if await run.draws(language)]

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from leadline.findings import Question
-from leadline.records import Document, Evidence, Hit, Source
+from leadline.records import Document, Evidence, Hit, Section, Source
 from leadline_plugins.charts.borne import bound_of, invented
 from leadline_plugins.charts.fitting import no_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS, form_of
-from leadline_plugins.charts.planning import Material, passages, planned
+from leadline_plugins.charts.planning import Material, own, passages, planned
 from leadline_plugins.charts.points import Point, table
 from leadline_plugins.charts.quoted import comparable
 from leadline_plugins.charts.tasks import PlannedChart
@@ -152,6 +152,13 @@ def test_what_stands_over_a_quote_dates_its_number_and_is_no_number_itself() -> 
     assert invented(chart, held, {}) == ""
     over = chart.model_copy(update={"points": (share.model_copy(update={"value": 98}),)})
     assert "98 %" in invented(over, held, {})
+
+
+def test_the_same_words_under_other_headings_are_other_evidence() -> None:
+    first, second, third = pieces("- Bonds: 25%", "- Bonds: 25%", "- Bonds: 25%")
+    second = second.model_copy(update={"under": "Japan", "score": 0.9})
+    section = Section(id="1", title="Bonds", evidence_ids=("e0", "e1", "e2"))
+    assert [item.id for item in own((first, second, third), (section,))] == ["e1", "e2"]
 
 
 def test_a_planner_sees_the_headings_over_a_quote_that_it_does_not_say() -> None:
