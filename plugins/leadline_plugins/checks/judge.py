@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from leadline.findings import VerdictKind
 from leadline_plugins.checks.conflicts import Conflict, conflicts
+from leadline_plugins.checks.marks import written
 from leadline_plugins.checks.measure import Overlap, overlap
 from leadline_plugins.checks.passages import Passage, Span, passage
 from leadline_plugins.checks.quotes import plain
@@ -95,7 +96,7 @@ def reason(conflict: Conflict) -> str:
         case "negation":
             return f"one denies what the other says ({conflict.said})"
         case "figure":
-            return f"the claim says {conflict.said}, the passage {conflict.found or 'does not'}"
+            return f"the claim says {written(conflict.said)}, the passage {written(conflict.found) or 'does not'}"
         case "name":
             return f"the claim names {conflict.said}, the passage {conflict.found or 'does not'}"
         case "opposite":

@@ -15,6 +15,10 @@ _REFERENCE = re.compile(r"\\?[\[【]\^?\d{1,3}(?:(?:[,;] ?|[–-])\d{1,3})*\\?[\
 RAISED = r"e\+"
 """What stands for the 10 of a power whose exponent was raised, as a pattern."""
 _POWER = re.compile("(?<=[×x·*])10(?=[⁺⁻]?[⁰¹²³⁴-⁹])|(?<=[×x·*] )10(?=[⁺⁻]?[⁰¹²³⁴-⁹])")
+_TEN = re.compile("(?<![\\d.,^])10(?=[⁺⁻]?[⁰¹²³⁴-⁹])")
+_TEN_CARET = re.compile(r"(?<![\d.,^×x*·])(?<![×x*·] )10\^(?=[-+−]?\d)")
+"""A power of ten that nothing is multiplied by: `10⁶ cells`."""
+_WRITTEN = re.compile(r"\b1e\+?(?=[-−]?\d)|e\+(?=[-−]?\d)")
 _UNSPACED = re.compile(r",\d")
 """What no such list can do without, and is quickly seen to be missing."""
 _GROUPED = re.compile(r"\[?(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d\d)+,\d{3})\]?")
@@ -28,14 +32,29 @@ def marked(text: str) -> str:
     """
     if _UNSPACED.search(text):
         text = _LISTED.sub(_parted, text)
+    if "10^" in text:
+        text = _TEN_CARET.sub("1e+", text)
     if text.isascii():
         return text
-    text = _POWER.sub("e+", text)
+    text = _TEN.sub("1e", _POWER.sub("e+", text))
     text = _THIN.sub("\u066c", text)
     if "，" in text:
         text = _WIDE_THOUSANDS.sub(lambda match: match.group().replace("，", " "), text)
         text = _WIDE_COMMA.sub("、", text)
     return _WIDE_STOP.sub("。", text) if "．" in text else text
+
+
+def raised(text: str) -> str:
+    """Return the text with the exponents of powers of ten behind a caret, which folding leaves what they are."""
+    for power in (_POWER, _TEN):
+        if power.search(text):
+            text = power.sub("10^", text)
+    return text
+
+
+def written(said: str) -> str:
+    """Return a figure of a marked text as people write it: `1.5×10^6`."""
+    return _WRITTEN.sub("10^", said)
 
 
 def references(text: str) -> list[tuple[int, int]]:

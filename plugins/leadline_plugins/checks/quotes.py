@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from leadline_plugins.checks.marks import raised
+
 _SAME = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´＇", "'"),
@@ -97,7 +99,8 @@ def squeezed(text: str) -> Squeezed:
 
 def plain(text: str) -> str:
     """Return a text without the differences that do not count, but with its words apart."""
-    return " ".join(_form(_unmarked(text)).split())
+    bare = _unmarked(text)
+    return " ".join(_form(bare if bare.isascii() else raised(bare)).split())
 
 
 def bared(text: str) -> str:
