@@ -85,14 +85,12 @@ _FALLS = re.compile(
     r"|cayó|pérdida|descen|disminu|queda|perda|calo|perdit|сниз|упал|сократ|убыт)|[降跌减減负負亏虧赤]|縮小|감소|하락|적자",
     re.IGNORECASE,
 )
-
-
 _MINUS = re.compile(
-    r"(?:[(|:]\s?[-–−]\s?|(?:^|[\s$€£¥]|(?<=[\u3040-\u30ff\u4e00-\u9fff])(?<!\d.)(?<!\d..)(?<!\d.{3})(?<!\d.{4}))"
-    r"(?:[-–]|−\s?))[$€£¥]?\Z",
+    r"(?:[(|:]\s?[-–−]\s?|(?:^|[\s$€£¥])(?:[-–]|−\s?)"
+    r"|(?<=[\u3040-\u30ff\u4e00-\u9fff])(?<!\d.)(?<!\d..)(?<!\d.{3})(?<!\d.{4})[-−])[$€£¥]?\Z",
     re.MULTILINE,
 )
-"""A minus before a figure. What has a space behind it is a dash, but in a bracket or cell; 10万-20万 is a span."""
+"""A minus before a figure. With a space behind it is a dash, but in a bracket or cell; 室温–350°C is a span."""
 _NEAR = 8
 """Characters before a figure in which its sign stands."""
 

@@ -138,6 +138,7 @@ def test_what_only_looks_like_the_number_is_refused(quote: str, point: dict[str,
         ("Growth (− 3.1 %)", -3.1, "%"),
         ("出口同比-3.1%。", -3.1, "%"),
         ("费用为10万元-20万元。", 20, "万元"),
+        ("典型温度：室温–350°C。", 350, "°C"),
     ],
 )
 def test_what_a_quote_does_say_is_taken(quote: str, value: float, unit: str) -> None:
