@@ -19,9 +19,17 @@ _ID = re.compile(
 
 
 def by_number(reply: ClaimVerdicts) -> dict[str, ClaimVerdict]:
-    """Return the verdicts by the number of the claim; what is said to be both is not supported."""
-    sure = [ClaimVerdict(id=name, verdict="supported", confidence=reply.confidence) for name in reply.supported]
-    return {number: one for one in (*sure, *reply.others) for number in numbers(one.id)}
+    """Return the verdicts by the number of the claim; of what is said to be supported and not, none."""
+    sure = {number for name in reply.supported for number in numbers(name)}
+    others = [(number, one) for one in reply.others for number in numbers(one.id)]
+    both = sure & {number for number, one in others if one.verdict != "supported"}
+    bare = ((number, ClaimVerdict(id=number, verdict="supported", confidence=reply.confidence)) for number in sure)
+    return {number: one for number, one in (*bare, *others) if number not in both}
+
+
+def named(reply: ClaimVerdicts) -> set[str]:
+    """Return the numbers of all claims that anything is said of."""
+    return {number for name in (*reply.supported, *(one.id for one in reply.others)) for number in numbers(name)}
 
 
 def numbers(name: str) -> list[str]:

@@ -15,10 +15,11 @@ from leadline.errors import CallFailed
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.checks.causes import Cause, cause
+from leadline_plugins.checks.quotes import find
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.degrade import tell
-from leadline_plugins.stages.numbered import by_number
+from leadline_plugins.stages.numbered import by_number, named
 from leadline_plugins.stages.putting import Put, listed
 from leadline_plugins.tasks.checking import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
@@ -26,14 +27,17 @@ BATCH = 50
 """Claims a model is asked about in one call."""
 _FEW = 3
 """Claims called supported without words for it that are no habit."""
+_STOPS = " .。!！?？"
 _SILENT = "it said nothing of them"
+_SAID_SO = "a passage says these very words"
+"""What is told of a claim that a passage has in it, where a model does not find it there."""
 _UNSHOWN = "the model calls it supported, and shows no words of a passage that say so"
 
 
 def _unusable(request: VerifyRequest, reply: ClaimVerdicts) -> str:
     """Say what is wrong with a reply that judges nothing of what was asked."""
     ids = [claim.id for claim in request.claims]
-    return "" if by_number(reply).keys() & {*ids} else f"it judges none of the claims by their ids ({', '.join(ids)})"
+    return "" if named(reply) & {*ids} else f"it judges none of the claims by their ids ({', '.join(ids)})"
 
 
 ASK = TaskKind(
@@ -81,19 +85,25 @@ async def answers(
 ) -> Said:
     """Return the verdicts of a model; what it calls supported `against` what rules find is asked for once more.
 
-    That call has these claims alone, and what was found. Who shows no words of a passage then is not believed: the
-    claim is what rules make of it, so that no model is worse than none.
+    So is what it does not find in a passage that has the very words. That call has these claims alone, and what was
+    found. Who shows no words of a passage then is not believed: the claim is what rules make of it, so that no model is
+    worse than none.
     """
     said = await _in_batches(run, claims)
     by_id = {one.id: _reasoned(said.by_id[one.id], one.found) for one in claims if one.id in said.by_id}
     supported = [one for one in claims if one.id in by_id and by_id[one.id].verdict == "supported"]
     found = await against(supported) if supported else {}
     doubted = [one for one in supported if one.id in found and not _shows(by_id[one.id], one, found[one.id])]
-    again = await _in_batches(run, [replace(one, found=found[one.id].reason) for one in doubted])
+    unseen = [one for one in claims if one.id in by_id and _unseen(by_id[one.id], one)]
+    asked = [replace(one, found=found[one.id].reason) for one in doubted]
+    again = await _in_batches(run, [*asked, *(replace(one, found=_SAID_SO) for one in unseen)])
     settled = {one.id: _settled(one, found[one.id], again.by_id.get(one.id)) for one in doubted}
     shown = {one.id: _settled(one, found[one.id], by_id[one.id]) for one in supported if one.id in found}
     await _tell_lazy(run, len(supported), len(by_id), sum(_UNSHOWN in one.reason for one in settled.values()))
-    return Said({**by_id, **shown, **settled}, said.why)
+    for one in unseen:  # who says nothing more of it leaves it to the rules
+        del by_id[one.id]
+    seen = {one.id: _seen(again.by_id[one.id]) for one in unseen if one.id in again.by_id}
+    return Said({**by_id, **shown, **settled, **seen}, said.why)
 
 
 async def _tell_lazy(run: Run, supported: int, judged: int, unshown: int) -> None:
@@ -116,6 +126,18 @@ def _shows(said: ClaimVerdict | None, put: Put, found: Cause) -> bool:
     """Return whether somebody who calls a claim supported has shown words that say so."""
     texts = (part for one in put.passages for part in (one.text, *one.about))
     return said is not None and said.verdict == "supported" and found.answered(said.words, filter(None, texts))
+
+
+def _unseen(said: ClaimVerdict, put: Put) -> bool:
+    """Return whether a passage has the very words of a claim that a model does not find in it, or finds denied."""
+    return said.verdict in ("unsupported", "contradicted") and any(
+        find(put.claim.rstrip(_STOPS), one.text) for one in put.passages
+    )
+
+
+def _seen(said: ClaimVerdict) -> ClaimVerdict:
+    """Return the second verdict on such a claim, which may stand where it is true of somebody else."""
+    return said if said.reason.strip() else said.model_copy(update={"reason": _SAID_SO})
 
 
 def _settled(put: Put, found: Cause, said: ClaimVerdict | None) -> ClaimVerdict:
@@ -151,7 +173,7 @@ async def ask(run: Run, claims: Sequence[Put]) -> Said:
     """Return what the model says; what it says nothing of is asked for once more, alone."""
     said = await _said(run, claims)
     left = [claim for claim in claims if claim.id not in said.by_id]
-    if not said.by_id or not left:  # a reply that was none was asked for twice
+    if said.why or not left:  # a reply that was none was asked for twice
         return said
     more = await _said(run, left)
     silent = any(claim.id not in more.by_id for claim in left)

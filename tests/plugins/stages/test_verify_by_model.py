@@ -179,14 +179,72 @@ async def test_many_claims_are_asked_in_batches() -> None:
     assert [claim.id for claim in judge.asked[1].claims][:2] == ["1", "2"]
 
 
-async def test_supported_claims_are_a_list_and_what_is_said_to_be_both_is_not() -> None:
-    class Sure(Judge):
-        async def perform(self, task: Task[Any]) -> Any:
-            other = ClaimVerdict(id="2", verdict="partial", reason="no fathoms")
-            return ClaimVerdicts(supported=("1", "2", "7"), confidence=0.8, others=(other,))
+class Both(Judge):
+    """Says of the second claim that it is supported and that it is not, so many times."""
 
-    found = await verdicts_on(Sure(), "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms.")
-    assert found == [("supported", "model"), ("partial", "model")]
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    async def perform(self, task: Task[Any]) -> Any:
+        await super().perform(task)
+        said = [one.id for one in self.asked[-1].claims]
+        other = ClaimVerdict(id=said[-1], verdict="partial", reason="no fathoms")
+        return ClaimVerdicts(
+            supported=tuple(said), confidence=0.8, others=(other,) if len(self.asked) <= self.times else ()
+        )
+
+
+async def test_what_is_said_to_be_supported_and_not_is_asked_for_once_more() -> None:
+    claims = "Deep is the bay, at forty fathoms.", "The bay has a depth of 40 fathoms."
+    assert await verdicts_on(judge := Both(1), *claims) == [("supported", "model")] * 2
+    assert [[one.claim for one in request.claims] for request in judge.asked] == [[*claims], [claims[1]]]
+    assert await verdicts_on(judge := Both(2), *claims) == [("supported", "model"), ("supported", "words")]
+    assert len(judge.asked) == 2
+    assert "1 of 2 claims were judged by words" in judge.notices[0]["message"]
+
+
+async def test_one_claim_that_is_said_to_be_both_is_no_reply_that_judges_none() -> None:
+    both = ClaimVerdicts(supported=("1",), others=(ClaimVerdict(id="1", verdict="partial"),))
+    assert ASK.check is not None
+    assert not ASK.check(VerifyRequest(claims=(ClaimToVerify(id="1", claim="c", passages=()),)), both)
+    assert await verdicts_on(judge := Both(1), CLAIMS[0]) == [("supported", "model")]
+    assert len(judge.asked) == 2
+
+
+async def test_a_claim_named_in_both_with_its_words_is_supported() -> None:
+    class Naming(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            await super().perform(task)
+            return ClaimVerdicts(supported=("1",), others=(ClaimVerdict(id="1", verdict="supported", words="40"),))
+
+    assert await verdicts_on(judge := Naming(), CLAIMS[0]) == [("supported", "model")]
+    assert len(judge.asked) == 1
+
+
+WORDS = "The bay is 40 fathoms deep, and the lead has a line of 60."
+
+
+@pytest.mark.parametrize("kind", ["unsupported", "contradicted"])
+async def test_the_very_words_of_a_passage_that_a_model_does_not_find_are_asked_for_once_more(kind: Any) -> None:
+    class Blind(Judge):
+        heeds = True
+
+        async def perform(self, task: Task[Any]) -> Any:
+            await super().perform(task)
+            if self.heeds and self.asked[-1].claims[0].found == "a passage says these very words":
+                return ClaimVerdicts(supported=("1",))
+            return ClaimVerdicts(others=(ClaimVerdict(id="1", verdict=kind, reason="Not said."),))
+
+    given = report("The bay is 40 fathoms deep.").model_copy(update={"evidence": ()})
+    evidence = Evidence(id="e1", source_id="s1", quote=WORDS, span=(0, len(WORDS)), claim=WORDS)
+    source = given.sources[0].model_copy(update={"document": Document(text=WORDS)})
+    made = given.model_copy(update={"evidence": (evidence,), "sources": (source,)})
+    for heeds, expected in (True, "supported"), (False, kind):
+        judge = Blind()
+        judge.heeds = heeds
+        (found,) = await judged(cast("Run", judge), claims_of(made), Library(made))
+        assert (found.verdict, found.by, len(judge.asked)) == (expected, "model", 2)
 
 
 async def test_a_claim_that_was_judged_is_not_judged_again() -> None:
