@@ -34,7 +34,7 @@ async def asked(run: Run, found: CheckedReport) -> CheckedReport:
         for place, one in enumerate(found.claims)
         if open_to_a_model(one)
     ]
-    said = await answers(run, claims, _against)
+    said = await answers(run, claims, _against, lambda one: False)
     judged = [_merged(one, said.by_id.get(str(place))) for place, one in enumerate(found.claims)]
     await tell_left(run, sum(map(open_to_a_model, judged)), len(judged), said.why)
     return resummed(found, judged, found.paragraphs_without_citation)

@@ -21,12 +21,15 @@ from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.numbered import by_number, named
 from leadline_plugins.stages.putting import Put, listed
+from leadline_plugins.stages.remarks import speaks_of_sources
 from leadline_plugins.tasks.checking import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 BATCH = 50
 """Claims a model is asked about in one call."""
 _FEW = 3
 """Claims called supported without words for it that are no habit."""
+_STATES = "it has a figure, a name or a citation of its own: judge it as a claim"
+_REMARKED = "the model calls it a remark, but it counts as a claim"
 _STOPS = " .。!！?？"
 _SILENT = "it said nothing of them"
 _SAID_SO = "a passage says these very words"
@@ -81,29 +84,35 @@ def _cause(asked: Asked) -> Cause | None:
 
 
 async def answers(
-    run: Run, claims: Sequence[Put], against: Callable[[Sequence[Put]], Awaitable[Mapping[str, Cause]]]
+    run: Run,
+    claims: Sequence[Put],
+    against: Callable[[Sequence[Put]], Awaitable[Mapping[str, Cause]]],
+    passes: Callable[[Put], bool],
 ) -> Said:
     """Return the verdicts of a model; what it calls supported `against` what rules find is asked for once more.
 
-    So is what it does not find in a passage that has the very words. That call has these claims alone, and what was
-    found. Who shows no words of a passage then is not believed: the claim is what rules make of it, so that no model is
-    worse than none.
+    So is what it does not find in a passage that has the very words, and what it calls a remark that rules do not let
+    `passes` as one. That call has these claims alone, and what was found. Who shows no words of a passage then is not
+    believed, nor who calls it a remark again: the claim is what rules make of it, so that no model is worse than none.
     """
     said = await _in_batches(run, claims)
     by_id = {one.id: _reasoned(said.by_id[one.id], one.found) for one in claims if one.id in said.by_id}
     supported = [one for one in claims if one.id in by_id and by_id[one.id].verdict == "supported"]
-    found = await against(supported) if supported else {}
+    firm = [one for one in claims if one.id in by_id and by_id[one.id].verdict == "remark" and not passes(one)]
+    found = await against([*supported, *firm]) if supported or firm else {}
     doubted = [one for one in supported if one.id in found and not _shows(by_id[one.id], one, found[one.id])]
     unseen = [one for one in claims if one.id in by_id and _unseen(by_id[one.id], one)]
-    asked = [replace(one, found=found[one.id].reason) for one in doubted]
-    again = await _in_batches(run, [*asked, *(replace(one, found=_SAID_SO) for one in unseen)])
+    told = [(one, found[one.id].reason) for one in doubted]
+    told += [(one, _SAID_SO) for one in unseen] + [(one, _STATES) for one in firm]
+    again = await _in_batches(run, [replace(one, found=reason) for one, reason in told])
     settled = {one.id: _settled(one, found[one.id], again.by_id.get(one.id)) for one in doubted}
+    stated = {one.id: _stated(one, found.get(one.id), again.by_id.get(one.id)) for one in firm}
     shown = {one.id: _settled(one, found[one.id], by_id[one.id]) for one in supported if one.id in found}
     await _tell_lazy(run, len(supported), len(by_id), sum(_UNSHOWN in one.reason for one in settled.values()))
     for one in unseen:  # who says nothing more of it leaves it to the rules
         del by_id[one.id]
     seen = {one.id: _seen(again.by_id[one.id]) for one in unseen if one.id in again.by_id}
-    return Said({**by_id, **shown, **settled, **seen}, said.why)
+    return Said({**by_id, **shown, **settled, **stated, **seen}, said.why)
 
 
 async def _tell_lazy(run: Run, supported: int, judged: int, unshown: int) -> None:
@@ -138,6 +147,14 @@ def _unseen(said: ClaimVerdict, put: Put) -> bool:
 def _seen(said: ClaimVerdict) -> ClaimVerdict:
     """Return the second verdict on such a claim, which may stand where it is true of somebody else."""
     return said if said.reason.strip() else said.model_copy(update={"reason": _SAID_SO})
+
+
+def _stated(put: Put, found: Cause | None, said: ClaimVerdict | None) -> ClaimVerdict:
+    """Return the verdict on what a model called a remark, and rules a claim; of what the sources lack no bad one."""
+    if said is None or said.verdict == "remark":
+        bare = speaks_of_sources(put.claim) and put.held != "supported"
+        return ClaimVerdict(id=put.id, verdict="partial" if bare else put.held, reason=_REMARKED)
+    return _settled(put, found, said) if found else said
 
 
 def _settled(put: Put, found: Cause, said: ClaimVerdict | None) -> ClaimVerdict:

@@ -8,10 +8,11 @@ surroundings do not speak of. What is only nearly one is a claim.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.naming import missing_names
+from leadline_plugins.checks.naming import missing_names, stands
 from leadline_plugins.text import length
 from leadline_plugins.text.tokens import has_cjk
 
@@ -84,7 +85,9 @@ _SO = re.compile(
 _PARTS = re.compile(
     r"\s*(?:[;:—]|,\s+(?=(?:and|but|so|yet|while|though|although|which|whereas|hence|thus|therefore)\b))\s*"
 )
-_AND = re.compile(r"\s(?:and|or|but|while|whereas)\s")
+_AND = re.compile(r"\s(and|or|but|while|whereas)\s")
+_ENDS_NAMED = re.compile(r"[^A-ZÀ-Þ]*(?:[A-ZÀ-Þ][\w.'’-]*(?:\s|$))+")
+"""What has names at its end alone: none does anything there, as what has a verb behind it may."""
 _APART = re.compile(r",\s+(?:an?|the)\s", re.IGNORECASE)
 _VERB = re.compile(
     r"\b(?:\w{2,}ed|is|are|was|were|has|have|had|did|does|do|will|would|can|could|may|rose|fell|grew|went|became|made|paid"
@@ -92,6 +95,12 @@ _VERB = re.compile(
     re.IGNORECASE,
 )
 _FACTIVE = re.compile(r"\b(?:why|how|when|where|who|reasons?|causes?|despite|after|before|because|since|that)\b", re.I)
+_GUESSED = re.compile(
+    r"\b(?:it|this)\s(?:may|might|could)\s(?:well\s)?be\s(?:that\s[^.;:]*?\s)?because\s(?:\w+\s){1,4}?"
+    r"(?:can|cannot|could|may|might|must|need|would)\b",
+    re.IGNORECASE,
+)
+"""A reason that is guessed too: it stands in what may be, and is itself no more than what can or may be."""
 _FIRM = re.compile(r"\b(?:because|since|after|although|though|despite|given that|as a result of)\b", re.IGNORECASE)
 
 _HAN_SOURCES = (
@@ -152,8 +161,9 @@ def remark(sentence: str, around: str) -> RemarkKind | None:
         return None if _NO_QUESTION.search(said) or states_more(said, around) else "question"
     if _of_sources(said, around):
         return "sources"
-    own = _is_own(said) and _MODAL.search(said) and not _FIRM.search(_OWN.sub("", said.replace("though no", "no")))
-    return "inference" if own and not states_more(said, around) else None
+    own = _is_own(said) and _MODAL.search(said)
+    firm = own and _FIRM.search(_GUESSED.sub("", _OWN.sub("", said.replace("though no", "no"))))
+    return "inference" if own and not firm and not states_more(said, around) else None
 
 
 def _is_own(said: str) -> bool:
@@ -166,9 +176,24 @@ def states_more(said: str, around: str) -> bool:
     return _counts(said) or bool(missing_names(said, around))
 
 
-def tells_nothing(said: str) -> bool:
-    """Return whether a sentence is short and has no figure, name or quotation: a model may call it a remark."""
-    return length(said) <= _FEW and not _QUOTED.search(said) and not _counts(said) and not missing_names(said, "")
+def tells_nothing(said: str, under: str = "") -> bool:
+    """Return whether a sentence is short and has no figure, name or quotation: a model may call it a remark.
+
+    What it is about may be named: the names and years of the headings that it stands `under`.
+    """
+    return (
+        length(said) <= _FEW
+        and not _QUOTED.search(said)
+        and set(_YEAR.findall(said)) <= set(_YEAR.findall(under))
+        and not _counts(said, years=True)
+        and not missing_names(said, under)
+    )
+
+
+def speaks_of_sources(said: str) -> bool:
+    """Return whether a sentence begins with what the sources lack, or says that none says it, whatever else it says."""
+    said = said.strip().strip("*_ ")
+    return bool(_LACKING.match(said) or _HAN_LACKING.match(said)) or _is_own(said)
 
 
 def _counts(said: str, *, years: bool = False) -> bool:
@@ -198,12 +223,25 @@ def _of_sources(said: str, around: str) -> bool:
     strict = any(_FACTIVE.search(part) for part in parts)
     if strict and states_more(said, around):
         return False
-    return all(_is_lack(part) for part in parts)
+    return all(_is_lack(part, around) for part in parts)
 
 
-def _is_lack(part: str) -> bool:
-    """Return whether a part only tells what is lacking: what `and` joins to it has no verb of its own."""
+def _is_lack(part: str, around: str) -> bool:
+    """Return whether a part only tells what is lacking: what `and` joins to it has no verb of its own.
+
+    Names are what the lack is of where they end it, joined by `or`, or spoken of `around`.
+    """
     if _APART.search(part) or not (_LACKING.match(part) or _SO.match(part)):
         return False
     first, *more = _AND.split(part)
-    return not any(_VERB.search(one) or missing_names(f"x {one}", first) for one in more)
+    return all(
+        not _VERB.search(one)
+        and (not (absent := missing_names(f"x {one}", first)) or _of_it(one, joint == "or", absent, around))
+        for joint, one in zip(more[::2], more[1::2], strict=True)
+    )
+
+
+def _of_it(said: str, alternative: bool, absent: Sequence[str], around: str) -> bool:
+    """Return whether names are only what a lack is of."""
+    known = alternative or all(stands(name, around) for name in absent)
+    return known and bool(_ENDS_NAMED.fullmatch(said))

@@ -136,10 +136,10 @@ async def by_model(
         pairs = [(one, known[one.id], library) for one in supported]
         return await compute(causes, [_asked(*pair) for pair in pairs])
 
-    said = await answers(run, wanted, against)
+    said = await answers(run, wanted, against, lambda one: _passes(known[one.id], library))
     by_id = said.by_id
     merged = [
-        _merged(one, known[name], library.cited(known[name]), by_id[name]) if (name := one.claim_id) in by_id else one
+        _merged(one, library.cited(known[name]), by_id[name]) if (name := one.claim_id) in by_id else one
         for one in verdicts
     ]
     return merged, said.why
@@ -160,13 +160,19 @@ def hint(verdict: Verdict | CheckedClaim) -> str:
     return verdict.reason if verdict.by == "exact" and verdict.verdict == "contradicted" else ""
 
 
-def _merged(verdict: Verdict, claim: Claim, cited: Sequence[Cited], said: ClaimVerdict) -> Verdict:
-    """Return what the model says; what it calls a remark counts as one where rules find nothing against that.
+def _passes(claim: Claim, library: Library) -> bool:
+    """Return whether what a model calls a remark counts as one, as rules find nothing against that.
 
-    That is what has no citation behind it, no figure and no name, and a remark by rule but for names that are cited.
+    That is what has no citation behind it, no figure and no name but those of its headings, and a remark by rule but
+    for names that are cited.
     """
-    kind = "unsupported" if said.verdict == "remark" else said.verdict
-    told = {"verdict": kind, "reason": said.reason, "confidence": said.confidence, "by": "model"}
-    quotes = "\n".join(item.evidence.quote for item in cited)
-    passes = (not claim.own and tells_nothing(claim.text)) or bool(remark(claim.shown, quotes))
-    return lowered(verdict.model_copy(update=told | {"remark": said.verdict == "remark" and passes}), cited)
+    quotes = "\n".join(item.evidence.quote for item in library.cited(claim))
+    return (not claim.own and tells_nothing(claim.text, claim.context.under)) or bool(remark(claim.shown, quotes))
+
+
+def _merged(verdict: Verdict, cited: Sequence[Cited], said: ClaimVerdict) -> Verdict:
+    """Return what the model says."""
+    mere = said.verdict == "remark"
+    kind = "unsupported" if mere else said.verdict
+    told = {"verdict": kind, "reason": said.reason, "confidence": said.confidence, "by": "model", "remark": mere}
+    return lowered(verdict.model_copy(update=told), cited)

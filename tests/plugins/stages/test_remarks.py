@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.stages.remarks import remark, tells_nothing
+from leadline_plugins.stages.remarks import remark, speaks_of_sources, tells_nothing
 
 AROUND = "The tools of the two ports, Oslo and Bergen, differ."
 
@@ -25,6 +25,10 @@ AROUND = "The tools of the two ports, Oslo and Bergen, differ."
         ("A direct answer is missing: none of the passages measures it.", "sources"),
         ("No passage compares them in one experiment, so the comparison has to be drawn across papers.", "sources"),
         ("Rates of refusal are not reported in either passage.", "sources"),
+        ("No passage gives the number of cranes or their height for Oslo or Bergen.", "sources"),
+        ("No passage gives a return for Oslo or for Bergen.", "sources"),
+        ("None of the passages gives a figure for Oslo and for Bergen.", "sources"),
+        ("No passage gives a return for Ann or Nixon.", "sources"),
         ("现有段落没有列出高盛、瑞银等机构各自的目标价，因此无法逐家比较。", "sources"),
         ("所给段落没有直接列出压制金价的因素，这一问题有待补充资料。", "sources"),
         ("现有资料未给出2026年的预测。", "sources"),
@@ -33,6 +37,7 @@ AROUND = "The tools of the two ports, Oslo and Bergen, differ."
         ("No source says so, but traffic may move to Bergen.", "inference"),
         ("It may rest on less data, but this is an inference and not a reported measurement.", "inference"),
         ("来源没有直接说，但运量可能转移。", "inference"),
+        ("No source says so, but it may be that a port builds because it cannot wait.", "inference"),
     ],
 )
 def test_a_remark_is_known_by_its_kind(sentence: str, kind: str) -> None:
@@ -53,6 +58,13 @@ def test_a_remark_is_known_by_its_kind(sentence: str, kind: str) -> None:
         "The sources give no figures, but Oslo paid 12 million in 1950.",
         "The sources give no figures, but exports collapsed.",
         "The sources give no figures and exports collapsed.",
+        "The sources give no figures and Nixon lies.",
+        "The sources give no figures or Nixon lies.",
+        "None of the passages gives a figure for Oslo and Nixon.",
+        "The sources give no figures and Oslo lies low.",
+        "No source says so, but it may be that trade falls because Oslo is corrupt.",
+        "No source says so, but it may be that trade falls because Oslo cannot pay, because the harbour burned.",
+        "No source says so, but trade may fall because Oslo cannot pay.",
         "The sources do not hide that Nixon murdered Ann.",
         "The sources do not mention that the minister stole the money.",
         "The sources do not say why Nixon murdered Ann.",
@@ -103,3 +115,35 @@ def test_a_figure_beside_a_remark_makes_it_a_claim(said: str, figure: int) -> No
 )
 def test_a_model_may_call_a_remark_only_what_tells_nothing(sentence: str, nothing: bool) -> None:
     assert tells_nothing(sentence) is nothing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "under", "nothing"),
+    [
+        ("Prices since 2010 fall into two phases.", "Prices since 2010", True),
+        ("Prices since 2010 fall into two phases.", "Prices", False),
+        ("The prices in Oslo fall into two phases.", "Oslo › Prices", True),
+        ("The prices in Oslo fall into two phases.", "Prices", False),
+        ("2010年以降の価格は二つに分けられる。", "2010年以降の価格", True),
+        ("2010年以降の価格は40に分けられる。", "2010年以降の価格", False),
+    ],
+)
+def test_what_a_sentence_leads_on_to_may_be_named_as_its_headings_name_it(
+    sentence: str, under: str, nothing: bool
+) -> None:
+    assert tells_nothing(sentence, under) is nothing
+
+
+@pytest.mark.parametrize(
+    ("sentence", "speaks"),
+    [
+        ("No passage gives the price of 40 dollars.", True),
+        ("现有资料未给出40美元的价格。", True),
+        ("No source says so, but Nixon may have murdered Ann.", True),
+        ("The sources give no figures, but Oslo paid 12 million in 1950.", True),
+        ("Nixon murdered Ann.", False),
+        ("The passages are narrow.", False),
+    ],
+)
+def test_how_what_speaks_of_the_sources_begins(sentence: str, speaks: bool) -> None:
+    assert speaks_of_sources(sentence) is speaks

@@ -333,7 +333,50 @@ async def test_a_remark_by_the_word_of_a_model_has_no_citation_no_name_and_no_fi
 
     made = on_headings(text)
     found = await judged(cast("Run", Lazy()), claims_of(made), Library(made))
-    assert (found[0].remark, found[0].verdict) == (remark, "unsupported")
+    own = text.startswith("No source")
+    assert (found[0].remark, found[0].verdict) == (remark, "partial" if own and not remark else "unsupported")
+
+
+@pytest.mark.parametrize(
+    ("then", "verdict", "reason"),
+    [
+        (
+            ClaimVerdict(id="", verdict="remark", reason="It leads on."),
+            "unsupported",
+            "the model calls it a remark, but",
+        ),
+        (ClaimVerdict(id="", verdict="partial", reason="Not of Brazil."), "partial", "Not of Brazil."),
+        (ClaimVerdict(id="", verdict="supported"), "unsupported", "shows no words of a passage"),
+        (ClaimVerdict(id="", verdict="supported", words="Schooling was extended"), "supported", "a passage says"),
+        (None, "unsupported", "calls it a remark, but"),
+    ],
+)
+async def test_what_a_model_calls_a_remark_and_rules_a_claim_is_asked_for_once_more(
+    then: ClaimVerdict | None, verdict: str, reason: str
+) -> None:
+    class Lazy(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            await super().perform(task)
+            (one,) = self.asked[-1].claims
+            said = then if one.found else ClaimVerdict(id="", verdict="remark", reason="It leads on.")
+            return ClaimVerdicts(others=(said.model_copy(update={"id": one.id}),) if said else ())
+
+    made = on_headings("Whales sang in cold caves of Brazil [@e1].")
+    (found,) = await judged(cast("Run", judge := Lazy()), claims_of(made), Library(made))
+    assert (found.verdict, found.remark, found.by) == (verdict, False, "model")
+    assert reason in found.reason
+    assert judge.asked[1].claims[0].found == "it has a figure, a name or a citation of its own: judge it as a claim"
+
+
+async def test_what_the_sources_lack_is_not_called_unsupported_for_being_a_remark() -> None:
+    class Lazy(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            await super().perform(task)
+            return ClaimVerdicts(others=(ClaimVerdict(id="1", verdict="remark", reason="It speaks of the passages."),))
+
+    made = on_headings("No passage gives the 40 prices of Oslo [@e1].")
+    (found,) = await judged(cast("Run", Lazy()), claims_of(made), Library(made))
+    assert (found.verdict, found.remark) == ("partial", False)
 
 
 async def test_what_is_said_anew_is_put_to_the_model_though_a_passage_has_it_word_for_word() -> None:
