@@ -14,7 +14,7 @@ import leadline_plugins.stages
 from leadline.findings import Analysis, Perspective
 from leadline.records import Section
 from leadline_plugins.citing.entries import names_list
-from leadline_plugins.stages.hedges import hedge, hedged
+from leadline_plugins.stages.hedges import denied, hedge, hedged
 from leadline_plugins.stages.write import body
 from leadline_plugins.tasks.writing import Composition
 from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
@@ -109,6 +109,11 @@ def test_a_hedge_stands_before_the_full_stop_and_is_recognised(tag: str) -> None
     assert hedged(said)
     assert said.endswith(".")
     assert re.sub(r"\s", "", said) != "Deep."
+    assert not denied(said)
+    otherwise = hedge("Deep.", tag, "contradicted")
+    assert hedged(otherwise)
+    assert denied(otherwise)
+    assert otherwise.endswith(".")
 
 
 @pytest.mark.parametrize("language", ["en", "de", "zh-TW"])

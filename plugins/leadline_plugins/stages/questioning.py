@@ -34,7 +34,7 @@ _STOPS = " .。!！?？"
 _SILENT = "it said nothing of them"
 _SAID_SO = "a passage says these very words"
 """What is told of a claim that a passage has in it, where a model does not find it there."""
-_UNSHOWN = "the model calls it supported, and shows no words of a passage that say so"
+_UNSHOWN = "; the model calls it supported, and shows no words of a passage that say so"
 
 
 def _unusable(request: VerifyRequest, reply: ClaimVerdicts) -> str:
@@ -164,7 +164,7 @@ def _settled(put: Put, found: Cause, said: ClaimVerdict | None) -> ClaimVerdict:
     if said is not None and _shows(said, put, found):
         return said.model_copy(update={"reason": f"a passage says “{said.words.strip()}”; by rule: {found.reason}"})
     kind = "partial" if put.held == "supported" else put.held
-    return ClaimVerdict(id=put.id, verdict=kind, reason=f"{found.reason}; {_UNSHOWN}")
+    return ClaimVerdict(id=put.id, verdict=kind, reason=found.reason + _UNSHOWN)
 
 
 def _reasoned(said: ClaimVerdict, found: str) -> ClaimVerdict:

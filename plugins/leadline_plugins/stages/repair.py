@@ -16,6 +16,7 @@ from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.dropping import without
 from leadline_plugins.stages.fitting import body
 from leadline_plugins.stages.hedges import hedge
+from leadline_plugins.stages.remarks import speaks_of_sources
 
 Done = Literal["recited", "weakened", "dropped"]
 _DONE: Mapping[str, Done] = {"recite": "recited", "weaken": "weakened", "drop": "dropped"}
@@ -40,10 +41,10 @@ def repaired(
 
     `better` is, by the ids of claims, the evidence that can be recited for them, or what is said in their place.
     """
-    handled = [(claim, verdict) for claim, verdict in bad if how != "recite" or claim.id in better]
+    handled = [(claim, verdict) for claim, verdict in bad if claim.id in better or _can_be(how, claim, verdict)]
     if how not in _DONE or not handled:
         return report, ()
-    wrong = {claim.id for claim, _ in handled}
+    wrong = {claim.id: verdict for claim, verdict in handled}
     touched = {claim.section_id for claim, _ in handled}
     stated = {name: list(group) for name, group in groupby(claims, key=lambda claim: claim.section_id)}
     texts = {
@@ -88,8 +89,14 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
+def _can_be(how: str, claim: Claim, verdict: VerdictKind) -> bool:
+    """Return whether a claim for which there is nothing better can be repaired: what sources lack, none confirms."""
+    lacks = verdict == "unsupported" and speaks_of_sources(claim.text)
+    return how == "drop" or (how == "weaken" and not lacks)
+
+
 def _hedgings(
-    text: str, claims: Iterable[Claim], wrong: set[str], better: Mapping[str, str], language: str
+    text: str, claims: Iterable[Claim], wrong: Mapping[str, VerdictKind], better: Mapping[str, str], language: str
 ) -> Iterator[Edit]:
     for claim in claims:
         if claim.id in wrong:
@@ -97,7 +104,7 @@ def _hedgings(
             if new := better.get(claim.id):
                 yield end - len(body(claim.text)), end, new
             else:
-                yield start, end, hedge(text[start:end], language)
+                yield start, end, hedge(text[start:end], language, wrong[claim.id])
 
 
 def _recitings(text: str, claims: Iterable[Claim], better: Mapping[str, str]) -> Iterator[Edit]:

@@ -14,13 +14,16 @@ from leadline_plugins.checks.judge import Judgement
 from leadline_plugins.checks.quotes import plain
 from leadline_plugins.citing.checking import CheckedClaim
 from leadline_plugins.stages.claims import Claim
-from leadline_plugins.stages.hedges import hedged
+from leadline_plugins.stages.hedges import denied, hedged
 from leadline_plugins.stages.holding import held
 from leadline_plugins.stages.library import Cited, Library
 from leadline_plugins.stages.putting import Put, put
 from leadline_plugins.stages.questioning import ASK, Asked, answers, causes, tell_left
 from leadline_plugins.stages.remarks import remark, tells_nothing
 from leadline_plugins.tasks.checking import ClaimVerdict
+
+_HEDGED = "the text itself says that the source does not confirm it"
+_DENIED = "the text itself says that the source says otherwise"
 
 
 async def judged(
@@ -87,7 +90,7 @@ def _by_rule(claims: Iterable[tuple[Claim, list[Cited], list[Cited]]]) -> list[V
 def _of(claim: Claim, cited: list[Cited], beside: list[Cited]) -> Verdict:
     says = hedged(claim.text)
     found = None if says else held(claim, cited, beside)
-    hedge = "the text itself says that the source does not confirm it"
+    hedge = _DENIED if says and denied(claim.text) else _HEDGED
     return lowered(
         Verdict(
             id=f"{claim.id}.1",

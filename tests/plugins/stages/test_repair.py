@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leadline.findings import VerdictKind
 from leadline.records import Report
 from leadline.testing.reports import quoting
 from leadline_plugins.stages.claims import claims_of
@@ -96,6 +97,32 @@ def mended(text: str, how: str) -> tuple[str, list[str]]:
 )  # fmt: skip
 def test_what_is_not_borne_is_repaired_as_the_setting_says(text: str, how: str, expected: str, done: list[str]) -> None:
     assert mended(text, how) == (expected, done)
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "now"),
+    [
+        ("The bay is 90 fathoms deep", "contradicted", "The bay is 90 fathoms deep (the source cited says otherwise)"),
+        ("The bay is 90 fathoms deep", "unsupported", f"The bay is 90 fathoms deep{HEDGE}"),
+        ("No passage gives the price of 40 dollars", "unsupported", "No passage gives the price of 40 dollars"),
+        (
+            "No passage gives its depth of 40",
+            "contradicted",
+            "No passage gives its depth of 40 (the source cited says otherwise)",
+        ),
+    ],
+)
+def test_what_a_source_denies_is_not_called_unconfirmed_nor_what_it_lacks(
+    said: str, verdict: VerdictKind, now: str
+) -> None:
+    made = report(f"It was sounded in 1831. [@e2] {said}. [@e1]")
+    claims = claims_of(made)
+    changed, repairs = repaired(made, claims, [(claims[1], verdict)], "weaken", {})
+    assert shown(changed) == f"It was sounded in 1831. [@e2] {now}. [@e1]"
+    assert [one.done for one in repairs] == ["weakened"] * (now != said)
+    (_, found) = by_rule(claims_of(changed), Library(changed))
+    if verdict == "contradicted":
+        assert (found.verdict, found.reason) == ("partial", "the text itself says that the source says otherwise")
 
 
 def test_what_no_evidence_bears_is_left_for_the_flag() -> None:

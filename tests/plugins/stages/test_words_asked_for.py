@@ -21,6 +21,7 @@ from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.verdicts import judged
 from leadline_plugins.tasks.checking import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.wording.notices import retold
 
 QUOTE = "In the trial of 2020 the drug worked better than the placebo: 54 % of the patients recovered within 12 days."
 FALSE = (
@@ -285,3 +286,10 @@ def test_the_very_words_that_differ_from_a_claim_bear_nothing(claim: str, words:
 def test_what_a_figure_is_computed_from_bears_it(claim: str, text: str, words: str, bears: bool) -> None:
     found = cause(claim, text) or Cause("x", claim, next(conflicts(claim, passage(claim, text), text)))
     assert found.answered(words, [text]) is bears
+
+
+async def test_the_reason_of_what_a_model_does_not_show_is_told_in_the_language_of_the_report() -> None:
+    (found,) = await verdicts_on(Judge(lazy), FALSE[0])
+    assert found.reason.endswith("; the model calls it supported, and shows no words of a passage that say so")
+    told = retold(found.reason, "de")
+    assert told.startswith("die Aussage sagt 2014, die Textstelle: 2020; das Modell")
