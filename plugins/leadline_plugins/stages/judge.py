@@ -1,4 +1,4 @@
-"""Stage `judge`: the claims of the sections judged by a model while summary and charts are still being made."""
+"""Stage `judge`: the claims of sections and analysis judged by a model while summary and charts are being made."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import EVIDENCE, SECTIONS, SOURCES, Findings, Key, Verdict
+from leadline.findings import ANALYSIS, EVIDENCE, QUESTION, SECTIONS, SOURCES, Findings, Key, Verdict
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Report
 from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.questioning import ASK
 from leadline_plugins.stages.verdicts import judged
+from leadline_plugins.stages.write import seen_critically
 
 JUDGED: Key[tuple[Verdict, ...]] = Key("judged", Verdict, grows=True)
-"""Verdicts on claims as they stood when the sections were written; `verify` asks of nobody what stands here."""
+"""Verdicts on claims as they stood when sections and analysis were written; `verify` asks nobody what stands here."""
 
 
 class Judging:
@@ -29,7 +30,8 @@ class Judging:
         verdicts: list[Verdict] = []
         if run.settings.report.write == "compose" and await run.by_chat(ASK.name):
             sections, evidence, sources = findings[SECTIONS], findings[EVIDENCE], findings[SOURCES]
-            draft = Report(title="", language="", sections=sections, evidence=evidence, sources=sources)
+            stand = (*sections, *seen_critically(findings.get(ANALYSIS), findings[QUESTION].language))
+            draft = Report(title="", language="", sections=stand, evidence=evidence, sources=sources)
             verdicts = await judged(run, claims_of(draft), Library(draft), ahead=True)
         findings[JUDGED] = tuple(verdicts)
 
@@ -40,9 +42,9 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         lambda settings, context: Judging(),
         PluginSettings,
-        "Has a model judge the claims of the sections, while summary and charts are being made",
-        needs=(SECTIONS,),
-        wants=(EVIDENCE, SOURCES),
+        "Has a model judge the claims of sections and analysis, while summary and charts are being made",
+        needs=(QUESTION, SECTIONS),
+        wants=(EVIDENCE, SOURCES, ANALYSIS),
         gives=(JUDGED,),
         closing=True,
     )

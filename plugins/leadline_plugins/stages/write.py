@@ -96,15 +96,21 @@ def body(
     if len(sections) == 1 and sections[0].title in (composed.title, question):
         # The question is the title already: said twice, it reads as a mistake.
         sections = [sections[0].model_copy(update={"title": say("answer", language)})]
-    if analysis is not None and analysis.perspectives:
-        text = "\n\n".join(f"### {translated(one.name, language)}\n\n{one.text}" for one in analysis.perspectives)
-        sections.append(Section(id="analysis", title=say("analysis", language), text=text))
+    sections += seen_critically(analysis, language)
     if composed.summary.strip():
         sections.insert(0, Section(id="summary", title=say("summary", language), text=composed.summary))
     if composed.conclusion.strip():
         title = say("conclusion", language)
         sections.append(Section(id="conclusion", title=title, text=composed.conclusion))
     return tuple(sections)
+
+
+def seen_critically(analysis: Analysis | None, language: str) -> list[Section]:
+    """Return the section that an analysis is, where there is one: it stands as it was made, whatever is composed."""
+    if analysis is None or not analysis.perspectives:
+        return []
+    text = "\n\n".join(f"### {translated(one.name, language)}\n\n{one.text}" for one in analysis.perspectives)
+    return [Section(id="analysis", title=say("analysis", language), text=text)]
 
 
 def _said_anew(section: Section, said: Mapping[str, str]) -> Section:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed
+from leadline.findings import ANALYSIS, EVIDENCE, QUESTION, SECTIONS, SOURCES, Analysis, Perspective, Question
 from leadline.records import Document, Evidence, Failure, Hit, Report, Section, Source
 from leadline.tasks import Task
 from leadline_plugins.stages.claims import claims_of
+from leadline_plugins.stages.judge import JUDGED, Judging
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import ASK, BATCH, ask
 from leadline_plugins.stages.verdicts import judged
+from leadline_plugins.stages.write import body
 from leadline_plugins.tasks.checking import ClaimToVerify, ClaimVerdict, ClaimVerdicts, VerifyRequest
+from leadline_plugins.tasks.writing import Composition
 
 QUOTE = "The bay is 40 fathoms deep."
 
@@ -386,3 +391,26 @@ async def test_what_is_said_anew_is_put_to_the_model_though_a_passage_has_it_wor
     assert not judge.asked
     found = await judged(cast("Run", judge), claims_of(made), Library(made), anew=True)
     assert [(one.verdict, one.by) for one in found] == [("contradicted", "model")]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_an_analysis_is_judged_ahead_and_not_again_at_the_end(language: str) -> None:
+    class Ahead(Judge):
+        settings = SimpleNamespace(report=SimpleNamespace(write="compose"))
+
+    judge, made = Ahead(), report("Deep is the bay, at forty fathoms.")
+    analysis = Analysis(perspectives=(Perspective(name="critical", text="Forty fathoms is no depth of bays. [@e1]"),))
+    findings: dict[Any, Any] = {
+        QUESTION: Question(text="How deep is it?", language=language),
+        SECTIONS: made.sections,
+        EVIDENCE: made.evidence,
+        SOURCES: made.sources,
+        ANALYSIS: analysis,
+    }
+    await Judging().run(cast("Any", findings), cast("Run", judge))
+    assert [len(request.claims) for request in judge.asked] == [2]
+    whole = body(Composition(title="T"), made.sections, "How deep is it?", language, analysis)
+    final = made.model_copy(update={"sections": whole, "language": language})
+    found = await judged(cast("Run", judge), claims_of(final), Library(final), findings[JUDGED])
+    assert [(one.section_id, one.by) for one in found] == [("1", "model"), ("analysis", "model")]
+    assert len(judge.asked) == 1
