@@ -23,7 +23,9 @@ from typing import Any
 import claims_by_model
 import claims_swapped
 
+from leadline_plugins.checks.causes import cause
 from leadline_plugins.checks.judge import judge
+from leadline_plugins.checks.passages import passage
 from leadline_plugins.stages.questioning import BATCH
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,6 +78,19 @@ def beside_a_model(scorer: Any, found: Sequence[Row], args: argparse.Namespace) 
         args.out.write_text("".join(json.dumps(row) + "\n" for row in said))
 
 
+def against_a_copyist(found: Sequence[Row]) -> None:
+    """Print what of that which rules name is lost to a judge who copies the best sentence for each claim."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    for row in found:
+        named = cause(row["claim"], row["text"])
+        if named and named.against:
+            copied = passage(row["claim"], row["text"], row["spans"]).best
+            counts[row["label"], named.answered(copied, [row["text"]])] += 1
+    for label in sorted({label for label, _ in counts}):
+        lost, kept = counts[label, True], counts[label, False]
+        print(f"{label:14} {lost + kept:5} have a difference named, {lost} lose it to a copied sentence")
+
+
 def main() -> None:
     """Judge, score, swap."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -96,6 +111,7 @@ def main() -> None:
         args.out.write_text("".join(json.dumps(row) + "\n" for row in said))
     report(scorer, found, said)
     claims_swapped.report(found)
+    against_a_copyist(found)
 
 
 if __name__ == "__main__":
