@@ -44,8 +44,9 @@ _SAID = 12
 """Figures of a claim that are tried."""
 _SHOWN = 6
 """Figures that are shown; of more some come to anything."""
+_LONGEST = 20
+"""Digits; what has more nobody reckons."""
 _WHOLE = Decimal(100)
-_WAYS = ("sum", "difference", "ratio", "share", "change")
 _OFF = Decimal("0.05")
 """How far what is divided may lie from what is said: `twice` is not 2.4 times."""
 
@@ -60,14 +61,16 @@ def derived(figure: Figure, claim: str, said: Sequence[Figure], *texts: str) -> 
 
 def follows(figure: Figure, shown: Sequence[Figure]) -> bool:
     """Return whether a figure is what a few others, which a reader is shown for it, come to, whatever is said of it."""
-    values = [one for one in shown if one.value > 0 and not (one.month or one.ordinal or one.reference)]
-    if figure.month or figure.ordinal or not 0 < len(shown) <= _SHOWN:
+    if figure.month or figure.ordinal or not 0 < len(shown) <= _SHOWN or len(figure.value.as_tuple().digits) > _LONGEST:
         return False
-    pairs = itertools.combinations(values, 2)
-    made = (value for pair in pairs for way in _WAYS for value in _values(way, *pair))
-    rest = (_WHOLE - one.value for one in values if one.value < _WHOLE)
-    whole = (sum(one.value for one in values),) if len(values) > 1 else ()
-    return any(_same(figure, value) for value in (*whole, *rest, *made))
+    used = [one for one in shown if one.value > 0 and not (one.month or one.ordinal or one.reference)]
+    ways = ("sum", "difference", "ratio", *(("share", "change") if figure.unit == "%" else ()))
+    made = [value for pair in itertools.combinations(used, 2) for way in ways for value in _values(way, *pair)]
+    if len(used) > 2:
+        made.append(sum(one.value for one in used))
+    if figure.unit == "%":
+        made += [_WHOLE - one.value for one in used if one.unit == "%" and one.value < _WHOLE]
+    return any(_same(figure, value) for value in made)
 
 
 def _ways(figure: Figure, claim: str) -> frozenset[str]:
@@ -121,7 +124,7 @@ def _fits(figure: Figure, way: str, unit: str) -> bool:
 def _values(way: str, one: Figure, other: Figure) -> Iterator[Decimal]:
     """Yield what two figures come to."""
     low, high = sorted((one.value, other.value))
-    if low == high:
+    if low == high and way != "sum":
         return
     if way == "sum":
         yield low + high
