@@ -42,6 +42,7 @@ def test_a_sum_and_a_difference_follow_and_their_neighbours_do_not(one: int, oth
         assert follows(Figure(Decimal(value), "", str(value)), shown)
     assume(one > 1000 and other > 1000)
     beside = one + other + 1
+    assume(beside % 10)  # else it may be the sum, rounded
     assert not follows(Figure(Decimal(beside), "", str(beside)), shown)
 
 

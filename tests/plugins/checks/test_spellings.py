@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from leadline_plugins.checks.figure import differ, missing, same
 from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.judge import judge
+from leadline_plugins.checks.quotes import plain
 
 
 def alike(one: str, other: str) -> bool:
@@ -244,3 +246,11 @@ def test_an_address_of_four_numbers_is_no_number_of_thousands(text: str) -> None
 
 def test_groups_of_naught_are_thousands() -> None:
     assert alike("1.000.000 Euro", "1 million Euro")
+
+
+def test_a_power_in_a_claim_is_the_power_of_its_passage() -> None:
+    held = "Annealing for 2 h at 520 °C raised the Q of the rings from 1.5×10⁶ to 5×10⁶."
+    assert plain("from 1.5×10⁶ m² to 5×10⁻⁶") == "from 1.5×10^6 m2 to 5×10^-6"
+    assert not missing(figures(plain("It raised Q from 1.5×10⁶ to 5×10⁶.")), figures(held))
+    assert missing(figures(plain("It raised Q from 1.5×10⁶ to 5×10⁷.")), figures(held))
+    assert judge(plain(held), held).exact
