@@ -20,7 +20,7 @@ _POINTS = re.compile(r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|[个個]?百
 _DIFFERENCE = re.compile(
     r"\b(?:more|less|fewer|higher|lower|larger|smaller|longer|shorter|differ\w*|gap|apart|ahead|behind|increas\w+|decreas\w+"
     r"|r[io]se|grew|fell|fall|drop\w*|gain\w*|los[ste]\w*|narrow\w*|widen\w*|margin|up|down|by)\b"
-    r"|相差|差[距额額值]|[高低多少][出了于於约約\d]|增加|减少|減少|上升|下降|扩大|擴大|收窄|提高|차이|증가|감소"
+    r"|相差|差[距额額值はがを]|差(?=[约約为為])|[高低多少][出了于於约約\d]|增加|减少|減少|上升|下降|扩大|擴大|收窄|提高|차이|증가|감소"
 )
 _SUM = re.compile(
     r"\b(?:total\w*|together|combined|sum\w*|altogether|in all|overall|jointly|plus)\b|合计|合計|总计|總計|[总總]共"

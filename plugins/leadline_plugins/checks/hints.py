@@ -130,6 +130,8 @@ def _other_subject(claim: str, held: str, text: str) -> tuple[str, str] | None:
     mine = next((name for name in proper_names(claim) if _leads(name, claim)), "")
     if not mine or mine.upper() == mine.lower() or mine not in missing_names(claim, text):
         return None
+    if not content_set(mine).isdisjoint(content_set(text)):
+        return None  # said with more words: `the UAE's fund`
     said = content_set(claim)
     theirs = (name for name in proper_names(held) if _leads(name, held) and said.isdisjoint(content_set(name)))
     return next(((mine, name) for name in theirs), None)
@@ -139,7 +141,8 @@ def _leads(name: str, sentence: str) -> bool:
     """Return whether a name is what a sentence begins to speak of: `The analyst Kuo`, not `In the north of Kuo`."""
     at = sentence.find(name)
     before = sentence[: max(at, 0)].lower().split()
-    return at >= 0 and len(before) <= _LEAD and _JOINING.isdisjoint(before)
+    labelled = sentence.startswith(":", at + len(name))
+    return at >= 0 and not labelled and len(before) <= _LEAD and _JOINING.isdisjoint(before)
 
 
 def _other_count(claim: str, text: str) -> tuple[str, str] | None:

@@ -30,6 +30,7 @@ INCOME = "城镇居民人均可支配收入51,821元，增长5.1%；\n农村居�
             "人均消费支出26,796元。\n人均可支配收入为39,218元，增长6.3%。",
         ),
         ("Together bonds and loans are 39–57 % of assets.", "Bonds hold 32–42 % and loans 7–15 % of assets."),
+        ("二つの高値の差は約68ドルである", "高値は$3,499.88、もう一つの高値は$3,432である"),
         ("Sales rose 25% to 500 units.", "Sales rose from 400 to 500 units."),
         ("The north has 350 more ships than the south.", "The north has 900 ships, the south has 550 ships."),
         ("The three fleets have 1,800 ships in total.", "They have 900 ships, 550 ships and 350 ships."),

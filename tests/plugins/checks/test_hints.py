@@ -45,6 +45,8 @@ def test_what_is_said_otherwise_is_asked_about_and_decides_nothing(claim: str, h
         ("There were 12 patients, of 44 patients.", "There were 12 adult patients, and 44 patients in all."),
         ("Ming-Chi Kuo has predicted that the lineup will move to scissor keyboards.", SAYS),
         ("Analysts predicted that the lineup will move to scissor keyboards in 2020.", SAYS),
+        ("Abu Dhabi's ADIA holds 32% of its fund in shares.", "ADIA (UAE): 32% of its fund in shares."),
+        ("Quantum acoustic; Reason: Minimal TLS density", "Consider skipping GCIB for minimal TLS density."),
         ("The machine gets better performance because of the same chips as before.", CHIPS),
     ],
 )
