@@ -138,10 +138,13 @@ def _shows(said: ClaimVerdict | None, put: Put, found: Cause) -> bool:
 
 
 def _unseen(said: ClaimVerdict, put: Put) -> bool:
-    """Return whether a passage has the very words of a claim that a model does not find in it, or finds denied."""
-    return said.verdict in ("unsupported", "contradicted") and any(
-        find(put.claim.rstrip(_STOPS), one.text) for one in put.passages
-    )
+    """Return whether a passage has the very words of a claim that a model does not find in it, or finds denied.
+
+    Rules call such a claim supported, unless they find something against it too: few are looked for at all.
+    """
+    if said.verdict not in ("unsupported", "contradicted") or put.held != "supported":
+        return False
+    return any(find(put.claim.rstrip(_STOPS), one.text) for one in put.passages)
 
 
 def _seen(said: ClaimVerdict) -> ClaimVerdict:
