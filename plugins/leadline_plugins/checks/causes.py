@@ -11,11 +11,12 @@ import re
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
+from leadline_plugins.checks.comparisons import other_since, turned
 from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.derived import follows
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.hints import Hint, counted_in, hint
+from leadline_plugins.checks.hints import Hint, counted_in, hints
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.opposites import opposed
@@ -76,7 +77,8 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
     """Return whether words do away with a conflict: they speak of what is contested, and say nothing else of it."""
     held = passage(claim, words)
     if isinstance(against, Hint):
-        return _speaks(words, claim) and counted_in(against.count, words) and hint(claim, held, words, words) is None
+        again = hints(claim, held, words, words)
+        return _speaks(words, claim) and counted_in(against.count, words) and against not in again
     match against.kind:
         case "figure":
             return all(_bear(words, one, text) for one in figures(claim) if one.said == against.said)
@@ -88,9 +90,10 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
             return _speaks(words, claim) and contrary(claim, words) in ("", BARE)
         case "opposite":
             return _speaks(words, claim) and not opposed(claim, words)
-        case "comparison":
-            found = conflicts(claim, held, words)
-            return _speaks(words, claim) and all(one.kind != "comparison" for one in found)
+        case "comparison" if against.found:
+            return _speaks(words, claim) and not (turned(claim, words) or other_since(claim, words))
+        case "comparison":  # its own figures deny it, unless a passage puts it so too
+            return _speaks(words, claim) and bool(find(against.said, words))
 
 
 def _bear(words: str, wanted: Figure, text: str) -> bool:
@@ -126,7 +129,7 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     if named:
         worst = max(named, key=lambda one: (one.certain, one.kind == "figure", one.contradicts))
         return Cause(reason(worst), said, worst)
-    if alike and share >= SAME_THING and (other := hint(said, held, text, f"{shown}\n{text}")):
+    if alike and share >= SAME_THING and (other := next(hints(said, held, text, f"{shown}\n{text}"), None)):
         return Cause(other.reason, said, other)
     if alike and share < _HARDLY and len(set(content_words(said))) >= _ENOUGH:
         return Cause(f"{share:.0%} of the claim's words stand in the passages", said)

@@ -67,7 +67,7 @@ def follows(figure: Figure, shown: Sequence[Figure]) -> bool:
     ways = ("sum", "difference", "ratio", *(("share", "change") if figure.unit == "%" else ()))
     made = [value for pair in itertools.combinations(used, 2) for way in ways for value in _values(way, *pair)]
     if len(used) > 2:
-        made.append(sum(one.value for one in used))
+        made.append(sum((one.value for one in used), Decimal(0)))
     if figure.unit == "%":
         made += [_WHOLE - one.value for one in used if one.unit == "%" and one.value < _WHOLE]
     return any(_same(figure, value) for value in made)

@@ -71,14 +71,6 @@ class _Count:
     near: frozenset[str]
 
 
-def hint(claim: str, passage: Passage, text: str, around: str) -> Hint | None:
-    """Return the first hint against a claim whose passage speaks of the same thing; None where there is none.
-
-    `text` is all that is cited, with `around` all that a judge sees of it.
-    """
-    return next(_hints(claim, passage, text, around), None)
-
-
 def counted_in(said: str, words: str) -> bool:
     """Return whether words count the same thing with the same figure: `44 degrees`."""
     held = list(_counted(words))
@@ -87,7 +79,11 @@ def counted_in(said: str, words: str) -> bool:
     )
 
 
-def _hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint]:
+def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint]:
+    """Yield hints against a claim whose passage speaks of the same thing.
+
+    `text` is all that is cited, with `around` all that a judge sees of it.
+    """
     if counts := _other_count(claim, text):
         yield Hint(f"the claim says {counts[0]}, the passages {counts[1]}", counts[0])
     if said := _only_expected(claim, passage.best):

@@ -44,14 +44,6 @@ def marked(text: str) -> str:
     return _WIDE_STOP.sub("。", text) if "．" in text else text
 
 
-def raised(text: str) -> str:
-    """Return the text with the exponents of powers of ten behind a caret, which folding leaves what they are."""
-    for power in (_POWER, _TEN):
-        if power.search(text):
-            text = power.sub("10^", text)
-    return text
-
-
 def written(said: str) -> str:
     """Return a figure of a marked text as people write it: `1.5×10^6`."""
     return _WRITTEN.sub("10^", said)

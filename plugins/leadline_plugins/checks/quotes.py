@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from leadline_plugins.checks.marks import raised
-
 _SAME = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′`´＇", "'"),
@@ -22,6 +20,8 @@ _LINE_MARKUP = re.compile(r"^(?:>|[-*+]|\d+[.)])\s+", re.MULTILINE)
 _SIGN_MARKUP = re.compile(r"\\(?=[\\`*_{}\[\]()#+\-.!|<>~$&])|\*\*|__")
 _REFERENCE = re.compile(r"[\[【]\^?\d{1,3}(?:[,;-]\d{1,3})*+[\]】]")
 """What may be the mark of a source's own reference, in the compared form; it may as well be a range or an article."""
+_POWER = re.compile("((?<=10)[⁺⁻]?[⁰¹²³⁴-⁹]+)")
+_RAISED = "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _TRIED = 100
 """Places at which the marks of a quote are compared: a text of one word over and over has too many."""
 _HYPHENATED = re.compile(r"(?<=[^\W\d_])-\s*\n\s*(?=[^\W\d_])")
@@ -98,9 +98,17 @@ def squeezed(text: str) -> Squeezed:
 
 
 def plain(text: str) -> str:
-    """Return a text without the differences that do not count, but with its words apart."""
+    """Return a text without the differences that do not count, but with its words apart; powers are left as they are.
+
+    10⁶ is not 106.
+    """
     bare = _unmarked(text)
-    return " ".join(_form(bare if bare.isascii() else raised(bare)).split())
+    formed = _form(bare) if bare.isascii() else "".join(map(_formed, _POWER.split(bare)))
+    return " ".join(formed.split())
+
+
+def _formed(part: str) -> str:
+    return part if part and not part.strip(_RAISED) else _form(part)
 
 
 def bared(text: str) -> str:

@@ -44,7 +44,7 @@ async def _said(run: Run, claims: Sequence[Put]) -> Mapping[str, ClaimVerdict]:
         return {}
     if len(claims) > BATCH:
         await tell(run, f"of the charts' {len(claims)} points a model held the first {BATCH} against their quotes")
-    said = await answers(run, claims[:BATCH], _found)
+    said = await answers(run, claims[:BATCH], _found, lambda one: False)
     if left := len(claims[:BATCH]) - len(said.by_id):
         why = f" ({said.why})" if said.why else ""
         await tell(run, f"no model held {left} of the charts' {len(claims)} points against their quotes{why}")

@@ -71,7 +71,12 @@ def repaired(
 
 
 def _mended(
-    text: str, claims: Sequence[Claim], wrong: set[str], how: str, better: Mapping[str, str], language: str
+    text: str,
+    claims: Sequence[Claim],
+    wrong: Mapping[str, VerdictKind],
+    how: str,
+    better: Mapping[str, str],
+    language: str,
 ) -> str:
     match how:
         case "recite":
