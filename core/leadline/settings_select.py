@@ -64,7 +64,7 @@ class Selector:
         self._select(Selection("pipeline", "stages", stages, places=places))
         for selection in selections(core):
             self._select(selection)
-            if problem := emptied(selection, self._host, stages):
+            if problem := emptied(selection, self._host, tuple(map(self._sections.base, stages))):
                 self._problem(f"{problem}{self._sections.place(selection.key)}")
         for reasons, keys in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)

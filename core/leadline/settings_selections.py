@@ -35,9 +35,15 @@ _KINDS = {
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
 MAY_BE_NONE = {"read.fetchers", "charts.runner"}
 """What a run can do without where the settings leave it at its default: engines may bring the full text themselves."""
-_ONE_AT_LEAST = ("ai.providers", "search.engines", "search.strategy", "read.parsers", "research.synthesizer")
-"""What no run can do without; engines where a stage of the pipeline searches."""
-_SEARCHING = {"search", "explore"}
+_ONE_AT_LEAST: Mapping[str, tuple[str, ...]] = {
+    "ai.providers": (),
+    "search.engines": ("search", "explore"),
+    "search.strategy": (),
+    "read.parsers": (),
+    "research.synthesizer": (),
+    "report.formats": ("export",),
+}
+"""What no run can do without; with stages, no run whose pipeline has one of them."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,9 @@ def _provider(model: str) -> str:
 def emptied(selection: Selection, host: Host, stages: tuple[str, ...]) -> str:
     """Say that a key names nothing where a run with these stages needs one; empty where all is well."""
     key = selection.key
-    if selection.names or key not in _ONE_AT_LEAST or (key == "search.engines" and not _SEARCHING & {*stages}):
+    if selection.names or key not in _ONE_AT_LEAST:
+        return ""
+    if (needing := _ONE_AT_LEAST[key]) and not {*needing} & {*stages}:
         return ""
     choices = sorted({*host.offering(selection.kind), *(("auto",) if key in AUTO else ())})
     usual = _value(Settings(), key)

@@ -344,6 +344,7 @@ def test_an_empty_variable_is_not_set(load: Load, tmp_path: Path) -> None:
         ("search.strategy", "batch, ", "batch"),
         ("read.parsers", "", "text,html,feed,pdf,word"),
         ("research.synthesizer", "", "prose"),
+        ("report.formats", "html, json, markdown", "markdown,html,json"),
     ],
 )
 def test_what_a_run_cannot_do_without_is_not_empty(load: Load, key: str, choices: str, example: str) -> None:
@@ -353,11 +354,12 @@ def test_what_a_run_cannot_do_without_is_not_empty(load: Load, key: str, choices
 
 
 def test_what_may_be_empty_is_let_be(load: Load, tmp_path: Path) -> None:
-    load(*(f"{key}=" for key in ("read.fetchers", "report.formats", "middleware", "observers", "charts.runner")))
+    load(*(f"{key}=" for key in ("read.fetchers", "middleware", "observers", "charts.runner")))
     (tmp_path / "leadline.toml").write_text(
         "pipeline = 'quiet'\n[search]\nengines = []\n[pipelines.quiet]\nstages = ['write']\n"
     )
     assert load().chosen["search.engines"] == ()
+    assert load("report.formats=").chosen["report.formats"] == (), "nothing is exported"
 
 
 def test_a_model_without_its_provider_is_told_the_form(load: Load) -> None:

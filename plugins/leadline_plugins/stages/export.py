@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from leadline.contracts import Run
-from leadline.errors import CallFailed, NoEvidence
+from leadline.errors import CallFailed, ConfigError, NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
@@ -24,6 +24,8 @@ class Exporting:
         report = findings[REPORT]
         if not report.sources:
             raise NoEvidence("the report rests on no source")
+        if not run.settings.report.formats:  # told before the run where the settings say so; a stage may be made anew
+            raise ConfigError("report.formats: is empty, so the report is written into no file")
         # By their own names: whoever provides them, what is recorded gives the same report.
         told: dict[str, JsonValue] = {"models": [*sorted({name.partition(":")[2] for name in run.models})]}
         if (checks := findings.get(VERIFICATION)) is not None:
