@@ -128,6 +128,7 @@ class Client:
     ) -> RunHandle:
         """Go on with a run from where it was, with the settings it had; this client's own `set` stand over them.
 
+        What they come to are the run's settings from then on. Only a complete report replaces a complete one.
         `run` is its folder, its id, or the beginning of it. With `retry_failed` all calls that failed are tried again.
         """
         folder = find_run(self.runs_folder(), run)

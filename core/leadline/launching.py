@@ -5,16 +5,18 @@ Where that fails the journal is closed, and of a run that could not begin no fol
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from leadline.assemble import House
+from leadline.earlier import Earlier
 from leadline.errors import LeadlineError
 from leadline.folder import JOURNAL, LOCK
 from leadline.journal import Journal
-from leadline.opening import forget_failures
+from leadline.opening import forget_failures, keep_order
 from leadline.order import Order
 from leadline.person import Asker
 from leadline.session import Session
@@ -27,7 +29,7 @@ async def begin(
     with _tidied(folder):
         journal = await Journal.open(folder / JOURNAL)
     async with _closed_on_failure(journal):
-        await journal.set_meta("order", order.model_dump(mode="json"))
+        await keep_order(journal, order)
         return await Session.open(order, folder, house, journal, asker=asker, observers=observers)
 
 
@@ -40,18 +42,27 @@ async def go_on(
     observers: Mapping[str, Any] | None,
     retry_failed: bool,
 ) -> Session:
-    """Return the next session of a run; with `retry_failed` all calls that failed are tried again."""
+    """Return the next session of a run; with `retry_failed` all calls that failed are tried again.
+
+    The settings of this session become the run's, so that the next one needs none of them said again; where the run is
+    complete only if this session is so too, as its files do.
+    """
     journal = await Journal.open(folder / JOURNAL)
+    order = order.under(house.settings)
     async with _closed_on_failure(journal):
         await forget_failures(journal, order, house, everything=retry_failed)
-        return await Session.open(order, folder, house, journal, asker=asker, observers=observers)
+        session = await Session.open(order, folder, house, journal, asker=asker, observers=observers)
+        session.earlier = await asyncio.to_thread(Earlier.of, folder)
+        if session.earlier is None:
+            await keep_order(journal, order)
+        return session
 
 
 async def go_again(order: Order, folder: Path, house: House) -> Session:
     """Return a session that is offline and writes nothing."""
     journal = await Journal.open(folder / JOURNAL, mode="read")
     async with _closed_on_failure(journal):
-        return await Session.open(order, folder, house, journal)
+        return await Session.open(order.under(house.settings), folder, house, journal)
 
 
 async def order_of(folder: Path) -> Order:

@@ -53,6 +53,11 @@ def closing_stages(pipeline: Pipeline) -> list[str]:
     return [step.name for step in pipeline.steps() if getattr(step.offer, "closing", False)]
 
 
+async def keep_order(journal: Journal, order: Order) -> None:
+    """Write down what a run is asked to do, and by which settings: those of the next session."""
+    await journal.set_meta("order", order.model_dump(mode="json"))
+
+
 async def forget_failures(journal: Journal, order: Order, house: House, *, everything: bool) -> None:
     """Forget what ended the last session; all failures where it ended by itself and none of them ended it.
 

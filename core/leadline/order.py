@@ -30,6 +30,10 @@ class Order(Record):
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
 
+    def under(self, settings: Settings) -> Order:
+        """Return the order as a session with these settings goes on with it."""
+        return self.model_copy(update={"settings": settings.public(), "pipeline": settings.pipeline})
+
 
 def new_order(question: str, settings: Settings, tags: Mapping[str, str]) -> Order:
     """Return the order to answer a question with these settings, under an id of its own."""

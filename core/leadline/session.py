@@ -17,6 +17,7 @@ from leadline.budget import Budget
 from leadline.calls import Door
 from leadline.computing import get_ready
 from leadline.crowd import run_under_way
+from leadline.earlier import TOLD, Earlier
 from leadline.ending import ending, in_vain, rejected
 from leadline.engine import Engine
 from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvidence
@@ -55,6 +56,8 @@ class Session:
     state: RunState
     replaying: bool = False
     ended: Result | None = None
+    earlier: Earlier | None = None
+    """What an earlier session left that was complete."""
     _engine: Engine | None = None
     _stopped: bool = False
     _exit_code: int | None = None
@@ -204,9 +207,13 @@ class Session:
         """Close everything; the last words are the metadata."""
         await self.run.leave_ahead()
         await self.door.close()
+        if self.earlier and self.state.status != "complete" and self.state.notice(TOLD):
+            await self.bus.emit("notice", {"message": TOLD})
         metadata = await self._last_metadata()
         await self.bus.emit("run.finished", {"status": self.state.status, "reason": self.state.reason})
         await self.bus.close()
+        if self.earlier:
+            await self.earlier.settle(self.journal, self.order, whole=self.state.status == "complete")
         await self.journal.close(self.state.status)
         kept = self.state.status in ("complete", "partial") and self._engine is not None
         report = self._engine.board.get(REPORT) if kept and self._engine else None
