@@ -58,6 +58,9 @@ class ConfigError(LeadlineError):
 class PluginError(ConfigError):
     """A plugin is at fault: says which, of which distribution and version."""
 
+    traceback: str = ""
+    """Of what it raised while it was loaded or made, without the secrets of the settings."""
+
 
 class PluginFault(PluginError):
     """A plugin failed while a run went on: no setting is wrong."""

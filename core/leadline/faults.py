@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
+
+_FRAMES, _LINE, _TRACE = 30, 500, 8_000
+"""Frames of a traceback that are kept, the innermost, and characters of a line and of it all.
+
+An error may repeat a page, and one that recursed without end has thousands of frames."""
 
 
 class Held(Exception):
@@ -14,6 +20,7 @@ class Held(Exception):
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(words(error))
+        self.__cause__ = error
 
 
 def wished(error: BaseException) -> bool:
@@ -51,6 +58,19 @@ def text_of(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 - whatever it raises, something must be told
         return "its text cannot be had"
     return "cancelled from within" if isinstance(error, asyncio.CancelledError) and not text else text
+
+
+def trace(error: BaseException, scrub: Callable[[str], str]) -> str:
+    """Return the traceback of an error, with the errors behind it, as `scrub` lets it be written down.
+
+    It is cut only then: half a secret would be found by nobody.
+    """
+    try:
+        text = scrub("".join(traceback.format_exception(error, limit=-_FRAMES)).rstrip())
+    except Exception:  # noqa: BLE001 - of a stranger's class anything may fail; what it is stands in words elsewhere
+        return ""
+    lines = (line if len(line) <= _LINE else f"{line[:_LINE]}…" for line in text.splitlines())
+    return "\n".join(lines)[-_TRACE:]
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:

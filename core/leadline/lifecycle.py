@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from leadline.errors import LeadlineError, PluginError
-from leadline.faults import Held, wished, words
+from leadline.faults import Held, trace, wished, words
 from leadline.secrets import Secrets
 
 
@@ -66,7 +66,9 @@ class Keeper:
         except BaseException as error:
             if wished(error):
                 raise
-            raise PluginError(f"{self._who} could not be made: {self._secrets.scrub(words(error))}") from error
+            told = PluginError(f"{self._who} could not be made: {self._secrets.scrub(words(error))}")
+            told.traceback = trace(error, self._secrets.scrub)
+            raise told from error
 
     async def _enter(self, made: Any) -> Any:
         if not hasattr(made, "__aenter__"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
-from leadline.faults import leaves, text_of, words
+from leadline.faults import leaves, text_of, trace, words
 from leadline.records import Failure, Record
 from leadline.retry import translate
 from leadline.rows import Outcome
@@ -44,14 +44,18 @@ class Blame:
         """Return the failure of a provider."""
         known = translate(error)
         if known is None:
-            text = self._blaming(error)
-            return self._ended("failure", "BUSINESS", type(error).__name__, text, attempts)
+            text, place = self._blaming(error), self._trace(error)
+            return self._ended("failure", "BUSINESS", type(error).__name__, text, attempts, traceback=place)
         return self._ended("failure", known.category, type(known).__name__, text_of(known), attempts)
 
     def _blaming(self, error: BaseException) -> str:
         if isinstance(error, LeadlineError):  # which says whose it is
             return text_of(error)
         return f"{words(error)}; this is a fault of {self.who}" if self.who else words(error)
+
+    def _trace(self, error: BaseException) -> str:
+        """Return where in a plugin it was raised, for whoever wrote that."""
+        return "" if isinstance(error, LeadlineError) else without_surrogates(trace(error, self.secrets.scrub))
 
     def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Ended:
         """Return a refusal by the house."""
@@ -74,7 +78,9 @@ class Blame:
         cause = calls[0].record.type if len(calls) == 1 else "AllFailed"
         message = "; ".join(dict.fromkeys(self._told(one.record) for one in calls))
         detail = "; ".join(dict.fromkeys(one.record.detail for one in calls if one.record.detail))
-        ended = self._ended("refusal" if refused else "failure", category, cause, message, 1, detail)
+        fault = next((one.record.traceback for one in calls if one.record.traceback), "")
+        outcome: Outcome = "refusal" if refused else "failure"
+        ended = self._ended(outcome, category, cause, message, 1, detail, traceback=fault)
         return replace(ended, causes=tuple(key for one in calls for key in one.causes or (one.key,)))
 
     def _told(self, record: Failure) -> str:
@@ -82,7 +88,15 @@ class Blame:
         return record.text.removeprefix(f"{record.kind} by {self.provider}: ")
 
     def _ended(
-        self, outcome: Outcome, category: Category, cause: str, message: str, attempts: int, detail: str = ""
+        self,
+        outcome: Outcome,
+        category: Category,
+        cause: str,
+        message: str,
+        attempts: int,
+        detail: str = "",
+        *,
+        traceback: str = "",
     ) -> Ended:
         record = Failure(
             kind=self.kind,
@@ -92,6 +106,7 @@ class Blame:
             message=without_surrogates(self.secrets.scrub(message)),
             attempts=attempts,
             detail=without_surrogates(self.secrets.scrub(detail)),
+            traceback=traceback,
         )
         return Ended(outcome, record.model_dump_json().encode())
 

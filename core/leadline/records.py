@@ -62,6 +62,8 @@ class Failure(Record):
     attempts: int = 1
     detail: Text = ""
     """More of it than people are told: `metadata.json` has it."""
+    traceback: Text = ""
+    """Of a plugin's fault, without the secrets of the settings: `metadata.json` has it, too."""
 
     @property
     def text(self) -> str:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from leadline.errors import Category, LeadlineError
-from leadline.faults import text_of, words
+from leadline.errors import Category, LeadlineError, PluginError
+from leadline.faults import text_of, trace, words
 from leadline.records import Record
 from leadline.secrets import Secrets
 
@@ -28,6 +28,8 @@ class StepError(Record):
     step: str = ""
     times: int = 1
     """How often it went wrong like that in this step."""
+    traceback: str = ""
+    """Where it is a fault: of a plugin, or of Leadline."""
 
 
 class StepState(Record):
@@ -131,8 +133,14 @@ class RunState:
                 category=record.category if record else "INTERNAL",
                 retries=record.attempts - 1 if record else 0,
                 step=self.current,
+                traceback=record.traceback if record else self._trace(error),
             )
         )
+
+    def _trace(self, error: BaseException) -> str:
+        """Return the traceback of what nobody raised on purpose."""
+        fault = error.__cause__ if isinstance(error, PluginError) else error
+        return "" if fault is None or isinstance(fault, LeadlineError) else trace(fault, self._secrets.scrub)
 
     @property
     def steps(self) -> tuple[StepState, ...]:

@@ -28,7 +28,8 @@ async def bare_task_group() -> AsyncIterator[asyncio.TaskGroup]:
         async with asyncio.TaskGroup() as group:
             yield group
     except BaseExceptionGroup as raised:
-        raise first_of(raised) from None
+        first = first_of(raised)
+        raise first from first.__cause__  # not from the group; what is behind it, as a plugin's fault, stays there
 
 
 async def each(items: Sequence[T], do: Callable[[T], Awaitable[R]]) -> list[R]:

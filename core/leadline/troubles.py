@@ -49,6 +49,7 @@ def _told(message: str, failure: Failure, rows: Sequence[Row], before: StepError
         retries=max(failure.attempts - 1, before.retries if before else 0),
         step=rows[0].step,
         times=len(rows) + (before.times if before else 0),
+        traceback=failure.traceback or (before.traceback if before else ""),
     )
 
 

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from leadline.errors import LeadlineError
+from leadline.errors import LeadlineError, PluginError
 
 INTERRUPTED = 130
 """The exit code of what was stopped from outside."""
@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(sys.argv[1:] if argv is None else argv)
     except LeadlineError as error:
         say(f"leadline: {error}")
+        if isinstance(error, PluginError) and error.traceback and debugging():
+            say(error.traceback)
         code = error.exit_code
     except KeyboardInterrupt:
         say("leadline: interrupted")
@@ -54,7 +56,7 @@ def _bug(error: BaseException) -> int:
     from leadline.cli.out import say
     from leadline.faults import words
 
-    if _debugging():
+    if debugging():
         import traceback
 
         say(traceback.format_exc().rstrip())
@@ -64,8 +66,8 @@ def _bug(error: BaseException) -> int:
     return 1
 
 
-def _debugging() -> bool:
-    """Return whether the traceback of a bug is asked for, in the environment or in `.env`."""
+def debugging() -> bool:
+    """Return whether the traceback of a bug, or of a plugin's fault, is asked for, in the environment or in `.env`."""
     from pathlib import Path
 
     from leadline.settings_files import read_dotenv

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leadline.cli import INTERRUPTED
+from leadline.cli import INTERRUPTED, debugging
 from leadline.cli.common import near
 from leadline.cli.out import columns, say, write, write_json
 from leadline.cli.summary import WIDEST, summary
@@ -40,6 +40,9 @@ def advise(result: Result, args: argparse.Namespace) -> None:
         say("Nobody can be asked here: ask more exactly, or let it assume with --set clarify.mode=assume")
     elif result.exit_code == INTERRUPTED or result.status in ("failed", "partial"):
         say(f"Go on with it: {resume_command(result.folder, args, raised(result.metadata))}")
+    if debugging():
+        for place in dict.fromkeys(filter(None, (error.traceback for error in result.metadata.errors))):
+            say(place)
 
 
 def raised(known: Metadata) -> list[str]:
