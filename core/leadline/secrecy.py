@@ -1,9 +1,11 @@
-"""Secrets in settings: found by their type, left out of whatever is kept or shown."""
+"""Secrets in settings: found by their type, or in an address, and left out of whatever is kept or shown."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
@@ -11,16 +13,35 @@ from pydantic_core import to_jsonable_python
 from leadline.hookspecs import Offer, PluginSettings
 
 _SECRET = (SecretStr, SecretBytes)
+_ADDRESS = re.compile(r"\s*[A-Za-z][\w+.-]*://\S+\s*")
+_IN_ADDRESS = re.compile(
+    r"(?<=://)(?:[^\s/?#@:]*:(?P<password>[^\s/?#@]+)|(?P<token>[^\s/?#@:]{16,}))@"
+    r"|[?&;](?:[\w.-]*[_.-])?(?:api|access|secret|private|auth|subscription|client)?"
+    r"(?:key|token|sig|signature|secret|passwd|password|pwd|credentials?|code)=(?P<named>[^\s&;#]+)",
+    re.IGNORECASE,
+)
+"""A password before the host, as proxies have it, or a token alone, and what the query names by a word for a secret."""
+
+
+def in_address(value: Any) -> list[str]:
+    """Return the secrets that an address holds, as they stand in it; none where the value is no address."""
+    if not isinstance(value, str) or "://" not in value or not _ADDRESS.fullmatch(value):
+        return []
+    return [text for found in _IN_ADDRESS.finditer(value) for text in found.groups() if text]
+
+
+def _secret(value: Any) -> bool:
+    return isinstance(value, _SECRET) or bool(in_address(value))
 
 
 def without_secrets(value: Any) -> Any:
     """Return dumped settings without their secrets; sets sorted, so that two processes dump the same."""
     if isinstance(value, Mapping):
-        return {key: without_secrets(item) for key, item in value.items() if not isinstance(item, _SECRET)}
+        return {key: without_secrets(item) for key, item in value.items() if not _secret(item)}
     if isinstance(value, set | frozenset):
-        return sorted((without_secrets(item) for item in value if not isinstance(item, _SECRET)), key=repr)
+        return sorted((without_secrets(item) for item in value if not _secret(item)), key=repr)
     if isinstance(value, list | tuple):
-        return [without_secrets(item) for item in value if not isinstance(item, _SECRET)]
+        return [without_secrets(item) for item in value if not _secret(item)]
     return value
 
 
@@ -30,6 +51,9 @@ def secrets_of(value: Any) -> Iterator[str]:
         yield value.get_secret_value()
     elif isinstance(value, SecretBytes):
         yield value.get_secret_value().decode(errors="replace")
+    elif isinstance(value, str):
+        for text in in_address(value):
+            yield from dict.fromkeys((text, unquote(text)))
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from secrets_of(item)

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
 from leadline.nearest import choose_from, nearest
+from leadline.secrecy import in_address
 from leadline.settings_layers import PREFIX
 from leadline.settings_types import KeyPath, at, bare, is_secret, model_of, secret_texts
 
@@ -27,8 +28,9 @@ def problems(
     """Yield one sentence for each of pydantic's errors about what was `given`, layer by layer, below `prefix`."""
     hidden = [text for values in given for text in secret_texts(model, values) if len(text) > 3]
     for detail in details:
-        path = _path(detail, given)
-        place = origin((*prefix, *path))
+        path = path_of(detail, given)
+        # What is missing stands nowhere: the section does that lacks it.
+        place = origin((*prefix, *(path[:-1] if detail["type"] == "missing" else path)))
         wrong = _run_together(place, path, model) or _wrong(detail, model, path)
         sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {wrong}"
         for text in hidden:
@@ -58,7 +60,7 @@ def _keys(model: type[BaseModel], above: KeyPath = ()) -> Iterator[KeyPath]:
             yield from _keys(section, (*above, name))
 
 
-def _path(detail: ErrorDetails, given: Sequence[Any]) -> KeyPath:
+def path_of(detail: ErrorDetails, given: Sequence[Any]) -> KeyPath:
     """Return where the error stands, without what pydantic adds for the branches of unions."""
     path: list[str] = []
     for step in detail["loc"]:
@@ -93,7 +95,7 @@ def _wrong(detail: ErrorDetails, model: type[BaseModel], path: KeyPath) -> str:
         return f"is not set, and has no default: give {' and '.join(needed)}"
     message = detail["msg"].removeprefix("Value error, ").partition(", unable to parse")[0]
     sentence = message[:1].lower() + message[1:]
-    if annotation is None or is_secret(annotation) or not isinstance(given, str | int | float):
+    if annotation is None or is_secret(annotation) or in_address(given) or not isinstance(given, str | int | float):
         return sentence
     near = nearest(str(given), filter(lambda choice: isinstance(choice, str), get_args(bare(annotation))))
     shown = repr(given) if len(repr(given)) <= _SHOWN else repr(given)[:_SHOWN] + "…"

@@ -16,6 +16,7 @@ from leadline.cli.out import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.host import Host
 from leadline.opening import pipeline_of
+from leadline.secrecy import in_address
 from leadline.settings import Loaded, Settings, commented_toml, load_settings
 from leadline.settings_layers import leaves
 from leadline.settings_pipelines import BUILT_IN
@@ -43,6 +44,8 @@ def shown(value: Any) -> Any:
     """Return a value as JSON data, secrets masked."""
     if isinstance(value, SecretStr | SecretBytes):
         return MASK if value.get_secret_value() else ""
+    if in_address(value):
+        return MASK
     if isinstance(value, list | tuple | set | frozenset):
         return [shown(item) for item in value]
     if isinstance(value, dict):

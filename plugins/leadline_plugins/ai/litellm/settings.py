@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-
 from pydantic import Field, JsonValue, SecretStr, field_validator
 
 from leadline.hookspecs import PluginSettings
+from leadline_plugins.ai.openai.kept import refuse_secret_address, refuse_secrets
 from leadline_plugins.ai.openai.manner import Streaming
 from leadline_plugins.ai.openai.settings import ModelSettings
 
-_SECRET = re.compile(
-    r"(^|_)(api|access|secret|private|auth|subscription|client)_?key(_id)?$|token$|secret|passw(or)?d|credential"
-    r"|authorization|headers$",
-    re.IGNORECASE,
-)
-"""Names of what must not stand in `extra`, which is part of the journal's keys and shown with the settings."""
 _OURS = ("messages", "model", "response_format", "stream", "stream_options", "tools")
 """What every request says for itself."""
+
+_INSTEAD = "put headers into `headers`, other arguments into `credentials`, the key into `api_key`"
 
 
 class LitellmSettings(PluginSettings):
@@ -40,14 +34,16 @@ class LitellmSettings(PluginSettings):
     connect_timeout: float = Field(10, gt=0, description="seconds until the connection stands")
     read_timeout: float = Field(120, gt=0, description="seconds of silence until a reply is given up")
 
+    @field_validator("api_base")
+    @classmethod
+    def _without_key(cls, address: str) -> str:
+        refuse_secret_address(address)
+        return address
+
     @field_validator("extra")
     @classmethod
     def _open(cls, extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if names := [name for name in _names(extra) if _SECRET.search(name)]:
-            raise ValueError(
-                f"{', '.join(names)} may be secret, and what stands here is kept and shown: "
-                "put headers into `headers`, other arguments into `credentials`, the key into `api_key`"
-            )
+        refuse_secrets(extra, _INSTEAD)
         if names := sorted(set(_OURS) & set(extra)):
             raise ValueError(f"{', '.join(names)} cannot be set here: every request says it for itself")
         return extra
@@ -57,12 +53,3 @@ class LitellmSettings(PluginSettings):
         """The plain text of all that may stand in no error."""
         held = (self.api_key, *self.headers.values(), *self.credentials.values())
         return tuple(secret.get_secret_value() for secret in held)
-
-
-def _names(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield name
-            yield from _names(item)
-    for item in value if isinstance(value, list) else ():
-        yield from _names(item)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 from leadline.hookspecs import PluginSettings
+from leadline_plugins.ai.openai.kept import refuse_secret_address, refuse_secrets
 from leadline_plugins.ai.openai.manner import Streaming
 from leadline_plugins.ai.openai.proxies import proxy_fault
 
@@ -60,6 +61,18 @@ class OpenAISettings(PluginSettings):
     read_timeout: float = Field(120, gt=0, description="seconds of silence until a reply is given up")
     proxy: str = Field("", description="the proxy; by default that of the environment (HTTPS_PROXY)")
     ca_file: Path | None = Field(None, description="certificates of authorities to trust in place of the usual ones")
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_key(cls, address: str) -> str:
+        refuse_secret_address(address)
+        return address
+
+    @field_validator("extra_body")
+    @classmethod
+    def _open(cls, fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        refuse_secrets(fields, "put headers into `headers`, the key into `api_key`")
+        return fields
 
     @property
     def root(self) -> str:

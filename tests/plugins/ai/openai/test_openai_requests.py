@@ -425,8 +425,8 @@ PASTED = "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completion
 @pytest.mark.parametrize(
     ("base_url", "asked"),
     [
-        ("https://h/v1?key=1", "https://h/v1/chat/completions?key=1"),
-        ("https://h/v1/?key=1", "https://h/v1/chat/completions?key=1"),
+        ("https://h/v1?tenant=1", "https://h/v1/chat/completions?tenant=1"),
+        ("https://h/v1/?tenant=1", "https://h/v1/chat/completions?tenant=1"),
         ("https://h/v1/chat/completions?api-version=1", "https://h/v1/chat/completions?api-version=1"),
         ("https://h/v1/embeddings", "https://h/v1/chat/completions"),
         (" https://h/v1/responses/ ", "https://h/v1/chat/completions"),

@@ -1,0 +1,56 @@
+"""What of the settings is kept and shown holds no key: it is refused, and neither told nor stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import leadline
+from leadline.errors import ConfigError
+from leadline_plugins.ai.litellm.settings import LitellmSettings
+from leadline_plugins.ai.openai.settings import OpenAISettings
+
+KEY = "sk-0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"https://{KEY}@api.example.org/v1",
+        f"https://me:{KEY}@api.example.org/v1",
+        f"https://api.example.org/v1?key={KEY}",
+        f"https://api.example.org/v1?api-version=1&subscription-key={KEY}",
+        f"https://api.example.org/v1?sig={KEY}",
+        f"https://api.example.org/v1?access_token={KEY}",
+        f"https://api.example.org/v1?code={KEY}",
+    ],
+)
+async def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(address: str) -> None:
+    for model, field in ((OpenAISettings, "base_url"), (LitellmSettings, "api_base")):
+        with pytest.raises(ValidationError, match="put the key into `api_key`, or into `headers`"):
+            model(**{field: address})
+    async with leadline.Client(set={"ai.providers": "openai", "plugins.openai.base_url": address}) as runs:
+        with pytest.raises(ConfigError, match=r"plugins.openai.base_url: .* may be secret") as told:
+            _ = runs.house
+    assert KEY not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://x.openai.azure.com/openai/deployments/m?api-version=2024-10-21", "http://[::1", "", "http://h/?keys=1"],
+)
+def test_other_addresses_are_taken(address: str) -> None:
+    assert OpenAISettings(base_url=address).base_url == address
+
+
+@pytest.mark.parametrize("fields", [{"api_key": "x"}, {"a": [{"access_token": "x"}]}, {"extra_headers": {}}])
+def test_fields_that_may_be_secret_stand_in_headers(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="put headers into `headers`, the key into `api_key`"):
+        OpenAISettings(extra_body=fields)
+
+
+def test_fields_that_are_none_are_sent() -> None:
+    fields: dict[str, Any] = {"top_k": 1, "max_tokens": 5, "prompt_cache_key": "a", "provider": {"order": ["b"]}}
+    assert OpenAISettings(extra_body=fields).extra_body == fields
