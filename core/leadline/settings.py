@@ -11,11 +11,10 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, create_model
 
 from leadline.declared import templates
 from leadline.errors import ConfigError
@@ -23,14 +22,14 @@ from leadline.hookspecs import PluginSettings
 from leadline.host import Host, Plugin
 from leadline.loading import AnyOffer
 from leadline.secrecy import answer_options, secrets_of
-from leadline.settings_errors import problems
-from leadline.settings_layers import Layer, leaves, origin_of
+from leadline.settings_layers import leaves, origin_of
 from leadline.settings_model import Limits, Settings
 from leadline.settings_pipelines import Loop, PipelineSettings, resolve, stage_names
 from leadline.settings_plugins import Sections
 from leadline.settings_presets import with_preset
 from leadline.settings_section import Section
 from leadline.settings_select import Selector
+from leadline.settings_sound import beside, sound
 from leadline.settings_sources import Sources
 from leadline.settings_toml import commented_toml
 
@@ -94,12 +93,12 @@ def load_settings(
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
     layers = sources.layers(arguments or {}, sets, stored)
     layers = with_preset(layers, host.names(), stored=stored is not None)
-    core = _core(layers)
+    core, wrong = sound(layers)
     sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
     prompts, unread = templates(core.prompts, sources.cwd, sections.place)
     core = core.model_copy(update={"prompts": prompts})
     chosen = Selector(host, sections).choose(core)
-    chosen.problems += unread
+    chosen.problems = [*wrong, *beside(wrong, (*chosen.problems, *unread))]
     if chosen.problems and complete:
         raise ConfigError("\n".join(chosen.problems))
     settings = _joined(core, chosen.settings)
@@ -126,7 +125,10 @@ def obstacles(
     """
     sources = Sources(Path.cwd(), os.environ, file)
     layers = sources.layers({}, sets, None)
-    sections = Sections(_core(layers).plugins, layers, sources.variables, sources.file_name)
+    core, wrong = sound(layers)
+    if wrong:
+        raise ConfigError("\n".join(wrong))
+    sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
     selector = Selector(host, sections)
     return {plugin.name: selector.why_not(plugin) for plugin in plugins}
 
@@ -142,18 +144,6 @@ def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
             **{name: (model, Field(description=f"Of the plugin {name}.")) for name, model in models.items()},  # type: ignore[call-overload]
         )
     return create_model("Settings", __base__=Settings, plugins=(plugins, Field(description="By plugin.")))
-
-
-def _core(layers: Sequence[Layer]) -> Settings:
-    from leadline.settings_merge import merge  # pydantic-settings costs 70 ms of CPU
-
-    given = [layer.read(Settings) for layer in layers]
-    try:
-        return merge(given)
-    except ValidationError as error:
-        told = [*problems(error.errors(), Settings, given, partial(origin_of, layers))]
-    # Outside of `except`: the validation error holds what stands in the files, and must not be chained.
-    raise ConfigError("\n".join(told))
 
 
 def _joined(core: Settings, sections: Mapping[str, PluginSettings]) -> Settings:

@@ -661,3 +661,38 @@ def test_settings_cannot_be_changed(load: Load) -> None:
     with pytest.raises(ValidationError):
         setattr(load().settings, "language", "de")  # noqa: B010 - the type checker would stop it sooner
     assert isinstance(load().settings, Settings)
+
+
+def test_one_key_that_is_wrong_hides_nothing_else_that_is(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text(
+        "[search]\nengin = ['local']\nengines = ['locl', 'local']\nresults_per_query = 'many'\n"
+        "[report]\nlenght = 5\nformats = ['markdwn']\n[ai.prices.m]\ninput = 1\n"
+        "[ai.tasks]\nplann = 'gateway:m'\n[prompts]\nnone_such = 'Do it.'\n"
+        "[pipelines.mine]\nstagess = ['plan']\n[plugins.locl]\nx = 1\n[plugins.local]\nchunc = 3\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load("pipeline=mine")
+    told = str(caught.value)
+    for key in (
+        "search.engin: unknown setting",
+        "search.results_per_query: ",
+        "report.lenght: unknown setting",
+        "ai.prices.m.output: is not set",
+        "pipelines.mine.stagess: unknown setting",
+        "search.engines: no plugin 'locl' is installed",
+        "report.formats: no plugin 'markdwn' is installed",
+        "plugins: no plugin 'locl' is installed",
+        "plugins.local.chunc: unknown setting",
+        "ai.tasks.plann: ",
+        "prompts.none_such: ",
+    ):
+        assert told.count(f"\n{key}") + told.startswith(key) == 1, (key, told)
+    assert next(line for line in told.splitlines() if "ai.prices.m" in line).endswith("(leadline.toml:9)")
+    assert "has no stages" not in told, "that follows from the typo"
+    loaded = load(complete=False)
+    assert any("search.engin: unknown setting" in problem for problem in loaded.problems)
+    assert loaded.settings.report.length == Settings().report.length
+
+
+def test_nothing_sound_is_left_of_what_is_no_table(load: Load) -> None:
+    assert "search: " in fault(load, arguments={"search": 5})
