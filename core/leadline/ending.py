@@ -15,11 +15,11 @@ from leadline.state import Status
 from leadline.undone import lacking
 
 
-def ending(engine: Engine, house: House, journal: Journal, winding_down: str | None) -> tuple[Status, str]:
+async def ending(engine: Engine, house: House, journal: Journal, winding_down: str | None) -> tuple[Status, str]:
     """Return the status, and the reason where it is not complete; `winding_down` is why calls were refused."""
     report = engine.board.get(REPORT)
     reasons = _lost(engine.lost, winding_down)
-    reasons += lacking(journal.rows(), engine.pipeline, house, told=bool(reasons))
+    reasons += await lacking(journal, engine.pipeline, house, told=bool(reasons))
     reasons += _unwritten(report)
     why = "; ".join(dict.fromkeys(reasons))
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):

@@ -121,7 +121,7 @@ class Session:
         try:
             await self._begin()
             await self._through()
-            self._settle()
+            await self._settle()
         except NoEvidence as error:
             self._end("no_evidence", in_vain(error, self._engine, self.door.winding_down))
         except NeedsClarification as error:
@@ -181,11 +181,11 @@ class Session:
 
     # --- the end -----------------------------------------------------------------------------------------------------
 
-    def _settle(self) -> None:
+    async def _settle(self) -> None:
         """Decide how a run ended that went through its pipeline."""
         engine = self._engine
         assert engine is not None
-        self._end(*ending(engine, self.house, self.journal, self.door.winding_down))
+        self._end(*await ending(engine, self.house, self.journal, self.door.winding_down))
         if self.state.status == "complete" and rejected(engine.board):
             self._exit_code = REJECTED
 

@@ -2,33 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from leadline.assemble import House
 from leadline.counts import answered, in_vain, refused
-from leadline.kinds import TASK
+from leadline.errors import JournalError
+from leadline.journal import Journal
+from leadline.kinds import CHAT, TASK
 from leadline.opening import closing_stages
 from leadline.pipeline import Pipeline
+from leadline.printable import shortened
+from leadline.records import Failure
 from leadline.rows import Row
 from leadline.task_kinds import TaskKind
 
+_LONGEST = 300
+"""Characters of a failure that a reason repeats."""
 
-def lacking(rows: Collection[Row], pipeline: Pipeline, house: House, *, told: bool) -> list[str]:
+
+async def lacking(journal: Journal, pipeline: Pipeline, house: House, *, told: bool) -> list[str]:
     """Return why a report is not the whole that it could be: calls refused, models in vain, tasks that nobody did.
 
     `told`: there is another reason already, of which refusals and failures are only what followed.
     """
-    reasons = []
+    reasons, rows = [], journal.rows()
     if not told and (stages := refused(rows)):
         reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
     heard = answered(rows)
     for name in in_vain(rows):
-        did = "did none of what it was asked" if name in heard else "never answered"
-        reasons.append(f"{name} {did}: see the notices")
+        if name in heard:
+            reasons.append(f"{name} did none of what it was asked: see the notices")
+        else:
+            reasons.append(f"{name} did no task: {await _commonest(journal, rows, name) or 'see the notices'}")
     if not told and not reasons and (tasks := undone(rows, pipeline, house)):
         reasons.append(f"nobody did {', '.join(tasks)}: see the notices")
     return reasons
+
+
+async def _commonest(journal: Journal, rows: Iterable[Row], name: str) -> str:
+    """Return what most chats by a provider failed of, in words; empty where none is kept."""
+    failed = Counter(row.body for row in rows if (row.kind, row.provider, row.outcome) == (CHAT, name, "failure"))
+    kept = {row.body: row for row in rows if row.body in failed}
+    try:
+        bodies = [await journal.body(kept[body]) for body, _ in failed.most_common(1)]
+    except JournalError:  # which the run tells of by itself
+        return ""
+    return "".join(shortened(Failure.model_validate_json(body).message, _LONGEST) for body in bodies if body)
 
 
 def undone(rows: Iterable[Row], pipeline: Pipeline, house: House) -> tuple[str, ...]:

@@ -68,6 +68,30 @@ async def ended(folder: Path, *plugins: EntryPoint, **settings: Any) -> leadline
 # --- what is told --------------------------------------------------------------------------------------------------
 
 
+class Wordy(Model):
+    """A chat that hands over the text itself: the fault of whoever wrote it."""
+
+    async def chat(self, request: Any, call: Call, /) -> Any:
+        return "The text."
+
+
+async def test_why_a_model_did_no_task_is_the_reason_of_a_partial_run(tmp_path: Path) -> None:
+    errors: list[Exception] = [Unavailable("no connection")]  # once; then it is refused each time
+
+    def does() -> Any:
+        raise errors.pop() if errors else Denied("HTTP 401: the key is wrong\n(ask for another)")
+
+    denied = await ended(tmp_path / "denied", modelled("denied", Model(does)), ai__providers=["denied"])
+    assert (denied.status, denied.reason) == (
+        "partial",
+        "denied did no task: HTTP 401: the key is wrong (ask for another)",
+    )
+    wordy = await ended(tmp_path / "wordy", modelled("wordy", Wordy(does)), ai__providers=["wordy"])
+    assert wordy.status == "partial"
+    assert wordy.reason.startswith("wordy did no task: ")
+    assert "str" in wordy.reason
+
+
 @pytest.mark.parametrize("error", [Unavailable("no connection"), Denied("no such key")], ids=repr)
 @pytest.mark.parametrize("names", [["one"], ["one", "other"]], ids="+".join)
 async def test_a_failure_is_told_as_the_calls_and_not_again_as_the_tasks(
@@ -140,7 +164,7 @@ def attempts(model: Model) -> list[int]:
 async def test_one_alone_that_is_silent_is_tried_but_once_from_the_third_task_on(tmp_path: Path) -> None:
     model = Model(raising(Unavailable("no connection")))
     result = await ended(tmp_path, modelled("dead", model), ai__providers=["dead"])
-    assert (result.status, result.reason) == ("partial", "dead never answered: see the notices")
+    assert (result.status, result.reason) == ("partial", "dead did no task: no connection")
     assert attempts(model)[:2] == [3, 3]
     assert set(attempts(model)[2:]) == {1}
 

@@ -272,7 +272,7 @@ async def test_a_provider_that_is_not_to_be_had_is_left_out_of_the_run_where_ano
     ("replies", "status", "reason"),
     [
         (["I cannot.", "I cannot."], "partial", "chat did none of what it was asked: see the notices"),
-        ([Denied("HTTP 401"), Denied("HTTP 401")], "partial", "chat never answered: see the notices"),
+        ([Denied("HTTP 401"), Denied("HTTP 401")], "partial", "chat did no task: HTTP 401"),
         (["I cannot.", '{"text": "Nine."}'], "partial", "nobody did plan, synthesize, write: see the notices"),
     ],
 )
