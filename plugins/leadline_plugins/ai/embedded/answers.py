@@ -24,6 +24,7 @@ _LONG, _SUBSTANCE = 20, 6
 """Words of a question from which its sentences are looked at one by one, and words that one must have for that: a
 brief with its conditions, or with material that was pasted into it, stands in no three sentences as a whole."""
 _CLAUSE = re.compile(r"[:：]\s+|(?<=：)")
+_END = "?.!？。！"
 _PAIRS = 2
 """Pairs of characters that are counted as a word, where there are no spaces."""
 
@@ -36,9 +37,11 @@ def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Li
     enough = ENOUGH_UNSPACED if is_unspaced(question.language) else ENOUGH
     if any(_best(asked(part).terms, held, weight)[0] >= enough for part in _parts(question)):
         return ""
+    sought = {*question.terms} - question.measures
     best = _best(question.terms, held, weight)[1]
-    missing = question.words({term for term in question.terms if term not in best})
-    return f"The documents do not answer the question: where they come closest, nothing is said of: {missing}"
+    whole, missing = (question.words(terms).rstrip(_END) for terms in (sought, sought - best))
+    told = f"The documents do not answer the question: no passage has all of: {whole}"
+    return f"{told}; the closest lacks: {missing}" if missing and missing != whole else told
 
 
 def _parts(question: Asked) -> Iterator[str]:

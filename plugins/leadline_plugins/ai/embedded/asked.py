@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from leadline_plugins.ai.embedded.kinds import Kind, kind_of, wants_account
+from leadline_plugins.ai.embedded.kinds import MEASURE, Kind, kind_of, wants_account
 from leadline_plugins.ai.embedded.names import names
 from leadline_plugins.text import content_set, content_words, language, tokens
 from leadline_plugins.text.stopwords import STOPWORDS, word_set
@@ -22,6 +22,8 @@ class Asked:
     language: str
     terms: tuple[str, ...]
     """Content words as index tokens, each once."""
+    measures: frozenset[str]
+    """Those of the terms that only say of which kind the figure is that is asked for: `high` of `how high`."""
     phrases: Mapping[tuple[str, str], str]
     """Pairs of tokens that are a term together, to that term: `the with statement`."""
     names: tuple[str, ...]
@@ -73,18 +75,24 @@ def _phrases(text: str) -> dict[tuple[str, str], str]:
     return {(a, tokens(b)[0]): f"{a} {tokens(b)[0]}" for a, b in named if content_words(b)}
 
 
+def _measures(text: str, terms: Iterable[str]) -> frozenset[str]:
+    """Return the terms that stand in a question for the kind of its figure alone, where it has others, too."""
+    rest = content_set(MEASURE.sub(" ", text))
+    return frozenset(terms) - rest if rest and MEASURE.search(text) else frozenset()
+
+
 @lru_cache(maxsize=256)
 def asked(text: str) -> Asked:
     """Take a question apart."""
     text = " ".join(text[:_LONGEST].split())
     phrases = _phrases(text)
+    whole = content_words(_REQUEST.sub(" ", text)) or content_words(text)
     parts = tuple(part for part in _PART.split(text) if len(content_words(part)) >= _ENOUGH)
     return Asked(
         text=text,
         language=language(text),
-        terms=tuple(
-            dict.fromkeys([*(content_words(_REQUEST.sub(" ", text)) or content_words(text)), *phrases.values()])
-        ),
+        terms=tuple(dict.fromkeys([*whole, *phrases.values()])),
+        measures=_measures(text, whole),
         phrases=phrases,
         names=names(text),
         parts=parts if len(parts) > 1 else (),

@@ -22,7 +22,7 @@ def digest(request: DigestRequest) -> Digest:
     shown = [item for source in request.sources for item in source.quotes]  # to a chat that did not read it
     ranked: Sequence[Evidence | Quoted] = best or shown
     held = [question.tokens(item.quote) for item in ranked]
-    gap = question.words(frozenset(question.terms).difference(*held))
+    gap = question.words(frozenset(question.terms).difference(question.measures, *held))
     return Digest(
         synthesis="\n".join(f"{item.quote} [@{item.id}]" for item in ranked[:_BEST]),
         section_coverage={

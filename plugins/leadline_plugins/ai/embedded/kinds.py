@@ -13,9 +13,20 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
+_HOW_MUCH = "many|much|old|tall|long|far|large|big|high|low|deep|wide|broad|thick|steep|heavy|fast|slow|often|hot|cold"
+MEASURE = _any(
+    rf"(?<=\bhow )(?:{_HOW_MUCH})\b",
+    r"(?<=\bwie )(?:viele?|hoch|lang|lange|tief|weit|breit|groß|alt|schwer|schnell|oft|teuer|heiß|kalt|dick)\b",
+    r"\bcombien\b",
+    r"\bcu[aá]nt[oa]s?\b|(?<=\bqué tan )\w+",
+    r"\bquant[oiae]s?\b",
+    r"(?<=\bhoe )(?:veel|hoog|lang|diep|ver|breed|groot|oud|zwaar|snel|vaak|duur)\b",
+    "有?多[高长長深大远遠宽寬厚久重快少]",
+)
+"""Words of a question that only say of which kind the figure is that it asks for: an answer seldom repeats them."""
 _ASKS: Mapping[Kind, re.Pattern[str]] = {
     "number": _any(
-        r"\bhow (?:many|much|old|tall|long|far|large|big|high|fast|often)\b",
+        rf"\bhow (?:{_HOW_MUCH})\b",
         r"\b(?:percentage|population|number) of\b",
         "多少|几[个名座位种次条人岁]|幾[個名座位種次條人歲]",
         "いくつ|どのくらい|どれくらい|何[人個回年間歳位番枚台冊社か国%パ円キメ]",
