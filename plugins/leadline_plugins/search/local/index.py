@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import shutil
 import sqlite3
 import time
+import weakref
 from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
+from tempfile import TemporaryFile, mkdtemp
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied
@@ -25,6 +28,7 @@ from leadline_plugins.search.local.update import Update
 
 FORMAT = 3
 """Of the index on disk and of the tokens in it: raised with any change of them, so that old ones are left alone."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class LocalIndex:
@@ -65,6 +69,8 @@ class LocalIndex:
             return self._reader
 
     async def _updated(self, call: Call, damage: Damaged | None = None) -> Reader:
+        if self._reader is None:
+            await self._settle(call)
         try:
             async with locked(self._folder.with_suffix(".lock")):
                 if damage is None:
@@ -78,6 +84,23 @@ class LocalIndex:
         except (OSError, Damaged, sqlite3.DatabaseError) as error:
             raise Denied(f"the index cannot be kept in {self._folder}: {error}") from error
 
+    async def _settle(self, call: Call) -> None:
+        """Go elsewhere where the cache cannot be written: the documents can be searched all the same."""
+        there = self._folder.parent
+        why = await steadily(self._context, _unwritable, there)
+        if not why:
+            return
+        passing = await steadily(self._context, mkdtemp, prefix="leadline-index-")
+        weakref.finalize(self, shutil.rmtree, passing, ignore_errors=True)
+        self._folder = Path(passing) / self._folder.name
+        message = (
+            f"{self._context.name}: the index is not kept, for {there} cannot be written ({why}): all is read anew"
+        )
+        if call.run is None:  # outside of a run
+            self._context.log.warning("%s", message)
+        else:
+            await call.run.emit("notice", {"message": message})
+
     async def _update(self, call: Call) -> Reader:
         settings = self._settings
         walk = Walk(
@@ -86,13 +109,23 @@ class LocalIndex:
             settings.exclude,
             int(settings.max_file_mb * 1e6),
             self._context.parses,
-            resolve(self._context.own),
+            resolve((*self._context.own, self._folder.parent)),
         )
         await steadily(self._context, self._folder.mkdir, parents=True, exist_ok=True)
         if self._reader is None and (name := await steadily(self._context, broken, self._folder / "texts")):
             raise Damaged(f"{name} is not what was written")
         await Update(self._folder, walk, settings.passage, self._context).run(call)
         return await steadily(self._context, Reader, self._folder / "texts")
+
+
+def _unwritable(folder: Path) -> str:
+    """Say why nothing can be written into a folder; empty where it can, or where only the room is lacking."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return "" if error.errno in _FULL else error.strerror or str(error)
 
 
 def _name(roots: tuple[Path, ...], passage: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import gc
 import logging
 import os
 import random
@@ -18,6 +20,7 @@ import pytest
 
 from leadline.errors import Denied
 from leadline.records import Blob, Document, SearchRequest
+from leadline.testing.context import FakeRun
 from leadline_plugins.parse.text import TextParser
 
 LONG_AGO = time.time() - 3600
@@ -171,9 +174,31 @@ async def test_chance_damage_never_ends_in_an_error(desk: Any) -> None:
         assert "3.txt" in await desk.names("tallow 3")
 
 
-async def test_a_cache_that_cannot_be_written_is_named(desk: Any) -> None:
+async def test_where_the_cache_cannot_be_written_the_documents_are_found_all_the_same(desk: Any) -> None:
     desk.write("a.txt", "Tallow.")
     desk.cache.write_text("a file where the folder should be")
+    desk.call.run = FakeRun()
+    engine = desk.engine(refresh=0)
+    for number in range(2):
+        hits = (await engine.search(SearchRequest(query="tallow"), desk.call)).hits
+        assert len(hits) == 1 + number
+        desk.write("b.txt", "Tallow, too.")
+    assert [kind for kind, _ in desk.call.run.told] == ["notice"], "told once"
+    assert f"{desk.cache}/" in desk.call.run.told[0][1]["message"]
+    folder = engine._index._folder.parent
+    assert folder.is_dir()
+    del engine
+    gc.collect()
+    assert not folder.exists()
+
+
+async def test_an_index_for_which_there_is_no_room_is_named(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    desk.write("a.txt", "Tallow.")
+    monkeypatch.setattr("leadline_plugins.search.local.index.TemporaryFile", full)
+    monkeypatch.setattr("leadline_plugins.search.local.lock._open", full)
     with pytest.raises(Denied, match="the index cannot be kept in"):
         await desk.hits("tallow")
 
