@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Container
 from datetime import datetime
 from pathlib import Path
@@ -10,6 +11,8 @@ from secrets import token_hex
 
 from leadline.errors import LeadlineError
 
+RUNS = "runs"
+"""Where runs are kept if nothing else is said, below the working folder."""
 JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
 EVENTS = "events.jsonl"
@@ -21,6 +24,12 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 def folder_name(trace_id: str, began: datetime) -> str:
     """Return the name of a run's folder: the first 8 of the trace id and the UTC time, `1f2e3d4c_20260131_235959`."""
     return f"{trace_id[:8]}_{began:%Y%m%d_%H%M%S}"
+
+
+def resuming(folder: Path) -> str:
+    """Return the command that goes on with the run in a folder: by its name in the usual place, else by its path."""
+    usual = folder.absolute() == Path.cwd() / RUNS / folder.name
+    return shlex.join(["leadline", "resume", folder.name if usual else str(folder)])
 
 
 def is_run(names: Container[str]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from leadline.errors import JournalBusy
+from leadline.folder import resuming
 
 
 class FolderLock:
@@ -26,7 +27,7 @@ class FolderLock:
             self.close()
             raise JournalBusy(
                 f"another process (id {owner}) is at the run in {path.parent}; wait for it or end it, "
-                f"then: leadline resume {path.parent.name}"
+                f"then: {resuming(path.parent)}"
             ) from None
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, str(os.getpid()).encode(), 0)

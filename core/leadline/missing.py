@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
+from leadline.folder import resuming
 from leadline.journal import Journal
 from leadline.kinds import Job
 
@@ -20,7 +21,7 @@ async def explain_missing(journal: Journal, job: Job) -> str:
     stored = [await journal.request(row) for row in journal.unasked(job.kind.name)]
     place = difference(json.loads(job.asked), stored)
     hint = f" The nearest one not asked for differs at {place}." if place else ""
-    return f"{begin}{damage}.{hint} Ask online: leadline resume {journal.path.parent.name}"
+    return f"{begin}{damage}.{hint} Ask online: {resuming(journal.path.parent)}"
 
 
 def difference(asked: JsonValue, stored: Iterable[JsonValue]) -> str:

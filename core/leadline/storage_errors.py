@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from leadline.errors import JournalBusy, JournalError
+from leadline.folder import resuming
 
 _NOT_WRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM")
 
@@ -14,7 +15,7 @@ _NOT_WRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "
 def explain(error: sqlite3.Error | OSError, path: Path) -> JournalError:
     """Return the error as one of ours."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
-    resume = f"leadline resume {path.parent.name}"
+    resume = resuming(path.parent)
     if name in ("SQLITE_FULL", "ENOSPC", "EDQUOT"):
         return JournalError(f"the disk of {path.parent} is full; what came before is kept: make room, then: {resume}")
     if name.startswith(_NOT_WRITABLE):

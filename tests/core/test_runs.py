@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from datetime import UTC
 from pathlib import Path
@@ -11,9 +12,10 @@ import pytest
 
 import leadline
 from leadline.errors import LeadlineError, UsageError
-from leadline.folder import folder_name, inside, write_whole
+from leadline.folder import folder_name, inside, resuming, write_whole
 from leadline.journal import Journal
 from leadline.runs import delete_run, find_run, list_runs
+from leadline.storage_errors import explain
 from leadline.testing.web import fake_web
 
 WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
@@ -73,6 +75,16 @@ def test_a_file_is_as_readable_as_the_umask_lets_it_be(tmp_path: Path, mask: int
         assert write_whole(tmp_path / "report.md", b"").stat().st_mode & 0o777 == mode
     finally:
         os.umask(before)
+
+
+def test_the_command_that_goes_on_finds_the_run_wherever_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resuming(tmp_path / "runs" / "a1") == "leadline resume a1"
+    assert resuming(tmp_path / "my runs" / "a1") == f"leadline resume '{tmp_path}/my runs/a1'"
+    full = explain(OSError(errno.ENOSPC, "No space left on device"), tmp_path / "other" / "a1" / "journal.sqlite")
+    assert str(full).endswith(f"make room, then: leadline resume {tmp_path}/other/a1")
 
 
 def test_a_folder_is_named_by_trace_and_time() -> None:

@@ -24,6 +24,9 @@ _DONE = {"recited": "cited anew", "weakened": "marked as not confirmed", "droppe
 _ERRORS = 3
 """Errors that are shown: most of those that were lived through changed nothing in the report."""
 
+_UNPRICED = ", price unknown: set ai.prices, or budget.money limits nothing"
+"""What is told beside tokens that nobody knows the price of."""
+
 
 def summary(known: Metadata, folder: Path, status: str = "") -> str:
     """Return the outcome in short, under labels."""
@@ -36,7 +39,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         *(("Error", text) for text in errors(known)),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
-        ("Cost", cost(known.usage, chats(known.calls), answered=bool(known.models))),
+        ("Cost", _cost(known)),
     ]
     return "\n".join(line for label, text in rows if text for line in _labelled(label, text))
 
@@ -138,6 +141,14 @@ def chats(calls: Mapping[str, int]) -> int:
     return sum(count for name, count in calls.items() if name.startswith("chat/"))
 
 
+def _cost(known: Metadata) -> str:
+    """Return what a run cost; of what its journal could not keep, as on a full disk, nobody knows it."""
+    asked, made = chats(known.calls), known.budget.get("model_calls", 0)
+    if not asked and made:
+        return f"unknown: the journal does not hold what {made} model call{'s' * (made != 1)} used"
+    return cost(known.usage, asked, answered=bool(known.models))
+
+
 def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
     """Return what so many calls of models cost; `answered`: some of them were."""
     tokens, money = usage.get("tokens", 0), usage.get("cost")
@@ -146,4 +157,4 @@ def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
         if answered:
             return f"unknown: {calls} told what it used"
         return f"nothing: {calls} was answered" if asked else "nothing: no model was paid"
-    return f"{tokens:,} tokens" + ("" if money is None else f", ${money:.4f}")
+    return f"{tokens:,} tokens" + (_UNPRICED if money is None else f", ${money:.4f}")

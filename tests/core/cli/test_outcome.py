@@ -44,6 +44,21 @@ def test_why_a_step_was_not_done_is_said_once() -> None:
     assert said(known.model_copy(update={"status": "failed"}))[0] == f"Status    failed in 0.0 s: {known.reason}"
 
 
+def test_what_a_run_cost_is_said_as_far_as_it_is_known() -> None:
+    def said(**more: Any) -> str:
+        lines = " ".join(summary(metadata(**more), Path("r")).split())
+        return lines.partition("Cost ")[2]
+
+    assert said() == "nothing: no model was paid"
+    assert said(budget={"model_calls": 0}) == "nothing: no model was paid"
+    unkept = {"model_calls": 1, "tokens": 5000}
+    assert said(budget=unkept) == "unknown: the journal does not hold what 1 model call used"
+    calls, tokens = {"chat/x": 2}, {"tokens": 3672, "cost": None}
+    unpriced = "3,672 tokens, price unknown: set ai.prices, or budget.money limits nothing"
+    assert said(calls=calls, usage=tokens, models=("x:m",), budget=unkept) == unpriced
+    assert said(calls=calls, usage={**tokens, "cost": 0.0}, models=("x:m",)) == "3,672 tokens, $0.0000"
+
+
 def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
     claims = {"supported": 10, "contradicted": 1, "unsupported": 7, "partial": 2}
     said = checks({"passed": True, "claims": claims, "contradicted_in_summary": 1})
