@@ -337,7 +337,7 @@ class ModelTraits(Record):
     """What a model can do; corrected, model by model, in the settings."""
 
     json_schema: bool = False
-    """Without, the core puts the schema into the prompt."""
+    """Whether replies can be held to a schema: it is sent with the request then. In the prompt it stands always."""
     tools: bool = False
     temperature: bool = True
     """Without, the core never sends one."""
