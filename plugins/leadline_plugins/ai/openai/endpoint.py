@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
 from leadline_plugins.ai.openai.proxies import proxies_named, proxy_fault
-from leadline_plugins.ai.openai.settings import AZURE, OpenAISettings, unsendable
+from leadline_plugins.ai.openai.settings import AZURE, OpenAISettings, trusting, unsendable
 
 if TYPE_CHECKING:
     import httpx
@@ -159,6 +159,6 @@ def _before(parts: SplitResult) -> str:
 
 def _trusting(path: Path) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(cafile=str(path.expanduser()))
-    except (OSError, ssl.SSLError) as error:
+        return trusting(path)
+    except OSError as error:  # it could be read when the settings were
         raise Unsupported(f"ca_file {path} holds no certificates that can be read: {error}") from error

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
@@ -15,6 +15,9 @@ from leadline.hookspecs import PluginSettings
 from leadline_plugins.ai.openai.kept import refuse_secret_address, refuse_secrets
 from leadline_plugins.ai.openai.manner import Streaming
 from leadline_plugins.ai.openai.proxies import proxy_fault
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 OPENAI = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-5-mini"
@@ -115,14 +118,31 @@ def ready(settings: OpenAISettings) -> str | None:
     parts = _split(settings.root)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return f"base_url {settings.base_url!r} is no address such as {OPENAI} or http://127.0.0.1:11434/v1"
-    if settings.ca_file and not settings.ca_file.expanduser().is_file():
-        return f"ca_file {settings.ca_file} is no file"
+    if settings.ca_file and (fault := _untrustable(settings.ca_file)):
+        return fault
     if fault := unsendable(settings.api_key, settings.headers) or proxy_fault(settings.proxy):
         return fault
     given = {name.lower() for name in settings.headers}
     if settings.api_key.get_secret_value() or given & {"authorization", "api-key"} or is_own(parts.hostname):
         return None
     return f"no key for {settings.host}: set OPENAI_API_KEY, or api_key in the plugin's section"
+
+
+def trusting(path: Path) -> SSLContext:
+    """Return what trusts the authorities of a file alone. Raises `OSError` where it holds none that can be read."""
+    from ssl import create_default_context  # 20 ms, and few have such a file
+
+    return create_default_context(cafile=str(path.expanduser()))
+
+
+def _untrustable(path: Path) -> str | None:
+    if not path.expanduser().is_file():
+        return f"ca_file {path} is no file"
+    try:
+        trusting(path)
+    except OSError as error:  # of which an SSLError is one
+        return f"ca_file {path} holds no certificates that can be read: {error}"
+    return None
 
 
 def unsendable(api_key: SecretStr, headers: Mapping[str, SecretStr]) -> str | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from pydantic import ValidationError
 
 import leadline
 from leadline.errors import ConfigError
 from leadline_plugins.ai.litellm.settings import LitellmSettings
-from leadline_plugins.ai.openai.settings import OpenAISettings
+from leadline_plugins.ai.openai.settings import OpenAISettings, ready
 
 KEY = "sk-0123456789abcdef"
 
@@ -54,3 +56,17 @@ def test_fields_that_may_be_secret_stand_in_headers(fields: dict[str, Any]) -> N
 def test_fields_that_are_none_are_sent() -> None:
     fields: dict[str, Any] = {"top_k": 1, "max_tokens": 5, "prompt_cache_key": "a", "provider": {"order": ["b"]}}
     assert OpenAISettings(extra_body=fields).extra_body == fields
+
+
+def test_a_file_of_authorities_that_holds_none_is_told_before_a_run(tmp_path: Path) -> None:
+    file = tmp_path / "ca.pem"
+
+    def told() -> str | None:
+        return ready(OpenAISettings(base_url="https://h.internal/v1", ca_file=file))
+
+    assert told() == f"ca_file {file} is no file"
+    for text in ("nothing of the kind", "", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
+        file.write_text(text)
+        assert str(told()).startswith(f"ca_file {file} holds no certificates that can be read: ")
+    trustme.CA().cert_pem.write_to_path(str(file))
+    assert told() is None
