@@ -5,7 +5,7 @@ The kinds, and their `data`:
     run.started     {folder, question, pipeline, steps, choices, replay}
     run.finished    {status, reason}
     progress        {step, status: started | finished | failed, data}
-    message         {kind: plan | learning | report, text}
+    message         {kind: plan | learning | report, text, source}: `source` is the address of a learning's page
     reasoning       {text}
     source          {id, url, title, engine, tier}
     question        {id, message, schema}
