@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leadline.findings import Plan, PlannedSection, SearchTask
 from leadline.records import Document, Evidence, Hit, Source
-from leadline_plugins.ai.embedded.arrange import arrange, shares, unsure
+from leadline_plugins.ai.embedded.arrange import Shares, arrange, shares, unsure
 from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.ai.embedded.choose import Rated
 
@@ -19,6 +19,11 @@ def piece(name: str, quote: str, task: str = "", under: str = "") -> Evidence:
 
 def titled(title: str) -> Source:
     return Source(id="s", hit=Hit(url="https://example.org/", title=title), document=Document(text=""))
+
+
+def first_of(shares: Shares) -> int:
+    """Return the section that a piece fits best."""
+    return list(shares.fits).index(max(shares.fits))
 
 
 def left_open(*evidence: Evidence, plan: Plan = PLAN, title: str = "") -> list[str]:
@@ -45,14 +50,33 @@ def test_what_speaks_of_no_section_or_of_both_alike_is_left_open() -> None:
 
 def test_a_search_decides_between_near_equals_and_not_against_words() -> None:
     other = "The history of the harbour is long."
-    assert homes(piece("a", "It rained.", "q1.1"), piece("b", other, "q1.1")) == {"a": ["1"], "b": ["2"]}
-    assert left_open(piece("a", "It rained.", "q1.1"), piece("b", other, "q1.1"), piece("c", "It froze.")) == ["c"]
+    rain, past = (
+        piece("a", "It rained.", "q1.1"),
+        Evidence(**piece("b", other, "q1.1").model_dump() | {"source_id": "t"}),
+    )
+    assert homes(rain, past) == {"a": ["1"], "b": ["2"]}
+    assert left_open(rain, past, piece("c", "It froze.")) == ["c"]
 
 
 def test_a_search_decides_nothing_where_the_plan_is_in_another_language_than_the_pages() -> None:
     pieces = [piece(name, "Es regnete.", "q1.1") for name in "abcd"]
     assert left_open(*pieces) == ["a", "b", "c", "d"]
     assert left_open(*pieces, piece("e", "The history of the harbour is long.", "q1.1")) == ["a", "b", "c", "d"]
+
+
+def page(name: str, *quotes: str, task: str = "q1.1") -> list[Evidence]:
+    """Return the passages of a page that a search found."""
+    return [
+        Evidence(id=f"{name}{place}", source_id=name, quote=quote, span=(place, place + 1), claim="", task_id=task)
+        for place, quote in enumerate(quotes)
+    ]
+
+
+def test_a_search_settles_nothing_on_a_page_that_speaks_of_other_sections_as_much() -> None:
+    fees, past, rain = "The fees rose in 1871.", "The history of the harbour is long.", "It rained."
+    evidence = [*page("both", fees, past, rain), *page("one", fees, rain)]
+    assert left_open(*evidence) == ["both2"]
+    assert homes(*evidence)["both2"] == ["1"], "where nobody is asked, it is better than nothing"
 
 
 def test_goal_and_key_questions_of_a_section_speak_for_it() -> None:
@@ -67,14 +91,26 @@ def test_goal_and_key_questions_of_a_section_speak_for_it() -> None:
         piece("c", "Its recovery was slow.", under="Asia › Japan › After the war"),
     ]
     rows = shares(sections, pieces)
-    assert [row.index(max(row)) for row in rows] == [0, 0, 1]
+    assert [first_of(row) for row in rows] == [0, 0, 1]
     assert unsure(pieces, rows) == ()
 
 
 def test_what_the_title_of_its_document_names_is_sure_where_others_have_another() -> None:
     evidence = (piece("a", "It is long."), Evidence(id="b", source_id="t", quote="Rain.", span=(0, 5), claim=""))
-    rows = shares(PLAN.sections, evidence, (titled("A history of the harbour"),))
-    assert [item.id for item in unsure(evidence, rows)] == ["b"]
+    assert left_open(*evidence, title="A history of the harbour") == ["b"]
+
+
+def test_a_word_of_a_title_makes_no_passage_sure_and_decides_where_nothing_else_does() -> None:
+    title = "Review of the new cranes at Elmford: the history is probably enough to convince you"
+    rain, fees = piece("a", "It rained."), piece("b", "The fees rose in 1871.")
+    assert left_open(rain, fees, title=title) == ["a"]
+    assert homes(rain, fees, title=title) == {"a": ["2"], "b": ["1"]}
+
+
+def test_a_word_of_a_title_tells_that_plan_and_pages_are_in_one_language() -> None:
+    pieces = [piece(name, "It rained.", "q1.1") for name in "abcd"]
+    assert left_open(*pieces, title="How the cranes of Elmford were paid for: a survey of their fees") == []
+    assert left_open(*pieces, title="Wie die Kräne von Elmford bezahlt wurden") == ["a", "b", "c", "d"]
 
 
 def test_what_every_passage_says_sends_none_of_them_anywhere() -> None:
@@ -83,7 +119,7 @@ def test_what_every_passage_says_sends_none_of_them_anywhere() -> None:
     pieces = [piece(f"e{n}", f"Dues rose {n} times.", under=under) for n in range(20)]
     pieces += [piece(f"f{n}", f"It rained {n} times.", under=under) for n in range(3)]
     rows = shares(sections, pieces)
-    assert [row.index(max(row)) for row in rows[:20]] == [1] * 20
+    assert [first_of(row) for row in rows[:20]] == [1] * 20
 
 
 def test_where_titles_and_passages_are_in_different_languages_all_is_unsure() -> None:

@@ -6,8 +6,9 @@ it, and what the documents say around the answer follows; in a longer account un
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from leadline.findings import Plan, PlannedSection, SearchTask
 from leadline.records import Evidence, Source
@@ -15,7 +16,8 @@ from leadline_plugins.ai.embedded.asked import Asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.choose import Rated, size_of
 from leadline_plugins.tasks.sorting import SortedSection
-from leadline_plugins.text.topics import fits, weighed
+from leadline_plugins.text import content_set
+from leadline_plugins.text.topics import Words, fits, weighed
 
 _ANSWER = 3
 """Sentences that stand first, in the order of their rating."""
@@ -23,6 +25,14 @@ _SECTION = 3
 """Sentences that make a section of their own."""
 _SEARCHED = 0.15
 """Worth of having been searched for a section, beside how well it fits: it decides between near equals."""
+_FIRST_FOUND = 0.05
+"""The same of a page that speaks of other sections more: it is found first by whatever search came first."""
+_TITLED = 0.2
+"""Worth of the title of its source where nothing else tells: it may say what a page begins with, not what all is."""
+_OF_TITLE = 0.5
+"""The share of a title's words by which it names what a section is about, and with it what its page is about."""
+_OF_PAGE = 0.66
+"""The share of what words claim of a page by which it is one on the section that it was searched for."""
 _OVER = 2.0
 """What the words of the headings over a quote count beside its own: they say what all below them speaks of."""
 _LEAD = 0.1
@@ -62,8 +72,14 @@ def arrange(
 
 
 Part = tuple[PlannedSection, list[Evidence]]
-Shares = list[float]
-"""How much a piece of evidence speaks of each section of the plan."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How much a piece of evidence speaks of each section of the plan, and whether the first of them is sure."""
+
+    fits: Sequence[float]
+    sure: bool
 
 
 def shares(
@@ -74,35 +90,79 @@ def shares(
 ) -> list[Shares]:
     """Return for each piece of evidence how well it fits each section, and whether it was searched for it.
 
-    A section is what the plan says of it, and not the words of its queries: those try what may be said, and a word of
-    theirs in a title would claim a whole document. A piece of evidence speaks of what stands over it too.
+    A section is what the plan says of it, and not the words of its queries: those try what may be said. A piece of
+    evidence speaks of what stands over it too, and of what the title of its source names. One word of a longer title
+    makes nothing sure, for it would claim a whole document: it decides what the piece's own words leave open.
     """
-    topics = [weighed(("\n".join((one.title, one.goal, *one.questions)), 1.0)) for one in sections]
-    served, titles = {task.id: task.section for task in tasks}, {source.id: title_of(source) for source in sources}
     pieces = list(evidence)
-    texts = [weighed((item.quote, 1.0), (titles.get(item.source_id, ""), 1.0), (item.under, _OVER)) for item in pieces]
-    wanted = (served.get(item.task_id, "") for item in pieces)
+    topics = [weighed(("\n".join((one.title, one.goal, *one.questions)), 1.0)) for one in sections]
+    titles = {source.id: title_of(source) for source in sources}
+    naming = {name: title for name, title in titles.items() if _names(title, topics)}
+    texts = [weighed((item.quote, 1.0), (naming.get(item.source_id, ""), 1.0), (item.under, _OVER)) for item in pieces]
+    own = fits(topics, texts)
+    rows = [_sum(row, worth) for row, worth in zip(own, _searched(sections, pieces, own, tasks), strict=True)]
+    called = dict(zip(titles, fits(topics, [weighed((title, 1.0)) for title in titles.values()]), strict=True))
+    named = [called.get(item.source_id, [0.0] * len(sections)) for item in pieces]
+    claimed = sum(max(_sum(row, by_title), default=0.0) > _SEARCHED for row, by_title in zip(rows, named, strict=True))
+    least = 0.0 if claimed >= _MEET * len(rows) else _SEARCHED
     return [
-        [fit + (_SEARCHED if wish and section.id == wish else 0.0) for section, fit in zip(sections, row, strict=True)]
-        for row, wish in zip(fits(topics, texts), wanted, strict=True)
+        Shares(row, sure=True) if _sure(row, least) else Shares(_sum(row, by_title, _TITLED), sure=False)
+        for row, by_title in zip(rows, named, strict=True)
     ]
 
 
 def unsure(evidence: Sequence[Evidence], parted: Sequence[Shares]) -> tuple[Evidence, ...]:
     """Return the evidence whose section is a toss-up: nothing claims it, or two sections do nearly alike.
 
-    What no words claim stands where it was searched for; not where words claim hardly anything, for then plan and
-    pages are in different languages, and a page is found first by whatever search came first. A plan of one section
-    leaves nothing to choose.
+    A plan of one section leaves nothing to choose.
     """
-    ranked = [sorted(row, reverse=True) for row in parted]
-    claimed = sum(row[0] > _SEARCHED for row in ranked if row)
-    least = 0.0 if claimed >= _MEET * len(ranked) else _SEARCHED
-    return tuple(
-        item
-        for item, row in zip(evidence, ranked, strict=True)
-        if len(row) > 1 and (row[0] <= least or row[0] - row[1] < _LEAD)
-    )
+    return tuple(item for item, one in zip(evidence, parted, strict=True) if not one.sure)
+
+
+def _sure(row: Sequence[float], least: float) -> bool:
+    """Return whether its first section has more than the least and is ahead of the others.
+
+    What no words claim stands where it was searched for; not where words claim hardly anything, for then plan and
+    pages are in different languages, and a page is found first by whatever search came first.
+    """
+    if len(row) < 2:
+        return True
+    second, first = sorted(row)[-2:]
+    return first > least and first - second >= _LEAD
+
+
+def _searched(
+    sections: Sequence[PlannedSection],
+    pieces: Sequence[Evidence],
+    own: Sequence[Sequence[float]],
+    tasks: Sequence[SearchTask],
+) -> list[list[float]]:
+    """Return what it is worth to each section that a piece was searched for it: more on a page that is on it."""
+    served = {task.id: task.section for task in tasks}
+    claims: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for item, row in zip(pieces, own, strict=True):
+        if row and max(row) > 0:
+            claims[item.source_id][sections[row.index(max(row))].id] += 1
+    return [
+        [_worth(served.get(item.task_id, ""), one.id, claims[item.source_id]) for one in sections] for item in pieces
+    ]
+
+
+def _worth(wish: str, section: str, claims: Mapping[str, int]) -> float:
+    if not wish or wish != section:
+        return 0.0
+    return _SEARCHED if claims.get(section, 0) >= _OF_PAGE * sum(claims.values()) else _FIRST_FOUND
+
+
+def _names(title: str, topics: Sequence[Words]) -> bool:
+    """Return whether a title has hardly any words but those of one topic."""
+    words = content_set(title)
+    shared = frozenset(topics[0]).intersection(*topics) if topics else frozenset[str]()
+    return bool(words) and any(len(words & topic.keys() - shared) >= _OF_TITLE * len(words) for topic in topics)
+
+
+def _sum(row: Sequence[float], other: Sequence[float], weight: float = 1.0) -> list[float]:
+    return [one + weight * more for one, more in zip(row, other, strict=True)]
 
 
 def _planned(
@@ -113,7 +173,7 @@ def _planned(
     What stands in two sections is said from two sides where a model writes; as a quote it would stand there twice.
     """
     groups: list[list[Rated]] = [[] for _ in sections]
-    for item, row in zip(chosen, parted, strict=True):
+    for item, row in zip(chosen, (one.fits for one in parted), strict=True):
         first, *others = sorted(range(len(row)), key=lambda place: -row[place])
         groups[first].append(item)
         if written and others and row[others[0]] >= max(_BOTH, row[first] - _LEAD):
