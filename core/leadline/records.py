@@ -247,7 +247,7 @@ class Section(Record):
     unsent: SkipJsonSchema[tuple[str, ...]] = ()
     """Of its evidence what no writer was asked with: a call that was refused cost the prose."""
     unwritten: SkipJsonSchema[tuple[Text, ...]] = ()
-    """Why it is quotes, or a part of it is: a reason for each text that did not come."""
+    """Why it is quotes: a reason for each text that did not come. Of a part of it `notices` tell that."""
     unanswered: SkipJsonSchema[tuple[Text, ...]] = ()
     """What of it the evidence does not answer, in the words of whoever wrote it; without a text that is all of it."""
 

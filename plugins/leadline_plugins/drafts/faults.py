@@ -25,8 +25,8 @@ _OFTEN = 3
 """Times that one sentence may not stand in a text."""
 _LETTERS = 24
 """Letters of a sentence that nobody repeats by chance; Chinese says as much in a third of them."""
-_SHORT, _MANY, _ASKED = 0.12, 6, 150
-"""The share of the length asked below which a text is none, with so many passages, where so many words are asked."""
+_SHORT, _WANTED = 0.12, 150
+"""The share of the length asked, or of that of its passages, below which a text is none; of how many words on."""
 _SEEN = 60_000
 """Characters that are searched for repeats: what is longer is too long by itself."""
 _NAMED = 3
@@ -34,8 +34,11 @@ _BEHIND = re.compile(r"\[@[^\[\]\s]+\](?:\s*\[@[^\[\]\s]+\])*[.。]?")
 _WORD = re.compile(r"[^\W_]+")
 
 
-def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "", passages: int = 0) -> Iterator[str]:
-    """Yield what is wrong with a text: a clause each. `asked` is its length, 0 for free."""
+def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "", held: float = 0) -> Iterator[str]:
+    """Yield what is wrong with a text: a clause each.
+
+    `asked` is its length, 0 for free; `held` that of its passages, 0 where few of them may do.
+    """
     if refuses(text):
         yield "it refuses, or speaks of you: write the text itself, from the passages alone, and nothing else"
     if cites_nothing(text, ids):
@@ -45,7 +48,7 @@ def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "
         yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: say it in that length"
     if again := _repeated(text):
         yield f'it says the same {max(again.values())} times ("{_first(text, again)[:80]}"): say everything once'
-    if passages >= _MANY and asked >= _ASKED and size < _SHORT * asked:
+    if (wanted := min(asked, held)) >= _WANTED and size < _SHORT * wanted:
         yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: use more of the passages"
 
 

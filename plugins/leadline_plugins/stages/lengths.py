@@ -23,7 +23,7 @@ def lengths(plan: Sorted, evidence: Iterable[Evidence], question: Question, run:
     by_id = {item.id: item for item in evidence}
     asked, code = material.length(run, question.language), question.language
     most = [
-        bearable((by_id[name] for name in part.evidence_ids if name in by_id), code) if part.evidence_ids else 0
+        bearable((by_id[name].quote for name in part.evidence_ids if name in by_id), code) if part.evidence_ids else 0
         for part in plan.sections
     ]
     plan = shared_out(plan, asked, most)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from leadline.records import Evidence
 from leadline_plugins.text import is_cjk, length
 from leadline_plugins.text.tokens import has_cjk
 
-_TIMES = 3
+_TIMES = 1.5
 """How many times the words of its passages a text may have: it compares and connects them, and names what they do."""
 _CHARACTERS = 2
 """Characters of Chinese or Japanese that say as much as a word."""
 
 
-def bearable(evidence: Iterable[Evidence], language: str) -> int:
-    """Return how long a text in this language may be that rests on this evidence, in words (CJK: characters)."""
-    return round(_TIMES * sum(_said(item.quote, cjk=is_cjk(language)) for item in evidence))
+def bearable(quotes: Iterable[str], language: str) -> int:
+    """Return how long a text in this language may be that rests on these quotes, in words (CJK: characters)."""
+    return round(_TIMES * held(quotes, language))
+
+
+def held(quotes: Iterable[str], language: str) -> float:
+    """Return how long quotes are, said in this language, in words (CJK: characters)."""
+    return sum(_said(quote, cjk=is_cjk(language)) for quote in quotes)
 
 
 def _said(quote: str, *, cjk: bool) -> float:

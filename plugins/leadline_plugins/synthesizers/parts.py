@@ -14,18 +14,21 @@ from math import ceil
 from leadline.records import Evidence, SectionRequest
 from leadline_plugins.synthesizers.lengths import bearable
 from leadline_plugins.text import is_cjk
+from leadline_plugins.text.tokens import has_cjk
 from leadline_plugins.text.topics import fits, weighed
 
 LONGEST, CJK_LONGEST = 450, 900
 """Words (Chinese, Japanese: characters) that are written in one go."""
 _OVER = 1.2
 """How much longer a section may be before it has another part: what that would save is less than its call."""
+_ALIKE = 2
+"""How many times as long it may be where its passages are few: every part would be shown, and paid for, the same."""
 MOST = 10
 """Parts of a report; of a longer one as many as there are stretches of `LONGEST` in it."""
 FEWEST = 8
 """Passages of a part: of fewer a text says little, and its section is better written in one go."""
-_SHORT = 6_000
-"""Characters of a section's passages that every part is shown: they cost little, and its writer judges best."""
+_SHORT, _CJK_SHORT = 6_000, 2_000
+"""Characters of a section's passages (Chinese, Japanese: a third says as much) that every writer of it is shown."""
 _LEAD = 0.1
 """By how much one part must fit a passage better than another for that to be left without it."""
 _OVER_IT = 2.0
@@ -47,10 +50,11 @@ def parts(request: SectionRequest) -> list[Part]:
     """Return the parts of a section: every key question in one of them, every passage in one or more."""
     wanted = count_of(request.length, len(request.outline), cjk=is_cjk(request.language))
     count = min(len(request.questions), wanted, len(request.evidence) // FEWEST)
-    if count < 2:
+    few = _are_few(request.evidence)
+    if count < 2 or (few and request.length <= _ALIKE * _longest(cjk=is_cjk(request.language))):
         return [Part(request)]
     groups = _grouped(request.questions, count)
-    shown = _dealt(groups, request.evidence)
+    shown = [request.evidence] * count if few else _dealt(groups, request.evidence)
     lengths = [request.length * len(one) / sum(map(len, shown)) for one in shown]
     others = [tuple(question for group in groups if group is not own for question in group) for own in groups]
     return [
@@ -61,16 +65,25 @@ def parts(request: SectionRequest) -> list[Part]:
 
 def count_of(length: int, sections: int, *, cjk: bool) -> int:
     """Return in how many parts at most a section of this length is written, of a report of so many, all about alike."""
-    longest = CJK_LONGEST if cjk else LONGEST
+    longest = _longest(cjk=cjk)
     sections = max(1, sections)
     most = max(MOST, -(-length * sections // longest)) // sections
     return max(1, min(most, ceil(length / (longest * _OVER))))
 
 
+def _longest(*, cjk: bool) -> int:
+    return CJK_LONGEST if cjk else LONGEST
+
+
+def _are_few(evidence: Sequence[Evidence]) -> bool:
+    """Return whether passages are so short that no writer is shown fewer of them: its own judgement is the best."""
+    return sum(len(item.quote) / (_CJK_SHORT if has_cjk(item.quote) else _SHORT) for item in evidence) <= 1
+
+
 def _part(
     request: SectionRequest, questions: tuple[str, ...], evidence: tuple[Evidence, ...], length: int
 ) -> SectionRequest:
-    length = min(length, bearable(evidence, request.language)) if length else 0
+    length = min(length, bearable((item.quote for item in evidence), request.language)) if length else 0
     return request.model_copy(update={"questions": questions, "evidence": evidence, "length": length})
 
 
@@ -85,8 +98,6 @@ def _dealt(groups: Sequence[tuple[str, ...]], evidence: tuple[Evidence, ...]) ->
 
     A group with few has the next best too.
     """
-    if sum(len(item.quote) for item in evidence) <= _SHORT:
-        return [evidence for _ in groups]
     topics = [weighed(("\n".join(group), 1.0)) for group in groups]
     rows = fits(topics, [weighed((item.quote, 1.0), (item.under, _OVER_IT)) for item in evidence])
     return [_own(place, rows, evidence) for place in range(len(groups))]

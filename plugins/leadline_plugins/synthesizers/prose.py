@@ -21,6 +21,7 @@ from leadline_plugins import drafts, expect
 from leadline_plugins.drafts.faults import cites_nothing, faults, of_use
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
+from leadline_plugins.synthesizers import lengths
 from leadline_plugins.synthesizers.extractive import quoted
 from leadline_plugins.synthesizers.parts import Part, parts
 from leadline_plugins.tasks.sorting import PassageSource
@@ -43,11 +44,13 @@ class Prose:
         made = await call.run.each(parts(request), lambda part: write(part, call))
         sent = {item.id for one in made for item in one.passages if not one.refused}
         unsent = (item.id for one in made for item in one.passages if item.id not in sent)
+        quotes = all(one.unwritten for one in made)
+        missing = () if quotes else (_missing(request.section.title, one) for one in made if one.unwritten)
         told: dict[str, object] = {
             "text": "\n\n".join(text for text in _texts(made, request.language) if text),
-            "notices": _each(one.notice for one in made),
+            "notices": _each((*missing, *(one.notice for one in made))),
             "unsent": _each(unsent),
-            "unwritten": _each(one.unwritten for one in made),
+            "unwritten": _each(one.unwritten for one in made) if quotes else (),
             "unanswered": _each(one.unanswered for one in made),
         }
         return request.section.model_copy(update=told)
@@ -59,6 +62,7 @@ class Made:
 
     passages: tuple[Passage, ...]
     length: int
+    questions: tuple[str, ...] = ()
     text: str = ""
     notice: str = ""
     unwritten: str = ""
@@ -67,6 +71,10 @@ class Made:
     """Whether no writer was asked."""
     unanswered: str = ""
     """What its writer says that the passages do not answer."""
+
+
+def _missing(title: str, made: Made) -> str:
+    return f"the part of section '{title}'{_on(made.questions)} is quotes, for it was not written ({made.unwritten})"
 
 
 def _each(texts: Iterable[str]) -> tuple[str, ...]:
@@ -87,7 +95,7 @@ def _texts(made: Sequence[Made], language: str) -> Iterator[str]:
 async def write(part: Part, call: Call) -> Made:
     """Have a part written."""
     asked = asked_for(part, f"{call.run.now():%Y-%m-%d}")
-    made = Made(asked.passages, asked.length)
+    made = Made(asked.passages, asked.length, asked.questions)
     try:
         said = await call.run.perform(ASK.of(asked))
     except CallFailed as failed:  # refused or not: a budget that is spent shall not cost the report
@@ -150,14 +158,16 @@ def unusable(asked: SynthesizeRequest, written: Written) -> str:
     """Say all that is wrong with a text at once: it is asked for again but once.
 
     What says that its passages do not answer is no text at all: who writes one that cites nothing does not do as told,
-    and is not believed either that nothing answers.
+    and is not believed either that nothing answers. A part of a section may be as short as the answer to its questions.
     """
     ids = [passage.id for passage in asked.passages]
     bare = cites_nothing(written.text, ids)
     if bare and _rejects(written):
         return ""
-    many = 0 if written.unanswered.strip() else len(ids)
-    found = faults(written.text, ids, asked=asked.length, language=asked.question.language, passages=many)
+    language = asked.question.language
+    may_be_short = asked.others or written.unanswered.strip()
+    held = 0 if may_be_short else lengths.held((passage.quote for passage in asked.passages), language)
+    found = faults(written.text, ids, asked=asked.length, language=language, held=held)
     wrong = "; ".join(filter(None, (IN_LANGUAGE(asked, written), *found)))
     return f"{wrong} (where the passages do not answer, `text` is empty and `unanswered` says so)" if bare else wrong
 
@@ -168,7 +178,13 @@ def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | 
         return None
     ids = [passage.id for passage in asked.passages]
     text, told = of_use(written.text, ids, asked=asked.length, language=asked.question.language)
-    return (written.model_copy(update={"text": text}), f"the text of '{asked.title}': {told}") if text else None
+    part = _on(asked.questions) if asked.others else ""
+    return (written.model_copy(update={"text": text}), f"the text of '{asked.title}'{part}: {told}") if text else None
+
+
+def _on(questions: Iterable[str]) -> str:
+    """Return what names a part of a section: its questions."""
+    return f" on '{' '.join(questions)}'"
 
 
 ASK = TaskKind(

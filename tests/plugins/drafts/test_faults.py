@@ -129,10 +129,11 @@ def test_a_runaway_is_told_and_cut_at_a_paragraph() -> None:
 
 
 def test_a_line_where_many_passages_were_given_is_told_and_taken_where_it_comes_twice() -> None:
-    (told,) = faults(SOUND, IDS, asked=400, passages=12)
+    (told,) = faults(SOUND, IDS, asked=400, held=300)
     assert told == "it is 11 words long, and about 400 were asked for: use more of the passages"
     assert of_use(SOUND, IDS, asked=400) == (SOUND, "it is shorter than asked, and was so twice")
-    assert not list(faults(SOUND, IDS, asked=400, passages=2))
+    assert not list(faults(SOUND, IDS, asked=400, held=60)), "so little is told in a line"
+    assert not list(faults(SOUND, IDS, asked=100, held=900))
 
 
 @given(st.text(alphabet="ab .\n[@e1]|#-", max_size=200))

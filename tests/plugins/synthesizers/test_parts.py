@@ -62,7 +62,9 @@ def test_every_question_is_in_one_part_and_told_to_the_others_and_every_passage_
         assert sorted((*part.request.questions, *part.others)) == sorted(whole.questions)
         assert list(part.request.evidence) == [item for item in whole.evidence if item in part.request.evidence]
         assert len(made) == 1 or len(part.request.evidence) >= FEWEST
-        assert len(made) == 1 or part.request.length <= bearable(part.request.evidence, language)
+        assert len(made) == 1 or part.request.length <= bearable(
+            (item.quote for item in part.request.evidence), language
+        )
     assert {item.id for part in made for item in part.request.evidence} == {item.id for item in whole.evidence}
     assert len(made) <= max(1, min(questions, passages // FEWEST))
 
@@ -106,6 +108,13 @@ def test_passages_in_another_language_than_the_questions_go_to_every_part() -> N
     first, second = shown(long_section([f"港口收费{n}英镑。{'账目由工程书记员按年度记录。' * 40}" for n in range(20)]))
     assert first == second
     assert len(first) == 20
+
+
+def test_no_section_is_written_in_parts_that_are_shown_the_same_unless_it_is_very_long() -> None:
+    whole = long_section(["Port dues brought nine pounds, as the clerk of the works says."] * 40)
+    made = parts(whole.model_copy(update={"length": 2 * LONGEST}))
+    assert [part.request.questions for part in made] == [whole.questions]
+    assert len(parts(whole)) == 2
 
 
 def test_what_stands_over_a_passage_counts_and_few_short_ones_are_shown_to_all() -> None:

@@ -24,6 +24,18 @@ def test_a_sound_text_has_no_fault_and_the_task_asks_for_one() -> None:
     assert (ASK.check, ASK.mend) == (unusable, mended)
 
 
+def test_what_answers_the_questions_of_a_part_is_not_too_short_and_a_part_is_named_with_them() -> None:
+    long = tuple(Passage(id=name, quote="It is deep by the mole, and was sounded twice. " * 9) for name in IDS)
+    whole = ASKED.model_copy(update={"passages": long, "length": 345, "questions": ("How deep is it?",)})
+    part = whole.model_copy(update={"others": ("Who pays?",)})
+    answer = Written(text=f"It was found to be nine fathoms deep [@{IDS[0]}].")
+    assert unusable(whole, answer).endswith("words long, and about 345 were asked for: use more of the passages")
+    assert unusable(part, answer) == ""
+    kept = mended(part, Written(text=f"I cannot do that. {SOUND} {SOUND}"))
+    assert kept is not None
+    assert kept[1].startswith("the text of 'Depth' on 'How deep is it?': ")
+
+
 def test_all_faults_are_told_in_one() -> None:
     said = unusable(ASKED, Written(text="Es tut mir leid, aber ich kann diesen Abschnitt nicht schreiben, " * 4))
     for words in ("it is in German and must be in English", "it refuses", "it cites none of the passages"):
