@@ -10,6 +10,8 @@ from pydantic import JsonValue
 
 from leadline.citations import CITATION, cited, uncited
 from leadline.records import Report, Section
+from leadline_plugins.stages.remarks import remark
+from leadline_plugins.text import sentences
 from leadline_plugins.text.headings import BETWEEN, headings
 from leadline_plugins.text.sentences import Span
 
@@ -52,7 +54,14 @@ _LEADS = re.compile(
 """A sentence that only says what stands below it."""
 _BELOW = re.compile(r"\||[-*+•]\s|\d{1,3}[.)]\s|!\[|" + CAPTION.pattern)
 """How a block begins that is led to: a table, a list, a figure."""
+_OF_TABLE = re.compile(
+    r"\W*(?:(?:all|the|these)\s(?:\w+\s){0,3}(?:in|of)\s)?(?:(?:the|this|that)\s(?:above\s)?table|(?:the\s)?table\sabove)\b"
+    r"|\W*(?:上表|表中|该表|該表|此表|本表|以上表格|上述表格)",
+    re.IGNORECASE,
+)
+"""How a block begins that speaks of the table above it."""
 _LONGEST_LEAD = 200
+_LONGEST_REST = 1_000
 _LONGEST_POINTER = 300
 """Characters; what is longer tells something on its way."""
 
@@ -164,7 +173,7 @@ def _paragraph(name: str, section: str, text: str, span: Span, below: str, under
         start=span[0],
         cite_ids=ids,
         states=not _NO_PROSE.match(block) and not lead and (bool(ids) or not points(block)),
-        ends_with_citation=_ends_cited(block, led),
+        ends_with_citation=_ends_cited(block, led, under) or _is_cited_below(block, below),
         under=under,
     )
 
@@ -176,13 +185,35 @@ def points(block: str) -> bool:
     return not re.search(r"\d", _NUMBERED_PLACE.sub("", block))
 
 
-def _ends_cited(block: str, led: bool) -> bool:
+def _ends_cited(block: str, led: bool, under: str) -> bool:
     """Return whether it does; in a table the last row may go on behind its citation, which serves it whole.
 
-    So may a block of which the rest only leads to what stands below.
+    So may a block of which the rest only leads to what stands below, or states nothing.
     """
     end = max((found.end() for found in CITATION.finditer(block)), default=0)
     last = block.rfind("\n") + 1
-    if end > 0 and led and leads(block[end:].lstrip(" .。!！?？").rstrip()):
-        return True
-    return end > 0 and (not _WORD.search(block, end) or (end > last and block.startswith("|", last)))
+    if not end or not _WORD.search(block, end) or (end > last and block.startswith("|", last)):
+        return end > 0
+    rest = block[end:].lstrip(" .。!！?？").rstrip()
+    return (led and leads(rest)) or _states_nothing(rest, f"{under}\n{block[:end]}")
+
+
+def _states_nothing(rest: str, before: str) -> bool:
+    """Return whether what stands behind the last citation of a block is nothing that a passage could bear.
+
+    It sends the reader elsewhere, says what the sources lack, or is marked as an inference: writers are asked for that.
+    """
+    if len(rest) > _LONGEST_REST:
+        return False
+    said = (rest[start:end] for start, end in sentences(rest))
+    return all(points(one) or remark(one, before) for one in said if _WORD.search(one))
+
+
+def _is_cited_below(block: str, below: str) -> bool:
+    """Return whether a table that cites nothing is cited by a paragraph right below, which says that it is of it."""
+    return (
+        block.startswith("|")
+        and not CITATION.search(block)
+        and bool(_OF_TABLE.match(below))
+        and _ends_cited(below, led=False, under="")
+    )

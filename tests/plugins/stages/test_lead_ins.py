@@ -75,3 +75,56 @@ def test_a_paragraph_knows_what_it_stands_under() -> None:
     section = Section(id="1", title="Ports", text="## Oslo\n\nIt paid [@e1].")
     made = Report(title="T", language="en", sections=(section,), sources=(), evidence=())
     assert [part.under for part in paragraphs(made)] == ["Ports", "Ports › Oslo"]
+
+
+NOTHING = [
+    "See section Returns earned.",
+    "(see section Returns earned).",
+    "None of the passages gives a figure for Kuwait.",
+    "The sources do not say how much Oslo paid. See section Costs below.",
+    "段落中没有给出科威特的数据。",
+    "（详见“收益”一节）。",
+    "This may suggest thrift, though no source says so.",
+]
+
+
+@pytest.mark.parametrize("rest", NOTHING)
+def test_what_states_nothing_may_stand_behind_the_last_citation_of_a_paragraph(rest: str) -> None:
+    assert bare(f"Oslo paid 12 million [@e1]. {rest}") == []
+    assert bare(f"Oslo paid 12 million. {rest}") != [], "it cites nothing"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "Bergen paid more.",
+        "None of the passages gives a figure for Kuwait. Bergen paid more.",
+        "See section Costs: Bergen paid 14 million.",
+        "The sources do not say why Bergen paid more.",
+    ],
+)
+def test_what_states_something_behind_the_last_citation_is_uncited(rest: str) -> None:
+    said = f"Oslo paid 12 million [@e1]. {rest}"
+    assert bare(said) == [said]
+
+
+UNCITED = "| Port | Paid |\n|---|---|\n| Oslo | 12 |"
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "The table above is of 2023 [@e1].",
+        "All figures in the table are of 2023 [@e1][@e2].",
+        "This table counts what was paid [@e1].",
+        "表中数字均为2023年口径[@e1][@e2]。",
+        "上表按年统计[@e1]。",
+    ],
+)
+def test_a_paragraph_right_below_a_table_that_is_of_it_cites_for_it(below: str) -> None:
+    assert bare(f"{UNCITED}\n\n{below}") == []
+
+
+@pytest.mark.parametrize("below", ["Bergen paid more [@e1].", "The table above is of 2023.", "Tables are rare [@e1]."])
+def test_what_stands_below_a_table_and_is_not_of_it_or_cites_nothing_serves_it_not(below: str) -> None:
+    assert UNCITED in bare(f"{UNCITED}\n\n{below}")
