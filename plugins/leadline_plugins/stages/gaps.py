@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from leadline.records import Section
+from leadline.records import Evidence, Section
+from leadline_plugins.checks.naming import proper_names, stands
+from leadline_plugins.text import content_set
+
+_FIGURE, _AND = re.compile(r"\d"), re.compile(r"\s(?:and|or)\s")
 
 
 def answering(sections: Sequence[Section]) -> tuple[Section, ...]:
@@ -13,13 +17,47 @@ def answering(sections: Sequence[Section]) -> tuple[Section, ...]:
     return tuple(section for section in sections if not section.unanswered or (section.text or "").strip())
 
 
-def unanswered(sections: Sequence[Section]) -> Iterator[str]:
-    """Say what the evidence does not answer: of a section that was left out, and of one that has a text."""
+def unanswered(sections: Sequence[Section], evidence: Iterable[Evidence] = ()) -> list[str]:
+    """Return what the evidence does not answer: of a section that was left out, and of one that has a text.
+
+    A writer knows the passages of its section alone: where those of another have figures on what it misses, that is
+    said too.
+    """
+    by_id = {item.id: item for item in evidence}
     kept = {section.id for section in answering(sections)}
+    said = []
     for section in sections:
         if gaps := told(section.unanswered):
             lost = "was left out, for nothing that was found answers it" if section.id not in kept else "has a gap"
-            yield f"section '{section.title}' {lost}: {gaps}"
+            said.append(f"section '{section.title}' {lost}: {gaps}{_elsewhere(section, sections, by_id)}")
+    return said
+
+
+def _elsewhere(section: Section, sections: Iterable[Section], evidence: Mapping[str, Evidence]) -> str:
+    """Say which names of its gaps stand in passages of other sections, beside figures and words of the same gap."""
+    asked = [
+        ([one for name in proper_names(gap) for one in _AND.split(name)], content_set(gap))
+        for gap in section.unanswered
+    ]
+    found = (
+        (other.title, name)
+        for other in sections
+        for item in map(evidence.get, set(other.evidence_ids) - set(section.evidence_ids))
+        if item and _FIGURE.search(item.quote)
+        for name in _shared(f"{item.under}\n{item.quote}", asked)
+    )
+    named = dict.fromkeys(sorted(found))
+    titles = dict.fromkeys(f"'{title}'" for title, _ in named)
+    names = dict.fromkeys(name for _, name in named)
+    return f" (yet there are passages with figures on {', '.join(names)} in {', '.join(titles)})" if named else ""
+
+
+def _shared(text: str, asked: Iterable[tuple[Sequence[str], frozenset[str]]]) -> Iterator[str]:
+    said = content_set(text)
+    for names, words in asked:
+        for name in names:
+            if (words - content_set(name)) & said and stands(name, text):
+                yield name
 
 
 def told(gaps: Iterable[str]) -> str:

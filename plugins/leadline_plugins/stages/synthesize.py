@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
 from leadline.findings import (
@@ -78,11 +79,12 @@ class Synthesis:
             await tell(run, f"nothing was found for {', '.join(empty)}: left out")
         sections = await run.each(requests, run.synthesize)
         if not (kept := answering(sections)):
-            gaps = told(dict.fromkeys(gap for section in sections for gap in section.unanswered))
-            raise NoEvidence(f"nothing that was found answers the question: {gaps}")
+            missing = told(dict.fromkeys(gap for section in sections for gap in section.unanswered))
+            raise NoEvidence(f"nothing that was found answers the question: {missing}")
         others = [notice for section in sections for notice in section.notices]
         less = material.shortfall(request, sections, run.settings) if chat else ""
-        for notice in dict.fromkeys((*unwritten(sections), *others, *unanswered(sections), *filter(None, [less]))):
+        gaps = await compute(unanswered, sections, evidence) if any(section.unanswered for section in sections) else ()
+        for notice in dict.fromkeys((*unwritten(sections), *others, *gaps, *filter(None, [less]))):
             await tell(run, notice)
         findings[SECTIONS] = kept
 
