@@ -5,7 +5,7 @@ Where the settings say so, one call writes the sections anew too, as one text by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from leadline.citations import cited, uncited
@@ -17,7 +17,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import first_paragraphs
-from leadline_plugins.stages import composing
+from leadline_plugins.stages import composing, material
 from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.stages.showing import asked, today
 from leadline_plugins.tasks.writing import Composition, WriteRequest
@@ -63,7 +63,7 @@ class Composing:
             evidence=tuple(item for item in evidence if item.id in cites),
             length=run.settings.report.length,
             today=today(run),
-            **hints(findings.get(DIGEST)),
+            **hints(findings.get(DIGEST), sections if await material.written(run) else ()),
         )
         chat = await run.by_chat(ASK.name, ASK.role)
         whole = await in_one(request, run)
@@ -102,15 +102,28 @@ def used(sections: Iterable[Section]) -> set[str]:
     return {name for section in sections for name in cited(section.text or "")}
 
 
-_TEXT_ALONE: dict[str, Any] = {"evidence_ids": (), "notes": "", "notices": (), "unsent": (), "unwritten": ()}
+_TEXT_ALONE: dict[str, Any] = {
+    "evidence_ids": (),
+    "notes": "",
+    "notices": (),
+    "unsent": (),
+    "unwritten": (),
+    "unanswered": (),
+}
 
 
-def hints(digest: Digest | None) -> dict[str, Any]:
-    """Return what the last round came to: a summary is better for the whole, which no writer of one section saw."""
+def hints(digest: Digest | None, written: Sequence[Section] = ()) -> dict[str, Any]:
+    """Return what the last round came to: a summary is better for the whole, which no writer of one section saw.
+
+    Of sections that a model has `written` the gaps are those its writers tell: what the last review missed one of them
+    may have found, and a summary would call open what its section settles.
+    """
+    said = {"synthesis": uncited(digest.synthesis)} if digest else {}
+    if written:
+        return {**said, "gaps": tuple(f"{one.title}: {gap}" for one in written for gap in one.unanswered)}
     if digest is None:
         return {}
-    gaps = digest.knowledge_gaps or (digest.review.priority_gaps if digest.review else ())
-    return {"synthesis": uncited(digest.synthesis), "gaps": gaps}
+    return {**said, "gaps": digest.knowledge_gaps or (digest.review.priority_gaps if digest.review else ())}
 
 
 def texts_only(request: WriteRequest) -> WriteRequest:

@@ -61,8 +61,8 @@ class AnalyzeRequest(Record):
 class WriteRequest(Record):
     """Asks for what stands around the sections: title, summary, conclusion.
 
-    `synthesis` and `gaps` are what the last round of the research came to, as hints: no citation rests on them. `today`
-    is the day on which the run began (ISO 8601).
+    `synthesis` is what the last round of the research came to, `gaps` what the sections leave open, as hints: no
+    citation rests on them. `today` is the day on which the run began (ISO 8601).
     """
 
     question: Question

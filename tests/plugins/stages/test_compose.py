@@ -132,6 +132,15 @@ def test_the_last_digest_is_given_as_hints_that_cite_nothing() -> None:
     assert hints(None) == {}
 
 
+def test_gaps_are_those_that_the_writers_of_the_sections_tell() -> None:
+    digest = Digest(synthesis="It is deep.", review=Review(priority_gaps=("How wide?",)))
+    width = Section(id="1", title="Width", text="It is 9 m wide [@e1].")
+    depth = Section(id="2", title="Depth", text="It is deep [@e1].", unanswered=("No figure is given.",))
+    assert hints(digest, (width, depth)) == {"synthesis": "It is deep.", "gaps": ("Depth: No figure is given.",)}
+    assert hints(digest, (width,))["gaps"] == (), "the section answers what the review missed"
+    assert hints(None, (width, depth)) == {"gaps": ("Depth: No figure is given.",)}
+
+
 def test_of_the_plan_a_chat_is_shown_the_title() -> None:
     plan = Plan(title="A", queries=(NextSearch(query="a"),), sections=(PlannedSection(id="1", title="A", goal="why"),))
     asked = texts_only(WriteRequest(question=Question(text="?"), plan=plan, sections=(), today="2026-11-23"))
