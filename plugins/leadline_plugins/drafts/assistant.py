@@ -1,12 +1,15 @@
 """What an assistant says beside the text that was asked of it: that it will not write it, and talk before and behind.
 
-Only whole paragraphs at the two ends go, short ones that cite nothing and speak of the text, not of its subject. The
-phrases are those of the languages in which models are trained most; of others all stays.
+Only whole paragraphs at the two ends go, short ones that cite nothing and speak of the text, not of its subject; and
+at its end sentences in which a model speaks of itself, or says that something is to be noted and no more. The phrases
+are those of the languages in which models are trained most; of others all stays.
 """
 
 from __future__ import annotations
 
 import re
+
+from leadline_plugins.text import sentences
 
 _LONGEST = 350
 """Characters of a paragraph that may be talk."""
@@ -23,7 +26,8 @@ _REFUSES = re.compile(
     r"(?:\w+ )?(?:write|provide|help|assist|comply|complete|fulfil+|create|generate|answer|produce"
     r"|summari[sz]e|verify|do"
     r"|access|any|enough|sufficient|the)\b"
-    r"|as an? (?:(?:ai|artificial intelligence)(?: (?:language model|assistant|model))?,|(?:large )?language model\b)"
+    r"|as an? (?:(?:ai|artificial intelligence)(?: (?:language model|assistant|model))?(?:,| i\b)"
+    r"|(?:large )?language model\b)"
     # German, Dutch
     r"|(?:es )?tut mir (?:sehr )?leid\b|(?:kann|darf) ich (?:\w+ )?(?:nicht|kein)|ich kann (?:leider"
     r"|diesen|dieses|dir|ihnen"
@@ -89,6 +93,14 @@ _LEADS_OUT = re.compile(
     r"|(?:お役に立て|ご不明な点|他にご(?:質問|要望))|文字数[:：]|도움이 되(?:었|셨|길))",
     re.IGNORECASE,
 )
+_NOTES = re.compile(
+    r"(?:in (?:conclusion|summary)|to (?:conclude|sum up)|overall|finally|zusammenfassend|en conclusion|en resumen)"
+    r"[,，]? (?:it is|it['’]s) (?:also )?(?:important|essential|crucial|vital|worth)"
+    r" (?:to )?(?:not(?:e|ing)|remember(?:ing)?)\b\D*"
+    r"|(?:综上所述|总之|總之|總而言之|总而言之|最后|最後)[,，]?(?:值得|需要|应当|應當)(?:注意|指出|强调|強調)的是\D*",
+    re.IGNORECASE,
+)
+"""A sentence that only ends a text: with a figure it would say something."""
 _HEADING = re.compile(r"\A\s*#{1,6}[^\n]{0,200}\n")
 _AROUND = " \t\n*_()[]（）【】-—#>"
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,})\s*")
@@ -122,7 +134,27 @@ def unaddressed(text: str) -> str:
         ended = True
         del parts[-2:]
     parts[0] = _begun(parts[0])
-    return "".join(parts)
+    said = "".join(parts)
+    unclosed = _unclosed(said)
+    return unclosed if _HEADING.sub("", f"{unclosed}\n").strip() else said  # what is nothing else is a refusal
+
+
+def _unclosed(text: str) -> str:
+    """Return a text without the uncited sentences that end it in talk."""
+    while text and not text.endswith("]"):  # as nearly all end, cited
+        begins = max(0, len(text) - 2 * _LONGEST)
+        spans = list(sentences(text[begins:]))[-1:]
+        if not spans or not (start := begins + spans[0][0]) or not _closes(text[start:]):
+            break
+        text = text[:start].rstrip()
+    return text
+
+
+def _closes(sentence: str) -> bool:
+    said = sentence.strip(_AROUND)
+    if not said or len(said) > _LONGEST or "[@" in sentence:
+        return False
+    return bool(_REFUSES.match(said) or _NOTES.fullmatch(said))
 
 
 def _begun(part: str) -> str:

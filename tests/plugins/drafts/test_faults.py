@@ -25,6 +25,7 @@ OTHER = "Its keepers doubted the figures for many years after that [@e8fdb6267ad
         "Unfortunately, I am unable to write it.",
         "I cannot provide a section on that.",
         "As an AI language model, I cannot verify this.",
+        "As an AI model I cannot give legal advice.",
         "Sure! Here is the section:\n\nI’m sorry, but I cannot write this.",
         "### Depth\n\nI'm sorry, but I cannot do that.",
         "Es tut mir leid, aber ich kann diesen Abschnitt nicht schreiben.",
@@ -88,6 +89,36 @@ def test_what_an_assistant_says_around_its_text_goes(before: str, behind: str) -
     assert unaddressed(f"{before}\n\n{SOUND}\n\n{OTHER}\n\n{behind}") == f"{SOUND}\n\n{OTHER}"
     assert unaddressed(f"{before}\n{SOUND}") == SOUND
     assert normalised(f"{before}\n\n{SOUND}", Known.of(IDS)).text == SOUND
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        " As an AI model I cannot give legal advice.",
+        " As an AI language model, I cannot verify this. I'm sorry, but I cannot say more.",
+        "\n\nAs an AI model I cannot give legal advice.",
+        "\n\nIn conclusion, it is important to note that harbours are a complex topic.",
+        " 综上所述，值得注意的是，港口是一个复杂的话题。",
+        "\n\n作为一个AI语言模型，我不能核实。",
+    ],
+)
+def test_what_a_model_says_of_itself_at_the_end_of_a_text_goes(behind: str) -> None:
+    said = f"{OTHER}\n\n{SOUND}"
+    assert unaddressed(f"{said}{behind}") == said
+    assert normalised(f"{said}{behind}", Known.of(IDS)).text == said
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        " As an AI model I cannot give legal advice [@e49ee05564e].",
+        " In conclusion, it is important to note that it is 9 fathoms deep.",
+        " In conclusion, it is deep.",
+        " As an AI model, it leads [@e8fdb6267ad].",
+    ],
+)
+def test_what_is_cited_or_has_a_figure_stays_at_the_end_of_a_text(behind: str) -> None:
+    assert unaddressed(f"{SOUND}{behind}") == f"{SOUND}{behind}"
 
 
 def test_a_refusal_before_a_text_goes_and_the_text_stays() -> None:
