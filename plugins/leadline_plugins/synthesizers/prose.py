@@ -1,12 +1,13 @@
 """The synthesizer `prose`: a section written by the model of its task, from its own passages and from nothing else.
 
-What cites nothing that is there is not taken: then the section is its passages, quoted, and the report says so. Where
+What cites nothing that is there is not taken: then the section is its passages, quoted, and the report says so; without
+those of pages that name nothing of what the question names, which a writer would have left out. Where
 the writer says that the passages do not answer, they are not quoted either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from leadline.citations import cited, cited_only, uncitable
@@ -23,6 +24,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers import lengths
 from leadline_plugins.synthesizers.extractive import quoted
+from leadline_plugins.synthesizers.naming import naming
 from leadline_plugins.synthesizers.parts import Part, parts
 from leadline_plugins.tasks.sorting import PassageSource
 from leadline_plugins.tasks.writing import Passage, SynthesizeRequest, Written
@@ -45,9 +47,14 @@ class Prose:
         sent = {item.id for one in made for item in one.passages if not one.refused}
         unsent = (item.id for one in made for item in one.passages if item.id not in sent)
         quotes = all(one.unwritten for one in made)
+        kept = (
+            await compute(naming, request.question, request.evidence, request.sources)
+            if any(one.unwritten for one in made)
+            else frozenset[str]()
+        )
         missing = () if quotes else (_missing(request.section.title, one) for one in made if one.unwritten)
         told: dict[str, object] = {
-            "text": "\n\n".join(text for text in _texts(made, request.language) if text),
+            "text": "\n\n".join(text for text in _texts(made, request.language, kept) if text),
             "notices": _each((*missing, *(one.notice for one in made))),
             "unsent": _each(unsent),
             "unwritten": _each(one.unwritten for one in made) if quotes else (),
@@ -81,13 +88,18 @@ def _each(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _texts(made: Sequence[Made], language: str) -> Iterator[str]:
-    """Yield the texts of the parts; in place of one that did not come its passages, without those that others cite."""
+def _texts(made: Sequence[Made], language: str, kept: Collection[str]) -> Iterator[str]:
+    """Yield the texts of the parts; in place of one that did not come its passages, without those that others cite.
+
+    Of the passages only those are quoted that are `kept`.
+    """
     told = {name for one in made for name in cited(one.text)}
     for one in made:
         text = one.text
         if one.unwritten:
-            text = quoted([item for item in one.passages if item.id not in told], one.length, language)
+            text = quoted(
+                [item for item in one.passages if item.id in kept and item.id not in told], one.length, language
+            )
             told.update(cited(text))
         yield text
 

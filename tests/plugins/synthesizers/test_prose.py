@@ -147,6 +147,28 @@ async def test_in_place_of_a_part_that_failed_stand_its_passages_that_the_other_
     )
 
 
+async def test_in_place_of_a_text_stands_nothing_of_a_page_that_names_nothing_of_what_the_question_names() -> None:
+    def page(name: str, text: str) -> Source:
+        return SOURCE.model_copy(update={"id": name, "document": Document(text=text)})
+
+    def piece(name: str, source: str, quote: str) -> Evidence:
+        return PIECES[0].model_copy(update={"id": name, "source_id": source, "quote": quote})
+
+    evidence = (
+        piece("a", "s1", "It brought nine pounds."),
+        piece("b", "s2", "A rover is planned for the moon."),
+        piece("c", "s3", "埃尔姆福德港收费九英镑。"),
+    )
+    sources = (page("s1", "The port of Elmford."), page("s2", "Rovers."), page("s3", "埃尔姆福德港。"))
+    asked = REQUEST.model_copy(
+        update={"evidence": evidence, "sources": sources, "question": "How did the port of Elmford pay for itself?"}
+    )
+    run = Writers(lambda asked: CallFailed(FAILURE))
+    assert cited((await run.synthesize(asked)).text or "") == ["a", "c"]
+    unnamed = asked.model_copy(update={"question": "How did the port pay for itself?"})
+    assert cited((await run.synthesize(unnamed)).text or "") == ["a", "b", "c"]
+
+
 async def test_two_parts_that_failed_quote_nothing_twice_and_what_no_writer_saw_is_unsent() -> None:
     made = await Writers(lambda asked: CallRefused(FAILURE)).synthesize(REQUEST)
     names = cited(made.text or "")
