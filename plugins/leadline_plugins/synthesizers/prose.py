@@ -94,14 +94,23 @@ def _texts(made: Sequence[Made], language: str, kept: Collection[str]) -> Iterat
     Of the passages only those are quoted that are `kept`.
     """
     told = {name for one in made for name in cited(one.text)}
+    under = ""
     for one in made:
-        text = one.text
+        text = _headed(one, under)
+        under = under or text
         if one.unwritten:
             text = quoted(
                 [item for item in one.passages if item.id in kept and item.id not in told], one.length, language
             )
             told.update(cited(text))
         yield text
+
+
+def _headed(made: Made, before: str) -> str:
+    """Return the text of a part, under its question where it has no heading: it would stand under that of another."""
+    if not made.text or not before.startswith("#") or made.text.startswith("#") or not made.questions:
+        return made.text
+    return f"### {made.questions[0]}\n\n{made.text}"
 
 
 async def write(part: Part, call: Call) -> Made:

@@ -147,6 +147,18 @@ async def test_in_place_of_a_part_that_failed_stand_its_passages_that_the_other_
     )
 
 
+async def test_a_part_without_a_heading_of_its_own_stands_under_its_question_where_another_has_one() -> None:
+    def says(asked: SynthesizeRequest) -> Written:
+        head = "### What it brought\n\n" if asked.questions == (DUES,) and heads else ""
+        return Written(text=f"{head}It paid. [@{asked.passages[0].id}]")
+
+    heads = True
+    text = (await Writers(says).synthesize(REQUEST)).text or ""
+    assert [line for line in text.split("\n") if line.startswith("#")] == ["### What it brought", f"### {DREDGING}"]
+    heads = False
+    assert "#" not in ((await Writers(says).synthesize(REQUEST)).text or "")
+
+
 async def test_in_place_of_a_text_stands_nothing_of_a_page_that_names_nothing_of_what_the_question_names() -> None:
     def page(name: str, text: str) -> Source:
         return SOURCE.model_copy(update={"id": name, "document": Document(text=text)})
