@@ -21,7 +21,7 @@ from leadline_plugins.drafts.unwrapped import unwrapped
 
 __all__ = ["LEFT_OUT", "Draft", "Known", "normalised", "title"]
 
-LEFT_OUT = "citation marks or lists of references of the model's own were left out: they name no source"
+LEFT_OUT = "citation marks or lists of references of the model's own were left out: they name nothing that it was shown"
 _PLACEHOLDERS = frozenset({"", "title", "string", "report title", "title of the report", "section title", "untitled"})
 _ROUNDS = 4
 """What is taken out can leave something to be taken out; so often it is looked at again."""

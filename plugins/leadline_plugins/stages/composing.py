@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from leadline.citations import CITATION, cited, cited_only
+from leadline.citations import CITATION, CITATIONS, cited, cited_only
 from leadline.records import Evidence, Section
 from leadline_plugins import drafts
+from leadline_plugins.checks.naming import missing_names
 from leadline_plugins.drafts.faults import cited_sentences, faults, letters, of_use
 from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 from leadline_plugins.text import is_cjk
@@ -30,6 +32,7 @@ _ALSO_CALLED = {
     "conclusion": ("conclusions", "Fazit", "Schluss", "conclusión", "结论", "結論", "まとめ"),
 }
 """Titles that models give to what stands around the sections, which has one already."""
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 _IN_LANGUAGE = answered_in_language(lambda composed: (composed.summary, composed.conclusion))
 _WHOLE_IN_LANGUAGE = answered_in_language(
@@ -136,11 +139,16 @@ def _refused(old: Section, text: str, titles: Collection[str], *, anew: bool) ->
 
 def lost(old: str, new: str, titles: Collection[str]) -> str:
     """Return why a change of a section is not taken: it loses a citation, or says what the section did not say.
+_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
-    A sentence that is new cites; one that leads to another section, by its title, need not, where it has no figures.
+    A figure or a name may go where it stands in one of the `others`, the texts of the other sections. A new sentence
+    cites; one that leads to another section, by its title, need not, where it has no figures.
     """
     if not set(cited(old)) <= set(cited(new)):
         return "its citations were lost"
+    rest = "\n".join((CITATIONS.sub("", new), *others))
+    if gone := [*_figures(old, rest), *missing_names(CITATIONS.sub("", old), rest)]:
+        return f"it lacked what stands there of {gone[0]}"
     said = letters(old)
     for start, end in cited_sentences(new):
         sentence = new[start:end]
@@ -148,6 +156,12 @@ def lost(old: str, new: str, titles: Collection[str]) -> str:
         if own and own not in said and not CITATION.search(sentence) and not _leads_on(sentence, titles):
             return "what was added to it cites nothing"
     return ""
+
+
+def _figures(old: str, rest: str) -> list[str]:
+    """Return the figures of a text that another lacks."""
+    held = frozenset(_FIGURE.findall(rest))
+    return [figure for figure in _FIGURE.findall(CITATIONS.sub("", old)) if figure not in held]
 
 
 def _leads_on(sentence: str, titles: Collection[str]) -> bool:

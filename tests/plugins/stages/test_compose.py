@@ -52,6 +52,28 @@ def test_a_change_that_loses_citations_is_not_taken_and_told() -> None:
         assert refused.told == ("section 'A' stands as it was, for its citations were lost when it was changed",)
 
 
+def test_a_change_that_loses_a_figure_or_a_name_that_stands_nowhere_else_is_not_taken_and_told() -> None:
+    told = "The bay of Elmford is deep [@e1]. It measures 9.5 fathoms by Rowan Pier [@e2]."
+    old, other = (
+        Section(id="1", title="Depth", text=told),
+        Section(id="2", title="B", text="Rowan Pier is old [@e1]."),
+    )
+
+    def tried(text: str) -> Taken:
+        return taken(Composition(sections=(ChangedSection(id="1", text=text),)), (old, other), read)
+
+    assert tried("The bay of Elmford is deep [@e1]. It measures 9.5 fathoms [@e2].").told == (), (
+        "said in another section"
+    )
+    for text, gone in (
+        ("The bay of Elmford is deep [@e1]. It was measured by Rowan Pier [@e2].", "9.5"),
+        ("The bay is deep [@e1]. It measures 9.5 fathoms by Rowan Pier [@e2].", "Elmford"),
+    ):
+        assert tried(text).told == (
+            f"section 'Depth' stands as it was, for it lacked what stands there of {gone} when it was changed",
+        )
+
+
 def test_a_change_that_keeps_them_is_taken_and_the_rest_of_the_section_stands() -> None:
     (section,) = change("Deep and wide. [@e2][@e1]", title="B").composition.sections
     assert section == ChangedSection(id="1", title="B", text="Deep and wide. [@e2][@e1]")
