@@ -136,6 +136,22 @@ def test_a_passage_that_fits_two_sections_serves_both_where_a_model_writes_and_s
     assert len(homes(both, other, written=False)["a"]) == 1
 
 
+def test_a_passage_that_bears_on_two_sections_a_little_and_alike_serves_both_and_of_unlike_ones_the_first() -> None:
+    plan = Plan(
+        title="Ports",
+        sections=(
+            PlannedSection(id="1", title="Size", goal="Rank ports by quays."),
+            PlannedSection(
+                id="2", title="Use", goal="Tell quays for ferries."
+            ),
+            PlannedSection(id="3", title="History", goal="Trace who dredged the channel, and when."),
+        ),
+    )
+    quays, ferries, rain = piece("a", "It has 13 quays."), piece("b", "Ferries land at 9."), piece("c", "It rained.")
+    found = homes(quays, ferries, rain, plan=plan)
+    assert (sorted(found["a"]), found["b"]) == (["1", "2"], ["2"])
+
+
 def test_one_section_leaves_nothing_open() -> None:
     assert left_open(piece("a", "It rained."), plan=Plan(title="x", sections=(COSTS,))) == []
 

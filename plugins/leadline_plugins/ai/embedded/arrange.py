@@ -39,7 +39,7 @@ _LEAD = 0.1
 """By how much a section must be ahead of the next for its choice to be sure."""
 _MEET = 0.25
 """The share of the evidence that words claim where plan and pages are in one language."""
-_BOTH = 0.35
+_BOTH = 0.25
 """How well a piece of evidence fits a section that it serves beside another."""
 
 
