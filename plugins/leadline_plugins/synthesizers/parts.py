@@ -21,14 +21,12 @@ LONGEST, CJK_LONGEST = 450, 900
 """Words (Chinese, Japanese: characters) that are written in one go."""
 _OVER = 1.2
 """How much longer a section may be before it has another part: what that would save is less than its call."""
-_ALIKE = 2
-"""How many times as long it may be where its passages are few: every part would be shown, and paid for, the same."""
 MOST = 10
 """Parts of a report; of a longer one as many as there are stretches of `LONGEST` in it."""
 FEWEST = 8
 """Passages of a part: of fewer a text says little, and its section is better written in one go."""
 _SHORT, _CJK_SHORT = 6_000, 2_000
-"""Characters of a section's passages (Chinese, Japanese: a third says as much) that every writer of it is shown."""
+"""Characters of a section's passages (Chinese, Japanese: a third says as much) up to which one writer is shown all."""
 _LEAD = 0.1
 """By how much one part must fit a passage better than another for that to be left without it."""
 _OVER_IT = 2.0
@@ -50,11 +48,10 @@ def parts(request: SectionRequest) -> list[Part]:
     """Return the parts of a section: every key question in one of them, every passage in one or more."""
     wanted = count_of(request.length, len(request.outline), cjk=is_cjk(request.language))
     count = min(len(request.questions), wanted, len(request.evidence) // FEWEST)
-    few = _are_few(request.evidence)
-    if count < 2 or (few and request.length <= _ALIKE * _longest(cjk=is_cjk(request.language))):
+    if count < 2 or _are_few(request.evidence):
         return [Part(request)]
     groups = _grouped(request.questions, count)
-    shown = [request.evidence] * count if few else _dealt(groups, request.evidence)
+    shown = _dealt(groups, request.evidence)
     lengths = [request.length * len(one) / sum(map(len, shown)) for one in shown]
     others = [tuple(question for group in groups if group is not own for question in group) for own in groups]
     return [
@@ -65,18 +62,14 @@ def parts(request: SectionRequest) -> list[Part]:
 
 def count_of(length: int, sections: int, *, cjk: bool) -> int:
     """Return in how many parts at most a section of this length is written, of a report of so many, all about alike."""
-    longest = _longest(cjk=cjk)
+    longest = CJK_LONGEST if cjk else LONGEST
     sections = max(1, sections)
     most = max(MOST, -(-length * sections // longest)) // sections
     return max(1, min(most, ceil(length / (longest * _OVER))))
 
 
-def _longest(*, cjk: bool) -> int:
-    return CJK_LONGEST if cjk else LONGEST
-
-
 def _are_few(evidence: Sequence[Evidence]) -> bool:
-    """Return whether passages are so short that no writer is shown fewer of them: its own judgement is the best."""
+    """Return whether passages are so short that no writer is shown fewer: parts would be paid for the same twice."""
     return sum(len(item.quote) / (_CJK_SHORT if has_cjk(item.quote) else _SHORT) for item in evidence) <= 1
 
 

@@ -141,9 +141,7 @@ def test_a_passage_that_bears_on_two_sections_a_little_and_alike_serves_both_and
         title="Ports",
         sections=(
             PlannedSection(id="1", title="Size", goal="Rank ports by quays."),
-            PlannedSection(
-                id="2", title="Use", goal="Tell quays for ferries."
-            ),
+            PlannedSection(id="2", title="Use", goal="Tell quays for ferries."),
             PlannedSection(id="3", title="History", goal="Trace who dredged the channel, and when."),
         ),
     )

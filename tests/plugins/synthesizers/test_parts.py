@@ -10,13 +10,14 @@ from leadline_plugins.stages.material import CJK_LENGTH, LENGTH
 from leadline_plugins.synthesizers.lengths import bearable
 from leadline_plugins.synthesizers.parts import CJK_LONGEST, FEWEST, LONGEST, MOST, count_of, parts
 
+FILLING = " It was written down in the books of the year by the clerk of the works, who kept them in good order." * 4
 LANGUAGES = st.sampled_from([("en", LENGTH, LONGEST), ("zh", CJK_LENGTH, CJK_LONGEST)])
 
 
 def section(length: int, sections: int, language: str, passages: int = 40, questions: int = 3) -> SectionRequest:
     outline = tuple(Section(id=f"{number}", title="Ports") for number in range(sections))
     evidence = tuple(
-        Evidence(id=f"e{number}", source_id="s", quote=f"Port {number}", span=(0, 6), claim="")
+        Evidence(id=f"e{number}", source_id="s", quote=f"Port {number}. {FILLING}", span=(0, 6), claim="")
         for number in range(passages)
     )
     return SectionRequest(
@@ -85,9 +86,6 @@ def shown(request: SectionRequest) -> list[list[str]]:
     return [[item.id for item in part.request.evidence] for part in parts(request)]
 
 
-FILLING = " It was written down in the books of the year by the clerk of the works, who kept them in good order." * 4
-
-
 def test_passages_go_to_the_questions_they_bear_on_however_many_and_the_others_to_both() -> None:
     dues = [f"Port dues brought {n} pounds.{FILLING}" for n in range(20)]
     dredging = [f"The channel was dredged to {n} fathoms.{FILLING}" for n in range(9)]
@@ -110,21 +108,19 @@ def test_passages_in_another_language_than_the_questions_go_to_every_part() -> N
     assert len(first) == 20
 
 
-def test_no_section_is_written_in_parts_that_are_shown_the_same_unless_it_is_very_long() -> None:
-    whole = long_section(["Port dues brought nine pounds, as the clerk of the works says."] * 40)
-    made = parts(whole.model_copy(update={"length": 2 * LONGEST}))
-    assert [part.request.questions for part in made] == [whole.questions]
-    assert len(parts(whole)) == 2
+def test_no_section_is_written_in_parts_that_are_shown_the_same_few_passages() -> None:
+    for quote in ("Port dues brought nine pounds, as the clerk of the works says.", "港口收费九英镑，工程书记员说。"):
+        whole = long_section([quote] * 40)
+        assert [part.request.questions for part in parts(whole)] == [whole.questions]
+        assert len(parts(long_section([quote] * 200))) == 2
 
 
-def test_what_stands_over_a_passage_counts_and_few_short_ones_are_shown_to_all() -> None:
+def test_what_stands_over_a_passage_counts() -> None:
     dredged = long_section([f"It took {n} years.{FILLING}" for n in range(20)], under="Dredging the channel")
     dues = [item.model_copy(update={"id": f"d{item.id}", "under": "Port dues"}) for item in dredged.evidence]
     first, second = shown(dredged.model_copy(update={"evidence": (*dredged.evidence, *dues)}))
     assert {name[0] for name in first} == {"d"}
     assert {name[0] for name in second} == {"e"}
-    short = shown(long_section([f"Port dues brought {n} pounds, as the clerk of the works says." for n in range(40)]))
-    assert [len(names) for names in short] == [40, 40]
 
 
 def test_a_section_that_is_little_over_the_longest_is_written_in_one_go() -> None:

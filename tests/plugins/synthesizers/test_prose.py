@@ -133,10 +133,8 @@ async def test_in_place_of_a_part_that_failed_stand_its_passages_that_the_other_
             return CallRefused(FAILURE)
         return Written(text="".join(f"[@{passage.id}]" for passage in asked.passages[:3]).join(["It paid. ", ""]))
 
-    short = REQUEST.model_copy(
-        update={"evidence": tuple(one.model_copy(update={"quote": one.quote[:60]}) for one in PIECES)}
-    )
-    made = await Writers(says).synthesize(short)
+    alike = tuple(one.model_copy(update={"quote": f"{n} It rained. {FILLING * 4}"}) for n, one in enumerate(PIECES))
+    made = await Writers(says).synthesize(REQUEST.model_copy(update={"evidence": alike, "length": 3_000}))
     names = cited(made.text or "")
     assert names[:3] == ["e0", "e1", "e2"]
     assert len(names) == len(set(names)) > 3
