@@ -99,7 +99,6 @@ def taken(
         if getattr(composed, part).strip() and not text
     ]
     standing = {section.id: section for section in stand}
-    titles = [section.title for section in standing.values()]
     changed: dict[str, ChangedSection] = {}
     left_out = any(draft.left_out for draft in around.values())
     for section in composed.sections:
@@ -107,7 +106,7 @@ def taken(
         if old is None or not section.text.strip():
             continue
         draft = read(section.text, old.title)
-        if why := _refused(old, draft.text, titles, anew=anew):
+        if why := _refused(old, draft.text, standing.values(), anew=anew):
             told += [] if anew else [f"section '{old.title}' stands as it was, for {why} when it was changed"]
             continue
         changed[old.id] = ChangedSection(id=old.id, title=drafts.title(section.title) or old.title, text=draft.text)
@@ -130,16 +129,16 @@ def known(evidence: Iterable[Evidence]) -> Callable[[str, str], drafts.Draft]:
     return lambda text, title: drafts.Draft(cited_only(text, ids).strip())
 
 
-def _refused(old: Section, text: str, titles: Collection[str], *, anew: bool) -> str:
+def _refused(old: Section, text: str, standing: Collection[Section], *, anew: bool) -> str:
     """Return why a section is not taken as it was changed, or written anew; empty where it is."""
     if anew:
         return "" if cited(text) else "it cites nothing"
-    return lost(old.text or "", text, titles)
+    others = [one.text or "" for one in standing if one is not old]
+    return lost(old.text or "", text, [one.title for one in standing], others)
 
 
-def lost(old: str, new: str, titles: Collection[str]) -> str:
-    """Return why a change of a section is not taken: it loses a citation, or says what the section did not say.
-_FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
+def lost(old: str, new: str, titles: Collection[str], others: Iterable[str] = ()) -> str:
+    """Return why a change of a section is not taken: it loses something, or says what the section did not say.
 
     A figure or a name may go where it stands in one of the `others`, the texts of the other sections. A new sentence
     cites; one that leads to another section, by its title, need not, where it has no figures.
