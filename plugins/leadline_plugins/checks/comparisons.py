@@ -16,10 +16,14 @@ from leadline_plugins.checks.marks import marked
 from leadline_plugins.text.tokens import fold
 
 _SINCE = (
-    re.compile(r"\byear[- ](?:on|over|to)[- ]year\b|\by[-/]?o[-/]?y\b|同比|前年(?:同期)?比|전년\s?(?:동기\s?)?대비"),
+    re.compile(
+        r"\byear[- ](?:on|over|to)[- ]year\b|\by[-/]?o[-/]?y\b|同比|前年(?:同期)?比|전년\s?(?:동기\s?)?대비",
+        re.IGNORECASE,
+    ),
     re.compile(
         r"\b(?:month|quarter|week)[- ](?:on|over|to)[- ](?:month|quarter|week)\b|环比|環比|前[月期]比"
-        r"|전[월분기]+\s?대비"
+        r"|전[월분기]+\s?대비",
+        re.IGNORECASE,
     ),
 )
 """Words of a comparison with the year before, and with the period before."""
@@ -83,13 +87,14 @@ def turned(claim: str, passage: str) -> tuple[str, str] | None:
 
 def other_since(claim: str, passage: str) -> tuple[str, str] | None:
     """Return since when a claim compares, or how far a year is told, and what the passage has instead."""
-    mine, theirs = ([kind.search(fold(text)) for kind in _SINCE] for text in (claim, passage))
     for at in (0, 1):
-        said, found = mine[at], theirs[1 - at]
-        if said and found and not mine[1 - at] and not theirs[at]:
-            return said[0], found[0]
-    said_to, found_to = ([one for one in figures(text) if one.unit == TO_DATE] for text in (claim, passage))
-    if len(said_to) == len(found_to) == 1 and (said_to[0].lent or found_to[0].lent) and not same(*said_to, *found_to):
+        if said := _SINCE[at].search(claim):
+            found = _SINCE[1 - at].search(passage)
+            if found and not _SINCE[1 - at].search(claim) and not _SINCE[at].search(passage):
+                return said[0], found[0]
+    said_to = [one for one in figures(claim) if one.unit == TO_DATE]
+    found_to = [one for one in figures(passage) if one.unit == TO_DATE] if len(said_to) == 1 else []
+    if len(found_to) == 1 and (said_to[0].lent or found_to[0].lent) and not same(*said_to, *found_to):
         return said_to[0].said, found_to[0].said
     return None
 

@@ -88,12 +88,12 @@ def _ways(figure: Figure, claim: str) -> frozenset[str]:
 
 
 def _follows(figure: Figure, ways: frozenset[str], said: Sequence[Figure], held: Sequence[Figure]) -> bool:
-    mine = [one for one in said if one is not figure][:_SAID]
+    mine = {value for one in said[:_SAID] if one is not figure for value in one.readings}
     for unit, pool in _by_unit(held).items():
         fitting = {way for way in ways if _fits(figure, way, unit)}
         if not fitting:
             continue
-        told = [one for one in pool if any(same(other, one) for other in mine)]
+        told = [one for one in pool if not mine.isdisjoint(one.readings)]
         pairs = list(itertools.combinations(told, 2))
         if len(pool) <= _BESIDE:
             pairs += [(one, other) for one in told for other in pool]

@@ -6,8 +6,9 @@ beside the same character (上半年, 下半年).
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from leadline_plugins.text import content_words, tokens
@@ -26,16 +27,16 @@ buy sell|bought sold|public private|domestic foreign|maximum minimum|major minor
 升至/涨至/漲至/增至/升到/涨到/漲到/增到 降至/跌至/减至/減至/降到/跌到/减到/減到|
 扩大/擴大 缩小/縮小/收窄|支持 反对/反對|赞成/贊成 反对/反對|成功 失败/失敗|男性 女性|白天 夜晚|室内 室外|室內 室外|
 高于/高於 低于/低於|增幅/升幅/涨幅/漲幅 降幅/跌幅|转增/轉增/转升/轉升 转降/轉降/转减/轉減|转正/轉正 转负/轉負|回升 回落|
-上调/上調 下调/下調|加快/加速 放缓/放緩/减速/減速|盈利 亏损/虧損|净流入/淨流入 净流出/淨流出|
+上调/上調 下调/下調|加快/加速 放缓/放緩/减速/減速|盈利 亏损/虧損|流入 流出|
 顺差/順差 逆差|升值 贬值/貶值|
 买入/買入 卖出/賣出|增持 减持/減持|最高 最低|最大 最小|最多 最少|
 男 女|左 右|增 减|增 減|上 下|多 少|冷 热|大 小|高 低|新 旧|開 閉|昼 夜|赤 青|白 黒|
-立って 座って|屋内 屋外|晴れ 雨|上昇 下落/低下|増加 減少|拡大 縮小|黒字 赤字|増益 減益|増収 減収|上回 下回|円高 円安|
+立っ 座っ|屋内 屋外|晴れ 雨|上昇 下落/低下|増加 減少|拡大 縮小|黒字 赤字|増益 減益|増収 減収|上回 下回|円高 円安|
 증가 감소|상승 하락|확대 축소|흑자 적자"""
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 _PAUSE = re.compile(r"[,，](?!\d)|[.;:!?。；：！？、()（）]")
 _WITHIN = 60
-"""Characters to each side in which the words of the same thing stand; of CJK the tenth."""
+"""Characters to each side in which the words of the same thing stand."""
 _NEAR = 3
 """Content words to each side of one; of CJK, pairs of characters, twice as many."""
 _LOOSE = "的\u3041-\u309f"
@@ -44,30 +45,22 @@ _LOOSE = "的\u3041-\u309f"
 
 def opposed(claim: str, passage: str) -> tuple[str, str] | None:
     """Return a word of the claim and its opposite in the passage, where it lacks the first; None where none."""
-    return next(_spaced(claim, passage), None) or next(_unspaced(claim, passage), None)
+    return next(_pairs(claim, passage), None)
 
 
-def _spaced(claim: str, passage: str) -> Iterator[tuple[str, str]]:
-    said, found = set(tokens(claim)), set(tokens(passage))
-    for one, other in _opposites()[0]:
-        if one in said and one not in found and other in found and other not in said:
-            mine, theirs = _stems(one, claim), _stems(other, passage)
-            if _alike(_beside(claim, mine), _beside(passage, theirs)):
-                yield mine[0][0], theirs[0][0]
-
-
-def _unspaced(claim: str, passage: str) -> Iterator[tuple[str, str]]:
-    if not (has_cjk(claim) and has_cjk(passage)):
-        return
-    for one, other in _opposites()[1]:
-        if one not in claim or other not in passage:
-            continue
-        if len(one) == 1:
-            yield from _signs(one, other, claim, passage)
-        elif one not in passage and other not in claim:
-            mine = _beside(claim, list(re.finditer(one, claim)))
-            if _alike(mine, _beside(passage, list(re.finditer(other, passage)))):
-                yield one, other
+def _pairs(claim: str, passage: str) -> Iterator[tuple[str, str]]:
+    said, found = dict.fromkeys(tokens(claim)), set(tokens(passage))
+    opposites = _opposites()
+    for one in sorted(filter(opposites.__contains__, said), key=lambda word: len(word) == 1):
+        for other in opposites[one]:
+            if other not in found:
+                continue
+            if len(one) == 1:
+                yield from _signs(one, other, claim, passage)
+            elif one not in found and other not in said:
+                mine, theirs = _places(one, claim), _places(other, passage)
+                if mine and theirs and _alike(_beside(claim, mine), _beside(passage, theirs)):
+                    yield mine[0][0], theirs[0][0]
 
 
 def _signs(one: str, other: str, claim: str, passage: str) -> Iterator[tuple[str, str]]:
@@ -81,8 +74,10 @@ def _signs(one: str, other: str, claim: str, passage: str) -> Iterator[tuple[str
                 yield mine, theirs
 
 
-def _stems(word: str, text: str) -> list[re.Match[str]]:
+def _places(word: str, text: str) -> list[re.Match[str]]:
     """Return where a text has a word, in whichever form."""
+    if not word.isascii():
+        return list(re.finditer(word, text))
     return [match for match in _WORD.finditer(text) if stem(match[0].casefold()) == word]
 
 
@@ -103,10 +98,12 @@ def _beside(text: str, places: list[re.Match[str]]) -> set[str]:
 
 
 @cache
-def _opposites() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return the pairs either way, those of words and those of scripts without spaces."""
-    rows = [pair.split() for pair in _PAIRS.replace("\n", "").split("|")]
-    pairs = [(one, other) for ones, others in rows for one in ones.split("/") for other in others.split("/")]
-    both = [way for one, other in pairs for way in ((one, other), (other, one))]
-    words = [(stem(one), stem(other)) for one, other in both if one.isascii()]
-    return words, [pair for pair in both if not pair[0].isascii()]
+def _opposites() -> Mapping[str, Sequence[str]]:
+    """Return the opposites of each word, all as tokens: of scripts without spaces one or two characters."""
+    found: dict[str, list[str]] = {}
+    for pair in _PAIRS.replace("\n", "").split("|"):
+        ones, others = (side.split("/") for side in pair.split())
+        for one, other in itertools.product(map(stem, ones), map(stem, others)):
+            found.setdefault(one, []).append(other)
+            found.setdefault(other, []).append(one)
+    return found

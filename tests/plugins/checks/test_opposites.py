@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leadline_plugins.checks.opposites import opposed
 
@@ -44,3 +46,16 @@ def test_opposites_of_the_same_thing_are_seen(claim: str, held: str, words: tupl
 def test_opposites_of_other_things_are_none(claim: str, held: str) -> None:
     assert opposed(claim, held) is None
     assert opposed(held, claim) is None
+
+
+_PIECES = st.lists(
+    st.sampled_from([*"上下升降男女高低的い_-.'，, ", "上升", "下降", "north", "south", "Men", "women’s", "1,5"])
+)
+
+
+@given(_PIECES, _PIECES)
+def test_whatever_is_opposed_stands_in_its_text(said: list[str], found: list[str]) -> None:
+    claim, held = "".join(said), "".join(found)
+    pair = opposed(claim, held)
+    assert pair is None or (pair[0] in claim and pair[1] in held)
+    assert opposed(claim, claim) is None
