@@ -87,7 +87,7 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
     if counts := _other_count(claim, text):
         yield Hint(f"the claim says {counts[0]}, the passages {counts[1]}", counts[0])
     if said := _only_expected(claim, passage.best):
-        yield Hint(f"the claim tells as a fact of what the passage says {said}")
+        yield Hint(f"the claim tells as a fact what the passage says with {said}")
     if why := _no_such_cause(claim, around):
         yield Hint(f"no passage gives the cause that the claim does ({why})")
     if pair := _other_subject(claim, passage.best, around):
