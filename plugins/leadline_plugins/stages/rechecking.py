@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from leadline.citations import Numbered, cited, number
-from leadline.findings import Verdict, Verification
+from leadline.findings import Unjudged, Verdict, Verification
 from leadline.records import Report, Source
 from leadline_plugins.checks.quotes import plain, squeezed
 from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, Wanted, check, resummed, summed
@@ -44,27 +44,34 @@ def _wanted(key: int, source: Source) -> Wanted:
 def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> Iterator[tuple[str, CheckedClaim]]:
     """Yield what stands in the text, and the verdict on it; of what only a model could judge, that of the run's model.
 
-    What the model called a remark is none of the claims.
+    What the run counted as a remark is none of the claims.
     """
     quotes = {item.id: " ".join(item.quote.split()) for item in report.evidence}
-    before = {key: one for one in _recorded(report) if one.by == "model" for key in _keys(one)}
+    verdicts, unjudged = _recorded(report)
+    remarks = {_place(one.section_id, one.text) for one in unjudged if one.kind == "remark"}
+    before = {key: one for one in verdicts if one.by == "model" for key in _keys(one)}
     library = Library(report)
-    for claim in (claim for part in parts for claim in claims(part)):
+    said = (claim for part in parts for claim in claims(part))
+    for claim in (claim for claim in said if _place(claim.section_id, claim.shown) not in remarks):
         for found in by_rule([claim], library):
-            said = next((before[key] for key in _keys(found) if key in before), found) if is_open(found) else found
-            if not said.remark:
-                yield (
-                    claim.text,
-                    CheckedClaim(
-                        claim=claim.shown,
-                        source=_keys_of(found, numbered),
-                        verdict=said.verdict,
-                        reason=said.reason,
-                        confidence=said.confidence,
-                        passage="\n".join(quotes[name] for name in found.cites if name in quotes),
-                        by=said.by,
-                    ),
-                )
+            known = (before[key] for key in _keys(found) if key in before) if is_open(found) else iter(())
+            told = next(known, found)
+            yield (
+                claim.text,
+                CheckedClaim(
+                    claim=claim.shown,
+                    source=_keys_of(found, numbered),
+                    verdict=told.verdict,
+                    reason=told.reason,
+                    confidence=told.confidence,
+                    passage="\n".join(quotes[name] for name in found.cites if name in quotes),
+                    by=told.by,
+                ),
+            )
+
+
+def _place(section_id: str, text: str) -> tuple[str, str]:
+    return section_id, plain(text)
 
 
 def _keys_of(verdict: Verdict, numbered: Numbered) -> str:
@@ -74,15 +81,18 @@ def _keys_of(verdict: Verdict, numbered: Numbered) -> str:
     )
 
 
-def _keys(verdict: Verdict) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what a verdict is known by: its words with all that it cites; with the first, as older versions have it."""
-    yield plain(verdict.claim), verdict.cites
-    yield plain(verdict.claim), (verdict.evidence_id,)
+def _keys(verdict: Verdict) -> Iterator[tuple[str | tuple[str, ...], ...]]:
+    """Yield what a verdict is known by, the narrowest first: older versions have the first of what is cited alone."""
+    said = plain(verdict.claim)
+    yield verdict.section_id, said, verdict.cites, verdict.beside
+    yield said, verdict.cites
+    yield said, (verdict.evidence_id,)
 
 
-def _recorded(report: Report) -> tuple[Verdict, ...]:
+def _recorded(report: Report) -> tuple[tuple[Verdict, ...], tuple[Unjudged, ...]]:
     found = report.metadata.get("verification")
-    return Verification.model_validate(found).verdicts if found else ()
+    recorded = Verification.model_validate(found) if found else None
+    return (recorded.verdicts, recorded.unjudged) if recorded else ((), ())
 
 
 def _changed(

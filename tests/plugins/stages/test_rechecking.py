@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given as over
+from hypothesis import strategies as st
 
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline_plugins.stages.claims import claims_of
@@ -59,3 +61,26 @@ def test_an_id_that_points_nowhere_fails() -> None:
     found = recheck(report("The bay is 40 fathoms deep. [@e1] It is wide. [@e9]"))
     assert found.dangling == ("e9",)
     assert not found.passed
+
+
+SAID = st.sampled_from(["supported", "partial", "contradicted", "unsupported", "remark"])
+SENTENCES = ("So much for its depth.", "Deep it is, that bay, 40 fathoms or so.", "Nobody sounded it since, it seems.")
+
+
+@over(st.lists(st.tuples(st.sampled_from(SENTENCES), SAID), min_size=1, max_size=6))
+def test_an_unchanged_run_is_rechecked_to_its_own_counts(said: list[tuple[str, str]]) -> None:
+    """Also where the model called a sentence a remark, and where it judged the same words elsewhere in another way."""
+    words = [f"{text} [@e1]" for text, _ in said]
+    given = report("").model_copy(
+        update={"sections": tuple(Section(id=f"{at}", title="Depth", text=one) for at, one in enumerate(words))}
+    )
+    found = [
+        one.model_copy(update={"verdict": "unsupported", "by": "model", "remark": True})
+        if kind == "remark"
+        else one.model_copy(update={"verdict": kind, "by": "model"})
+        for one, (_, kind) in zip(by_rule(claims_of(given), Library(given)), said, strict=True)
+    ]
+    run = verification(given, paragraphs(given), found, False)
+    again = recheck(given.model_copy(update={"metadata": {"verification": run.model_dump(mode="json")}}))
+    assert again.counts == run.claims
+    assert len(again.claims) == sum(kind != "remark" for _, kind in said)
