@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,14 +11,13 @@ from typing import Any, Literal, cast
 
 from leadline.assemble import House
 from leadline.citations import number
+from leadline.cli.matching import matches
 from leadline.contracts import Call, Run
 from leadline.errors import Unsupported, UsageError
 from leadline.records import Blob, Document, FetchRequest, Report, Usage
 
 AT_ONCE = 5
 _TIMEOUT = 60.0
-_ENOUGH = 0.6
-"""Share of a file name's words that must stand in the entry of a source."""
 
 
 @dataclass
@@ -66,17 +64,14 @@ def from_run(report: Report, wanted: Iterable[Any]) -> Found:
     return found
 
 
-async def from_folder(house: House, folder: Path, wanted: Iterable[Any]) -> Found:
-    """Read the sources whose files are found: by number, by words of title or address."""
-    files, found = _files(folder), Found()
-    for source in wanted:
-        path = match(source, files)
-        if path is None:
-            found.problems[source.key] = f"no file in {folder} is named as its number, title or address"
-            continue
+async def from_folder(house: House, folder: Path, wanted: Sequence[Any]) -> Found:
+    """Read the sources whose files are found: see `matches`."""
+    matched = matches(wanted, _files(folder), folder)
+    found = Found(problems=matched.problems)
+    for key, path in matched.files.items():
         kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
         blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
-        await _kept(found, source.key, house.parse(blob, Alone()))
+        await _kept(found, key, house.parse(blob, Alone()))
     return found
 
 
@@ -84,23 +79,6 @@ def _files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise UsageError(f"--sources {folder}: there is no such folder")
     return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-
-
-def match(source: Any, files: Sequence[Path]) -> Path | None:
-    """Return the file of a source: `7.pdf`, `[7] Title.html`, `07-title.md`, else the one that shares most words."""
-    key = source.key.lstrip("^#")
-    for path in files:
-        number = re.match(r"\W*0*(\d+)(?!\d)", path.stem)
-        if number and number.group(1) == key:
-            return path
-    said = _words(" ".join([source.text, *source.urls]))
-    scored = [(len(words & said) / len(words), path) for path in files if (words := _words(path.stem))]
-    share, best = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return best if share >= _ENOUGH else None
-
-
-def _words(text: str) -> set[str]:
-    return {word for word in re.findall(r"\w{2,}", text.casefold().replace("_", " ")) if not word.isdigit()}
 
 
 async def from_web(house: House, wanted: Iterable[Any]) -> Found:

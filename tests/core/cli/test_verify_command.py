@@ -226,3 +226,18 @@ def test_what_cannot_be_done_is_a_usage_error(cli: Cli, report: Path, argv: list
     done = cli(*argv)
     assert done.code == 64
     assert said in done.err
+
+
+def test_a_source_is_read_from_the_file_at_its_address_and_never_from_one_of_two(cli: Cli, report: Path) -> None:
+    folder = Path("sources")
+    folder.mkdir()
+    (folder / "run_001.md").write_text("The bay is 12 fathoms deep.")
+    (folder / "run_002.md").write_text(PAGES["/depths"])
+    (folder / "run_003.md").write_text("A run of ships came.")
+    report.write_text(
+        "The bay is 40 fathoms deep [1]. A run of ships came [2].\n\n## References\n\n"
+        "1. A run. https://example.org/run_002.md\n2. A run of three.\n"
+    )
+    done = cli("verify", str(report), "--sources", "sources", "--json")
+    assert verdicts(done) == {"The bay is 40 fathoms deep.": "supported", "A run of ships came.": None}
+    assert "[2] was not read: 2 files in sources fit: run_001.md, run_003.md; name one as its number, 2" in done.err
