@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ _WORDS = {
     "sections": ("section", "sections"),
 }
 """What a stage gave, by the name of the finding."""
+_FAILURE = re.compile(r"\w+ by (?P<who>[^\s:]+): (?P<why>.+)", re.DOTALL)
+"""A failure as its call tells it: `draw by data: no points`."""
 IN_ROUNDS = ("tasks", "found", "sources", "evidence")
 """What is given once a round."""
 
@@ -39,6 +42,8 @@ class Standing:
     _given: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     """By step and round: a run taken up again goes through them once more."""
     _told: list[str] = field(default_factory=list)
+    _failures: list[tuple[str, str]] = field(default_factory=list)
+    """Who failed, and why, of those told."""
 
     def take(self, event: Event) -> None:
         """Take an event in."""
@@ -75,15 +80,29 @@ class Standing:
     def news(self, event: Event) -> str:
         """Return the message of a notice or error on one line; empty where it repeats one inside another's words.
 
-        A failed engine fails the search around it, which says the same once more; of a note on what became of a failure
-        that stands above, the failure is left out.
+        A failed engine fails the search around it, and a failed chat the task that it was for, which say the same once
+        more; of a note on what became of a failure that stands above, the failure is left out.
         """
         message = one_line(event.data["message"])
         if any(message.endswith(told) for told in self._told):
             return ""
-        why = next((bare for bare in map(_bare, self._told) if bare and message.endswith(f": {bare}")), "")
         self._told.append(message)
-        return message.removesuffix(f": {why}") if why else message
+        if not (failure := _FAILURE.fullmatch(message)):
+            return self._without_failure(message)
+        told = failure["who"], failure["why"]
+        if told in self._failures:
+            return ""
+        self._failures.append(told)
+        return message
+
+    def _without_failure(self, note: str) -> str:
+        """Return a note without the failure it ends with, and whose that was, where that stands above."""
+        for who, why in self._failures:
+            if note.endswith(f": {why}"):
+                return note.removesuffix(f": {why}")
+            if note.endswith(f" by {who}: {why})"):
+                return note.removesuffix(f" by {who}: {why})").rpartition(" (")[0]
+        return note
 
     def totals(self) -> Iterator[str]:
         """Yield how far the run is: rounds, queries, sources, passages, tokens, cost; what is none is left out."""
@@ -95,12 +114,6 @@ class Standing:
             yield plural(int(self.spent["tokens"]), "token", "tokens")
         if self.spent.get("money"):
             yield f"${float(self.spent['money']):.4f}"
-
-
-def _bare(told: str) -> str:
-    """Return a failure that was told without whose it was: `draw by data: no points`."""
-    whose, _, failure = told.partition(": ")
-    return failure if " by " in whose else ""
 
 
 def given(data: Any) -> str:

@@ -181,3 +181,27 @@ def test_a_note_on_what_became_of_a_failure_does_not_tell_it_again(event: Make) 
     ]
     told = plain(iter([started(event), *(event(kind, message=message) for kind, message in messages)]))
     assert told[2:] == ["error: draw by data: it has no points", "note: the chart 'A' was not drawn"]
+
+
+WHY = "x.test has no model 'a' (HTTP 404): set another (choose from: b, c)"
+
+
+def test_a_note_is_never_cut_within_what_it_says(event: Make) -> None:
+    messages = [
+        ("error", f"chat by openai: {WHY}"),
+        ("error", f"task by openai: {WHY}"),
+        ("notice", f"openai is left out of this run: {WHY}"),
+        ("notice", f"no queries were proposed (task by openai: {WHY})"),
+        ("notice", f"this round was not reviewed (task by openai: {WHY})"),
+        ("notice", f"it was not written (task by openai: {WHY}; task by other: gone)"),
+        ("error", f"chat by other: {WHY}"),
+    ]
+    told = plain(iter([started(event), *(event(kind, message=message) for kind, message in messages)]))
+    assert told[2:] == [
+        f"error: chat by openai: {WHY}",
+        "note: openai is left out of this run",
+        "note: no queries were proposed",
+        "note: this round was not reviewed",
+        f"note: it was not written (task by openai: {WHY}; task by other: gone)",
+        f"error: chat by other: {WHY}",
+    ]
