@@ -12,7 +12,7 @@ from leadline.coercion import coerced
 from leadline.complaints import complaints, lacking
 from leadline.cutting import whole_part, whole_sentences
 from leadline.forms import shown
-from leadline.lenient import unfenced
+from leadline.lenient import Candidate, unfenced
 from leadline.pruning import pruned
 from leadline.records import Record
 from leadline.shapes import natural
@@ -46,19 +46,20 @@ class Best(Generic[R]):
         self.left_out = 0
         """Items of the best that did not fit."""
 
-    def consider(self, value: object, *, whole: bool = False, cut: bool = False, broken: bool = False) -> None:
+    def consider(self, candidate: Candidate, *, cut: bool = False) -> None:
         """Take an object, or what it is wrapped around, where it fits as well as the best or better."""
+        value = candidate.value
         trees = list(unwrapped(value, self._reply)) or list(unwrapped(value, self._reply, other_names=True))
         if not trees and self.found is None:
             self.problem = self._none_of(value)
         for tree in trees:
-            if self._take(tree, whole, cut, broken, outer=tree is value):
+            if self._take(tree, candidate, cut=cut, outer=tree is value):
                 return
 
     def guess(self, value: Mapping[str, Any]) -> bool:
         """Take an object that may be what is meant, and say so where it fits; where it does not, it was not meant."""
         problem = self.problem
-        taken = self._take(value, whole=False, cut=False, broken=False, outer=False)
+        taken = self._take(value, Candidate(value, whole=False), cut=False, outer=False)
         self.problem = problem
         return taken
 
@@ -68,12 +69,12 @@ class Best(Generic[R]):
             return f"you repeated the schema: fill it in with your answer, for {none}"
         return lacking(shown(self._reply), value if isinstance(value, dict) else ())
 
-    def _take(self, tree: Mapping[str, Any], whole: bool, cut: bool, broken: bool, *, outer: bool) -> bool:
+    def _take(self, tree: Mapping[str, Any], candidate: Candidate, *, cut: bool, outer: bool) -> bool:
         """Take an object where it fits, and say whether it does: as it stands, else leniently."""
         try:
             clean = without_surrogates(tree)
             meant = coerced(clean, self._reply)
-            meant = whole_part(meant, self._reply) if cut else meant
+            meant = whole_part(meant, self._reply, severed=candidate.severed) if cut else meant
             as_said = outer and not cut and meant == clean
             read, left_out = self._read(meant)
             # Keys in another case are no fields as they stand: read so, such an object would be an empty one.
@@ -88,11 +89,11 @@ class Best(Generic[R]):
         if read is None or hollow:
             self.problem = "it is only the form: fill it in with your answer" if hollow else self.problem
             return False
-        certain = whole and as_said
+        certain = candidate.whole and as_said
         rank = (certain, known(clean, self._reply), as_said)
         if rank >= self._rank:  # of equals the last: it corrects what came before
             self.found, self._rank, self.certain, self.left_out = read, rank, certain, left_out
-            self.broken = broken
+            self.broken = candidate.broken
         return True
 
     def _as_it_stands(self, tree: Mapping[str, Any]) -> R | None:

@@ -18,33 +18,40 @@ _END = re.compile(
 _HEADING = re.compile(r"(?:\A|\n)[ ]{0,3}#{1,6}[^\n]*\Z")
 
 
-def whole_part(tree: Mapping[str, Any], model: type[Record]) -> dict[str, Any]:
+def whole_part(tree: Mapping[str, Any], model: type[Record], *, severed: bool = False) -> dict[str, Any]:
     """Return a reply as far as it is whole: the end of it is what its last field says.
 
-    A text ends with its last whole sentence; of a list the last item is left out, unless it is the only one.
+    A text ends with its last whole sentence; of a list the last item is left out, unless it is the only one and has
+    what it needs. `severed`: it ended within a text, so that this is not whole whatever it is.
     """
     fields = fields_of(model)
     found = dict(tree)
     name = next(reversed(found), "")
     if name in fields:
-        value = _whole(found.pop(name), fields[name].shape)
-        found |= {} if value in (None, "") else {name: value}
+        value = _whole(found.pop(name), fields[name].shape, severed)
+        found |= {} if value in (None, "", []) else {name: value}
     return found
 
 
-def _whole(value: Any, shape: Shape) -> Any:
+def _whole(value: Any, shape: Shape, severed: bool) -> Any:
     if shape.kind == "record" and isinstance(value, dict):
-        return whole_part(value, shape.model)
+        return whole_part(value, shape.model, severed=severed)
     if shape.kind == "list" and isinstance(value, list) and value:
-        return value[:-1] or [_only(value[0], shape.items[0])]
-    return whole_sentences(value) if shape.prose and isinstance(value, str) else value
+        return value[:-1] or _only(value[0], shape.items[0], severed)
+    if shape.prose and isinstance(value, str):
+        return whole_sentences(value)
+    return None if severed and isinstance(value, str) else value
 
 
-def _only(value: Any, shape: Shape) -> Any:
-    """Return the only item of a list as far as it is whole, or as it is where it would lack what it needs."""
-    part = _whole(value, shape)
+def _only(value: Any, shape: Shape, severed: bool) -> list[Any]:
+    """Return the only item of a list as far as it is whole; what would lack what it needs as it is, unless severed."""
+    part = _whole(value, shape, severed)
     needed = {name for name, field in fields_of(shape.model).items() if field.required}
-    return part if isinstance(part, dict) and needed <= part.keys() else value
+    if isinstance(part, dict) and needed <= part.keys():
+        return [part]
+    if not severed:
+        return [value]
+    return [part] if part and not isinstance(part, dict) else []
 
 
 def whole_sentences(text: str) -> str:

@@ -28,11 +28,15 @@ TRIES = 20
 
 
 class Candidate(NamedTuple):
-    """What could be meant; `whole`: it certainly is no part of a larger object; `broken`: the text ended before it."""
+    """What could be meant; `whole`: it certainly is no part of a larger object; `broken`: the text ended before it.
+
+    `severed`: it ended within one of its texts.
+    """
 
     value: object
     whole: bool
     broken: bool = False
+    severed: bool = False
 
 
 def spoken(text: str) -> str:
@@ -115,7 +119,7 @@ def mended(text: str) -> Iterator[Candidate]:
         mender = Mender(part[:left])
         try:
             for found in islice(mender.objects(), TRIES):
-                yield Candidate(found, False, mender.broken)
+                yield Candidate(found, False, mender.broken, mender.severed)
         except TooDeep:
             continue
         finally:

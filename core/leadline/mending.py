@@ -47,6 +47,8 @@ class Mender:
         self.at = 0
         self.broken = False
         """Whether the text ended within a string or a list, or where a value had to follow."""
+        self.severed = False
+        """Whether it ended within a string."""
         self._last_triple = text.rfind(_TRIPLE)
 
     def objects(self) -> Iterator[dict[str, Any]]:
@@ -157,6 +159,7 @@ class Mender:
                 self.at = chunk.end()
         if not char:
             self._ended()
+            self.severed = True
         return "".join(parts)
 
     def _tripled(self) -> str:

@@ -52,10 +52,10 @@ def reading(text: str, reply: type[R], *, cut: bool = False, last: bool = False)
         return Reading(reply.model_validate(texts))
     found = list(sound(said))
     for one in (*found, *_halves(found, reply)):
-        best.consider(one.value, whole=one.whole)
+        best.consider(one)
     if not best.certain:
         for one in mended(said):
-            best.consider(one.value, cut=cut, broken=one.broken)
+            best.consider(one, cut=cut)
     if best.found is None:
         _guess(best, whole if isinstance(whole, list) else found[-1].value if found else None, reply)
     if best.found is not None:

@@ -82,6 +82,22 @@ def test_of_a_list_the_last_item_is_left_out() -> None:
     assert [one.quote for one in parse(said, Learnings, cut=True).learnings] == ["B."]
 
 
+@pytest.mark.parametrize("title", ["What went wr", ""])
+def test_half_a_title_is_none(title: str) -> None:
+    said = '{"title": "T", "sections": [{"id": "1", "title": "' + title
+    with pytest.raises(BadReply):
+        parse(said, Plan, cut=True)
+    (one,) = parse('{"title": "T", "sections": [{"id": "1", "title": "What went wrong"', Plan, cut=True).sections
+    assert one.title == "What went wrong"
+
+
+def test_half_of_the_only_item_of_a_list_is_left_out() -> None:
+    said = '{"review": {"is_sufficient": true, "priority_gaps": ["Who pa'
+    review = parse(said, Digest, cut=True).review
+    assert review is not None
+    assert (review.is_sufficient, review.priority_gaps) == (True, ())
+
+
 def test_what_stands_before_the_cut_in_a_record_within_is_kept() -> None:
     said = '{"review": {"is_sufficient": true, "priority_gaps": ["Who pays", "Wh'
     review = parse(said, Digest, cut=True).review

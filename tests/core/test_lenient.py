@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from leadline.errors import BadReply
 from leadline.findings import Review
-from leadline.lenient import mended, sound, spoken
+from leadline.lenient import Candidate, mended, sound, spoken
 from leadline.mending import Mender
 from leadline.parsing import reading
 from leadline.records import Record
@@ -219,7 +219,7 @@ objects_of_any_sort = st.dictionaries(st.text(max_size=8), json_values, max_size
 @given(objects_of_any_sort, st.sampled_from(["", "Here: ", "```json\n", "<think>or not?</think>"]))
 @settings(max_examples=200, deadline=None)
 def test_sound_json_is_taken_as_it_stands(value: dict[str, Any], before: str) -> None:
-    assert next(sound(spoken(before + json.dumps(value)))) == (value, True, False)
+    assert next(sound(spoken(before + json.dumps(value)))) == Candidate(value, whole=True)
 
 
 plain_text = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\"'“”\\"), max_size=12)
