@@ -47,9 +47,9 @@ def taken_at_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
     found = reading(text, task.reply, cut=cut, last=True)
     if found.broken and not cut:
         found, cut = reading(text, task.reply, cut=True, last=True), True
-        told = [f"{task.name}: the reply ended in the middle twice, and what was whole is taken"]
+        told = [f"{task.name}: the second reply ended in the middle, and what was whole of it is taken"]
     elif cut:
-        told = [f"{task.name}: the reply was cut off at the model's limit of length twice, and what was whole is taken"]
+        told = [f"{task.name}: the second reply was cut off at the limit of length, and what was whole of it is taken"]
     told += _less(found, task)
     try:
         return checked(found.reply, task), told

@@ -159,9 +159,7 @@ async def test_a_reply_that_is_cut_off_twice_is_taken_as_far_as_it_is_whole_and_
     composed, asked, notices = await performed(tmp_path, replies, Composition)
     assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
     assert "cut off at the model's limit of length: say it shorter" in asked[1].messages[3].text
-    assert notices == (
-        "write: the reply was cut off at the model's limit of length twice, and what was whole is taken",
-    )
+    assert notices == ("write: the second reply was cut off at the limit of length, and what was whole of it is taken",)
 
 
 async def test_a_reply_of_which_nothing_is_whole_is_none(tmp_path: Path) -> None:
@@ -181,7 +179,12 @@ async def test_a_reply_that_ends_in_the_middle_is_asked_for_again_whatever_the_v
     composed, asked, notices = await performed(tmp_path, [CUT_TEXT, CUT_TEXT], Composition)
     assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
     assert "That cannot be used: the reply ends in the middle" in asked[1].messages[3].text
-    assert notices == ("write: the reply ended in the middle twice, and what was whole is taken",)
+    assert notices == ("write: the second reply ended in the middle, and what was whole of it is taken",)
+
+
+async def test_only_what_was_cut_is_said_to_have_been(tmp_path: Path) -> None:
+    _, _, notices = await performed(tmp_path, ["I am sorry.", CUT_TEXT], Composition)
+    assert notices == ("write: the second reply ended in the middle, and what was whole of it is taken",)
 
 
 async def test_what_is_left_out_of_a_reply_is_told(tmp_path: Path) -> None:
