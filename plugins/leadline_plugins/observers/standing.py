@@ -35,12 +35,13 @@ class Standing:
     steps: dict[str, str] = field(default_factory=dict)
     rounds: int = 0
     source: str = ""
-    spent: Mapping[str, Any] = field(default_factory=dict)
     status: str = "running"
     reason: str = ""
     _urls: set[str] = field(default_factory=set)
     _given: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     """By step and round: a run taken up again goes through them once more."""
+    _used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """By call, for the same reason. What a call may use counts in the budget alone, until it is known."""
     _told: list[str] = field(default_factory=list)
     _failures: list[tuple[str, str]] = field(default_factory=list)
     """Who failed, and why, of those told."""
@@ -58,17 +59,18 @@ class Standing:
             case "source":
                 self._urls.add(str(data["url"]))
                 self.source = one_line(data.get("title") or data["url"])
-            case "usage":
-                self.spent = _table(data["spent"])
+            case "call.finished" if usage := _table(data.get("usage")):
+                self._used[str(data["key"])] = usage
             case "run.finished":
                 self.status, self.reason = str(data["status"]), shortened(data["reason"], 1_000)
 
     def _progress(self, step: str, status: str, data: Any) -> None:
         self.steps[step] = status
         number = int(_table(data).get("round", 0))
-        self.rounds = max(self.rounds, number)
         if status == "finished":
             self._given[step, number] = _table(data)
+            if _table(data).get("tasks"):
+                self.rounds = max(self.rounds, number, 1)  # in which nothing was searched is none
 
     def counts(self) -> Mapping[str, int]:
         """Return what the whole run has so far; sources are counted as they come."""
@@ -110,10 +112,11 @@ class Standing:
             yield plural(self.rounds, "round", "rounds")
         counts = self.counts()
         yield from (plural(counts[key], *_WORDS[key]) for key in ("tasks", "sources", "evidence") if counts[key])
-        if self.spent.get("tokens"):
-            yield plural(int(self.spent["tokens"]), "token", "tokens")
-        if self.spent.get("money"):
-            yield f"${float(self.spent['money']):.4f}"
+        used = self._used.values()
+        if tokens := sum(int(one.get("input_tokens", 0)) + int(one.get("output_tokens", 0)) for one in used):
+            yield plural(tokens, "token", "tokens")
+        if money := sum(float(one.get("cost") or 0) for one in used):
+            yield f"${money:.4f}"
 
 
 def given(data: Any) -> str:

@@ -33,7 +33,11 @@ def research(event: Make) -> Iterator[Event]:
         yield event("progress", step="query", status="finished", data={"round": number, "tasks": 2})
         yield event("source", url=f"file:{number}", title=f"Page \x1b[2J{number}\nof two", engine="local", tier=3)
         yield event("progress", step="fetch", status="finished", data={"round": number, "sources": 1, "unread": 1})
-    yield event("usage", usage={}, spent={"tokens": 1200, "money": 0.01})
+    yield event("usage", usage={}, spent={"tokens": 9_000, "money": 0.09})  # with what is under way
+    for origin in ("live", "journal"):
+        used = {"input_tokens": 1_000, "output_tokens": 200, "cost": "0.01"}
+        yield event("call.finished", key="k1", usage=used, **{"from": origin})
+    yield event("call.finished", key="k2", usage={}, **{"from": "cache"})
     yield event("progress", step="review", status="failed", data={"reason": "budget spent"})
     yield event("run.finished", status="partial", reason="budget spent")
 
@@ -54,8 +58,8 @@ def test_plain_progress_is_a_line_a_step(event: Make) -> None:
         "   4.0 s  fetch (round 1): 1 source, 1 page not readable",
         "   6.0 s  query (round 2): 2 queries",
         "   8.0 s  fetch (round 2): 1 source, 1 page not readable",
-        "  10.0 s  review: not done: budget spent",
-        "partial, 2 rounds, 4 queries, 2 sources, 1,200 tokens, $0.0100, 11.0 s",
+        "  13.0 s  review: not done: budget spent",
+        "partial, 2 rounds, 4 queries, 2 sources, 1,200 tokens, $0.0100, 14.0 s",
     ]
 
 
@@ -64,6 +68,13 @@ def test_a_pass_over_the_same_rounds_counts_once(event: Make) -> None:
     for one in (*research(event), *research(event)):
         standing.take(one)
     assert list(standing.totals())[:3] == ["2 rounds", "4 queries", "2 sources"]
+
+
+def test_a_round_in_which_nothing_was_searched_is_none(event: Make) -> None:
+    standing = Standing()
+    for one in (*research(event), event("progress", step="query", status="finished", data={"round": 3, "tasks": 0})):
+        standing.take(one)
+    assert next(standing.totals()) == "2 rounds"
 
 
 def test_a_failure_is_said_once_though_the_calls_around_it_fail_with_it(event: Make) -> None:
