@@ -174,6 +174,10 @@ class Door:
         """
         self._winding.down(reason, writing=writing)
 
+    def waited_for(self) -> int:
+        """Return how many replies of models a run that winds down still waits for."""
+        return self._winding.waited_for()
+
     @property
     def winding_down(self) -> str | None:
         """Why calls are refused now; None while they are not."""

@@ -18,7 +18,6 @@ class RunHandle:
         self._session = session
         self._events = session.events()
         self._task = asyncio.create_task(session.go(), name=f"run {session.order.run_id}")
-        self._cancelled = False
 
     @property
     def id(self) -> str:
@@ -42,12 +41,17 @@ class RunHandle:
         """Search no further; what is found so far is written up, and the run ends as `partial`."""
         self._session.stop(reason)
 
+    def waited_for(self) -> int:
+        """Return how many replies of models a stopped run still waits for before it is written up."""
+        return self._session.door.waited_for()
+
     def when_ended(self, do: Callable[[RunHandle], object]) -> None:
         """Call it on the event loop when the run has ended, however it did."""
         self._task.add_done_callback(lambda _: do(self))
 
-    async def cancel(self) -> None:
+    async def cancel(self, reason: str = "cancelled") -> None:
         """End the run at once; what had returned is kept, and `resume` goes on from there."""
+        self._session.why_cancelled = reason
         self._task.cancel()
         await asyncio.wait({self._task})
 

@@ -56,6 +56,7 @@ class Session:
     state: RunState
     replaying: bool = False
     ended: Result | None = None
+    why_cancelled: str = "cancelled"
     earlier: Earlier | None = None
     """What an earlier session left that was complete."""
     _engine: Engine | None = None
@@ -127,7 +128,7 @@ class Session:
         except NeedsClarification as error:
             self._end("waiting", str(error), NeedsClarification.exit_code)
         except asyncio.CancelledError:
-            self._end("cancelled", "cancelled")
+            self._end("cancelled", self.why_cancelled)
             raise
         except Exception as error:  # noqa: BLE001 - whatever a stage raises is the run's end, and told as such
             self.state.error(error)

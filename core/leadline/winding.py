@@ -46,6 +46,11 @@ class Winding:
             if flight.cut and not flight.cut.expired():
                 flight.cut.reschedule(0)
 
+    def waited_for(self) -> int:
+        """Return how many replies of models are waited for though calls are refused."""
+        under_way = (flight for flight in self._flights.all() if flight.cut is None)
+        return sum(flight.name.startswith(f"{CHAT} by ") for flight in under_way)
+
     def refuses(self, job: Job) -> str | None:
         """Return why this is not begun any more; None where it is."""
         return self._over() if not self._exempt(job) or self._unasked(job) else None

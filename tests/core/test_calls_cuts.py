@@ -176,6 +176,23 @@ async def test_closing_stages_go_on(tmp_path: Path) -> None:
             await start(opened, engine, "b")
 
 
+async def test_it_is_told_for_how_many_replies_of_models_a_run_waits(tmp_path: Path) -> None:
+    engine = await held()
+    chat = Kind("chat", SearchPage)
+    async with open_door(tmp_path) as opened:
+        cut = start(opened, engine, "a", chat)
+        with opened.budget.closing("write"):
+            waited_for = [start(opened, engine, query, chat) for query in "bc"]
+            waited_for.append(start(opened, engine, "d"))
+        await until(engine, 4)
+        opened.door.wind_down("stop", writing=True)
+        assert opened.door.waited_for() == 2
+        engine.gate.set()
+        await asyncio.gather(*waited_for)
+        await asyncio.gather(cut, return_exceptions=True)
+        assert opened.door.waited_for() == 0
+
+
 async def test_an_effect_under_way_is_not_cut_off(tmp_path: Path) -> None:
     engine = await held()
     kind = Kind("publish", SearchPage, effect=True)

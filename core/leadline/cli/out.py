@@ -39,6 +39,11 @@ def write_json(data: Any) -> None:
     write(json.dumps(data, ensure_ascii=False, indent=1, default=str))
 
 
+def several(count: int, noun: str, many: str = "") -> str:
+    """Return a count with its noun: `1 claim`, `2 claims`."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
 def finish() -> None:
     """Flush; what a reader that has gone would not take must not be tried again at the interpreter's end."""
     for stream in (sys.stdout, sys.stderr):

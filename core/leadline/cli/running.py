@@ -15,7 +15,7 @@ from leadline.api import Client
 from leadline.assemble import default_cache
 from leadline.cli.asking import ask
 from leadline.cli.common import interactive
-from leadline.cli.out import say
+from leadline.cli.out import say, several
 from leadline.context import HouseContext
 from leadline.contracts import Call
 from leadline.errors import Unsupported
@@ -100,7 +100,10 @@ class Interrupts:
             self._stopping = True
             say("Stopping: what is found so far is written up. Ctrl-C again ends the run at once.")
             self._handle.stop("stopped by Ctrl-C")
+            if left := self._handle.waited_for():
+                say(f"Waiting for what the model was asked before: {several(left, 'reply', 'replies')}.")
         elif self._cancelling is None:
             say("Ending the run.")
-            self._cancelling = self._loop.create_task(self._handle.cancel())
+            by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+            self._cancelling = self._loop.create_task(self._handle.cancel(f"ended by {by}"))
             signal.signal(signal.SIGINT, signal.default_int_handler)  # the third one does not wait

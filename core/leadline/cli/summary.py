@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline.cli.common import near
-from leadline.cli.out import columns, wrapped
+from leadline.cli.out import columns, several, wrapped
 from leadline.findings import UNBORNE
 from leadline.folder import METADATA
 from leadline.printable import one_line, shortened
@@ -109,13 +109,13 @@ def _wrong(found: Mapping[str, Any]) -> Iterator[str]:
     claims: Mapping[str, int] = found.get("claims", {})
     unborne, bare = sum(claims.get(kind, 0) for kind in UNBORNE), found.get("paragraph_without_citation_count", 0)
     if against := found.get("contradicted_in_summary", 0):
-        yield f"the summary says {_several(against, 'thing')} that its source contradicts"
+        yield f"the summary says {several(against, 'thing')} that its source contradicts"
     if unborne:
-        yield f"{unborne} of {_several(sum(claims.values()), 'claim')} not borne by what is cited"
+        yield f"{unborne} of {several(sum(claims.values()), 'claim')} not borne by what is cited"
     if bare:
-        yield f"{_several(bare, 'paragraph')} without a citation at the end"
+        yield f"{several(bare, 'paragraph')} without a citation at the end"
     if unknown := found.get("unknown_ids", ()):
-        yield f"{_several(len(unknown), 'citation')} of what is not there"
+        yield f"{several(len(unknown), 'citation')} of what is not there"
 
 
 def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
@@ -124,10 +124,6 @@ def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
         return ""
     done = Counter("said anew" if one.get("now") else _DONE.get(one["done"], one["done"]) for one in repairs)
     return f"changed before: {', '.join(f'{count} {what}' for what, count in sorted(done.items()))}"
-
-
-def _several(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def files(known: Metadata, folder: Path) -> str:

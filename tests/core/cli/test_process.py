@@ -73,7 +73,7 @@ def test_sigterm_cancels_and_the_run_can_be_resumed(start: Start, waiting: Popen
     waiting.send_signal(signal.SIGTERM)
     out, err = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
-    assert "Status    cancelled" in out
+    assert re.search(r"Status    cancelled in [\d.]+ s: ended by SIGTERM\n", out)
     assert resumed(start, err)[0] == 0
 
 
