@@ -50,7 +50,8 @@ def within(at: int, spans: Sequence[tuple[Any, ...]]) -> bool:
 class Block:
     """A block of text. `kind`: heading, text, row, code. `level` of a heading; `number` of an ordered list's item.
 
-    `row` is the place of a row below its table's head, from 1.
+    `row` is the place of a row below its table's head, from 1; `cells` are where its cells stand, and `heads` what
+    stands over them.
     """
 
     kind: str
@@ -59,6 +60,8 @@ class Block:
     number: int | None = None
     item: bool = False
     row: int = 0
+    cells: tuple[Span, ...] = ()
+    heads: tuple[str, ...] = ()
 
 
 def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
@@ -78,6 +81,8 @@ def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
 def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
     level, number, items, row = 0, None, 0, None
     rows = 0
+    cells: list[Span] = []
+    heads: tuple[str, ...] = ()
     for token in tokens:
         match token.type:
             case "heading_open":
@@ -90,16 +95,19 @@ def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
             case "list_item_close":
                 items, number = items - 1, None
             case "table_open":
-                rows = -1
+                rows, heads = -1, ()
             case "tr_open":
-                row, rows = Flat(), rows + 1
+                row, rows, cells = Flat(), rows + 1, []
             case "tr_close":
-                yield Block("row", row or Flat(), row=rows)
+                row = row or Flat()
+                yield Block("row", row, row=rows, cells=tuple(cells), heads=heads)
+                heads = heads or tuple(row.text[start:end].strip() for start, end in cells)
                 row = None
             case "fence" | "code_block" | "html_block":
                 yield Block("code", Flat(token.content))
             case "inline" if row is not None:
-                row.add(flatten(token.children), " | " if row.text else "")
+                row.add(flatten(token.children), " | " if cells else "")
+                cells.append((cells[-1][1] + len(" | ") if cells else 0, len(row.text)))
             case "inline":
                 yield Block("heading" if level else "text", flatten(token.children), level, number, items > 0)
                 number = None

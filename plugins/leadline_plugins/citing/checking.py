@@ -38,6 +38,7 @@ class CheckedClaim(Record):
     """A claim, all that it cites, the verdict on what that bears together, and the passages that came nearest."""
 
     claim: Text
+    """As people are shown it: of a table's row with what stands over its cells."""
     source: str
     """The keys of its sources, parted by commas."""
     verdict: VerdictKind | None = None
@@ -50,6 +51,14 @@ class CheckedClaim(Record):
     """The same by source; empty in a run's own report, which cites passages."""
     by: Literal["", "exact", "words", "model"] = ""
     """Who judged: a rule, the measure of words, the model of the run; empty where nobody could."""
+    text: Text = ""
+    """It as it stands in the report, of a row its cells alone, and as it is judged."""
+    under: Text = ""
+    """The headings over it."""
+    before: Text = ""
+    """The sentence before its own, in its paragraph."""
+    whole: Text = ""
+    """Its sentence, where it is a part of that."""
 
 
 class CheckedReport(Record):
@@ -151,26 +160,34 @@ def _held(document: Document, listed: Wanted | None) -> several.Cited:
 
 def _checked(claim: Claim, sources: Sequence[Wanted], held: Mapping[str, several.Cited]) -> CheckedClaim:
     """Hold a claim against all that it cites together, as far as that was read."""
+    said = "; ".join(filter(None, (claim.text, claim.first)))
     named = ", ".join(source.key for source in sources)
     read = [source.key for source in sources if source.key in held]
     unread = [source.key for source in sources if source.key not in held]
+    unjudged = CheckedClaim(
+        claim=claim.shown or claim.text,
+        source=named,
+        text=claim.text,
+        under=claim.under,
+        before=claim.before,
+        whole=claim.whole,
+    )
     if not read:
-        return CheckedClaim(claim=claim.text, source=named, reason="the source was not read")
+        return unjudged.model_copy(update={"reason": "the source was not read"})
     cited = [held[key] for key in read]
-    each = several.each(claim.text, cited)
-    found = several.together(claim.text, cited, each)
+    each = several.each(said, cited)
+    found = several.together(said, cited, each)
     near = [_near(key, one.passage) for key, one in zip(read, each, strict=True)]
     lacking = f"; not read: [{'], ['.join(unread)}]" if unread and found.verdict != "supported" else ""
-    return CheckedClaim(
-        claim=claim.text,
-        source=named,
-        verdict=found.verdict,
-        reason=found.reason + lacking,
-        confidence=round(found.confidence, 2),
-        passage="\n".join(one.passage for one in near),
-        near=tuple(near),
-        by="exact" if found.exact else "words",
-    )
+    judged = {
+        "verdict": found.verdict,
+        "reason": found.reason + lacking,
+        "confidence": round(found.confidence, 2),
+        "passage": "\n".join(one.passage for one in near),
+        "near": tuple(near),
+        "by": "exact" if found.exact else "words",
+    }
+    return unjudged.model_copy(update=judged)
 
 
 def _near(key: str, found: Passage) -> Near:

@@ -37,6 +37,16 @@ class Claim:
     urls: tuple[str, ...]
     block: int
     """The place of its paragraph in the report, from 0."""
+    shown: str = ""
+    """It as people are shown it, where that is another thing: of a table's row with what stands over its cells."""
+    first: str = ""
+    """The first cell of its row, where it has others of it: that tells what they are of."""
+    under: str = ""
+    """The headings over it, but for the report's title."""
+    before: str = ""
+    """The sentence before its own, in its paragraph."""
+    whole: str = ""
+    """Its sentence, where it is a part of that."""
 
 
 @dataclass(frozen=True)

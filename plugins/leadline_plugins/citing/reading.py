@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from leadline_plugins.citing import marks, urls
 from leadline_plugins.citing.blocks import Block, Flat, parse
 from leadline_plugins.citing.entries import Covered, entries, lists
 from leadline_plugins.citing.model import CitedReport, Claim, Entry, Mark
+from leadline_plugins.stages.paragraphs import CAPTION, leads
+from leadline_plugins.stages.remarks import remark
 from leadline_plugins.text import content_words, sentences
-from leadline_plugins.text.rows import cells
+from leadline_plugins.text.headings import BETWEEN
+from leadline_plugins.text.rows import SAYS, Row, counted
+from leadline_plugins.text.sentences import Span
 
 _SPACED = re.compile(r"\s+(?:\(\s*\)\s*)?([.,;:!?。，；：！？])")
+_ENDS = " ,;，；、"
+"""What parts a statement from others, at its ends."""
 _FEWEST = 4
 """Content words; a shorter stretch between two citations says too little without what stands before it."""
 
@@ -28,16 +34,19 @@ def read(markdown: str) -> CitedReport:
     found: list[Mark] = []
     claims: list[Claim] = []
     uncited = 0
+    over: list[Block] = []
     for place, block in enumerate(blocks):
         if block.kind == "code":
             continue
+        if block.kind == "heading":
+            over = [*(one for one in over if one.level < block.level), block]
         spans = covered.get(place, [])
         own = sorted((mark for mark in _marks(block.flat, listed) if _counts(mark, spans)), key=lambda mark: mark.start)
         found += own
-        if block.kind != "heading" and not spans:
-            said = list(_claims(block, own, place))
-            claims += said
-            uncited += not said and block.kind == "text" and not block.item and _states(block.flat.text)
+        if block.kind != "heading" and not spans and not CAPTION.match(block.flat.text):
+            under = BETWEEN.join(one.flat.text.strip() for one in over if one.level > 1)
+            claims += _claims(block, own, place, under)
+            uncited += not own and block.kind == "text" and not block.item and _states(block.flat.text)
     return CitedReport(
         title=next((block.flat.text.strip() for block in blocks if block.kind == "heading"), ""),
         entries=listed,
@@ -90,11 +99,14 @@ def _by(entry: Entry, name: str) -> bool:
 # --- statements ------------------------------------------------------------------------------------------------------
 
 
-def _claims(block: Block, own: list[Mark], place: int) -> Iterator[Claim]:
-    """Yield the statements of a block that carry a mark, each with all marks right behind it."""
+def _claims(block: Block, own: list[Mark], place: int, under: str) -> Iterator[Claim]:
+    """Yield the statements of a block that carry a mark, each with all marks right behind it.
+
+    What is said with less than a statement since the last marks has those too. Remarks and what only leads to what
+    follows state nothing.
+    """
     text, ends = _without(block.flat.text, own)
-    row = block.kind == "row"
-    spans = [(0, len(text))] if row else sentences(text)
+    spans = [(0, len(text))] if block.row else sentences(text)
     runs: list[tuple[int, list[Mark]]] = []
     for end, mark in ends:
         if runs and not re.search(r"\w", text[runs[-1][0] : end]):
@@ -102,23 +114,57 @@ def _claims(block: Block, own: list[Mark], place: int) -> Iterator[Claim]:
         else:
             runs.append((end, [mark]))
     before = 0
-    for end, together in runs:
-        keys = tuple(dict.fromkeys(key for mark in together for key in mark.keys))
-        urls = tuple(dict.fromkeys(mark.url for mark in together if mark.url))
-        last_of_row = row and end == runs[-1][0]
-        said = _stretch(text, before, end, spans, whole=last_of_row or not together[-1].silent)
-        said = _row(said, block.row if text.lstrip(" |").startswith(said) else 0) if row else said
-        if re.search(r"\w", said):
-            yield Claim(_SPACED.sub(r"\1", " ".join(said.split())), keys, urls, place)
+    for number, (end, together) in enumerate(runs):
+        last_of_row = bool(block.row) and end == runs[-1][0]
+        span = _stretch(text, before, end, spans, whole=last_of_row or not together[-1].silent)
+        cited = [mark for stop, marks in runs[:number] if span[0] < stop for mark in marks] + together
         before = end
+        if not re.search(r"\w", text[slice(*span)]):
+            continue
+        keys = tuple(dict.fromkeys(key for mark in cited for key in mark.keys))
+        urls = tuple(dict.fromkeys(mark.url for mark in cited if mark.url))
+        if block.row:
+            row = _row(block, own, text, span)
+            yield Claim("; ".join(row.cells), keys, urls, place, row.shown(), "; ".join(row.first), under)
+        elif made := _said(text, span, spans, under):
+            said, sentence_before, whole = made
+            yield Claim(said, keys, urls, place, under=under, before=sentence_before, whole=whole)
 
 
-def _row(said: str, number: int) -> str:
+def _said(text: str, span: Span, spans: Sequence[Span], under: str) -> tuple[str, str, str] | None:
+    """Return what stands in a span, the sentence before it, and that of which it is a part; None for a remark."""
+    at = max((number for number, one in enumerate(spans) if one[0] <= span[0]), default=0)
+    first, last = spans[at]
+    said, whole = _line(text[slice(*span)]), _line(text[first:last])
+    around = f"{under}\n{text[:first]}\n{text[last:]}"
+    if leads(said) or remark(whole, around) or (said != whole and remark(said, around)):
+        return None
+    return said, _line(text[slice(*spans[at - 1])]) if at else "", whole if len(whole) > len(said) + 2 else ""
+
+
+def _line(text: str) -> str:
+    return _SPACED.sub(r"\1", " ".join(text.split()))
+
+
+def _row(block: Block, own: list[Mark], text: str, span: Span) -> Row:
     """Return what a row says, or a part of it, without its bars and its number."""
-    return "; ".join(cells(said, number))
+    places = [tuple(_moved(at, own) for at in cell) for cell in block.cells]
+    whole = [(at, said) for at, (a, b) in enumerate(places) if SAYS.search(said := _line(text[a:b]))]
+    counts = counted([said for _, said in whole], block.row)
+    parts = ((at, text[max(a, span[0]) : min(b, span[1])]) for at, (a, b) in enumerate(places))
+    cells = [(at, _line(said).strip(_ENDS)) for at, said in parts if SAYS.search(said)]
+    if counts and len(cells) > 1 and cells[0] == whole[0]:
+        cells = cells[1:]
+    first = whole[counts : counts + 1]
+    heads = (block.heads[at] if (at, said) not in first and at < len(block.heads) else "" for at, said in cells)
+    return Row(
+        cells=tuple(said for _, said in cells),
+        heads=tuple(heads),
+        first=tuple(said for at, said in first if cells and at < cells[0][0]),
+    )
 
 
-def _stretch(text: str, before: int, end: int, spans: list[tuple[int, int]], *, whole: bool) -> str:
+def _stretch(text: str, before: int, end: int, spans: Sequence[Span], *, whole: bool) -> Span:
     """Return what a run of marks at `end` is cited for: the sentence so far, or what follows the last marks.
 
     `whole`: the mark is a word of the sentence, which goes on behind it.
@@ -126,7 +172,9 @@ def _stretch(text: str, before: int, end: int, spans: list[tuple[int, int]], *, 
     start, stop = next(((a, b) for a, b in reversed(spans) if a < end), (0, len(text)))
     if start < before < end and len(content_words(text[before:end])) >= _FEWEST:
         start = before
-    return text[start : max(end, stop) if whole or not re.search(r"\w", text[end:stop]) else end].strip(" ,;，；、")
+    stop = max(end, stop) if whole or not re.search(r"\w", text[end:stop]) else end
+    said = text[start:stop]
+    return start + len(said) - len(said.lstrip(_ENDS)), start + len(said.rstrip(_ENDS))
 
 
 def _without(text: str, own: list[Mark]) -> tuple[str, list[tuple[int, Mark]]]:
@@ -134,7 +182,7 @@ def _without(text: str, own: list[Mark]) -> tuple[str, list[tuple[int, Mark]]]:
     kept: list[str] = []
     at = length = 0
     ends: list[tuple[int, Mark]] = []
-    for mark in sorted(own, key=lambda mark: (mark.start, -mark.end)):
+    for mark in _in_order(own):
         start = max(at, mark.start if mark.silent else mark.end)
         kept.append(text[at:start])
         length += start - at
@@ -142,6 +190,20 @@ def _without(text: str, own: list[Mark]) -> tuple[str, list[tuple[int, Mark]]]:
         ends.append((length, mark))
     kept.append(text[at:])
     return "".join(kept), ends
+
+
+def _moved(place: int, own: list[Mark]) -> int:
+    """Return where a place of a text is without the silent marks."""
+    at = left = 0
+    for mark in _in_order(own):
+        start = max(at, mark.start if mark.silent else mark.end)
+        left += max(0, min(mark.end, place) - start)
+        at = max(at, mark.end)
+    return place - left
+
+
+def _in_order(own: list[Mark]) -> list[Mark]:
+    return sorted(own, key=lambda mark: (mark.start, -mark.end))
 
 
 def _states(text: str) -> bool:

@@ -13,11 +13,11 @@ from leadline.citations import CITATIONS, cited
 from leadline.findings import Unjudged
 from leadline.records import Report
 from leadline_plugins.checks.quotes import bared, plain
-from leadline_plugins.stages.context import Context, Row, Surroundings, row_of
+from leadline_plugins.stages.context import Context, Surroundings, row_of
 from leadline_plugins.stages.paragraphs import Paragraph, heading_level, leads, paragraphs, points
 from leadline_plugins.stages.remarks import RemarkKind
 from leadline_plugins.stages.said import Piece, Said, begins_line, labels
-from leadline_plugins.text.rows import SAYS
+from leadline_plugins.text.rows import SAYS, Row
 from leadline_plugins.text.sentences import Span
 
 _LEFT = re.compile(r"(?:[\s.!?。！？…,;:，；：、)）\]】」』”’]|[*_]+(?=\s))+")

@@ -14,7 +14,7 @@ from leadline_plugins.checks.quotes import bared
 from leadline_plugins.stages.paragraphs import Paragraph
 from leadline_plugins.stages.remarks import RemarkKind, remark
 from leadline_plugins.stages.said import Said, begins_line, blank
-from leadline_plugins.text.rows import SAYS, column, columns, counted
+from leadline_plugins.text.rows import SAYS, Row, column, columns, counted
 
 _SPACE_LEFT = re.compile(r" (?=[.,;:!?。，；：！？、)）])")
 """What is left before a sign where a citation stood."""
@@ -28,23 +28,6 @@ class Context:
     before: str = ""
     behind: str = ""
     whole: str = ""
-
-
-@dataclass(frozen=True)
-class Row:
-    """What a row of a table says: its cells or some of them, and the heads over those.
-
-    The `first` cell of the row tells what it is about: it needs no head, and goes with cells that it is not among.
-    """
-
-    cells: tuple[str, ...] = ()
-    heads: tuple[str, ...] = ()
-    first: tuple[str, ...] = ()
-
-    def shown(self) -> str:
-        """Return what it says in a line: `Sweden; Held back by: debt`."""
-        named = (f"{head}: {cell}" if head else cell for head, cell in zip(self.heads, self.cells, strict=True))
-        return "; ".join((*self.first, *named))
 
 
 def row_of(said: Said, text: str, begin: int, end: int, number: int) -> Row:

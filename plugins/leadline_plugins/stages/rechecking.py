@@ -103,7 +103,7 @@ def _changed(
     file = check(markdown, documents)
     said, written = _letters(_shown(report, numbered)), _letters(markdown)
     kept = (claim for text, claim in claims if _letters(text) in written)
-    added = (claim for claim in file.claims if _letters(claim.claim) not in said)
+    added = (claim for claim in file.claims if _letters(claim.text) not in said)
     return resummed(file, (*kept, *added), own.paragraphs_without_citation)
 
 

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 SAYS = re.compile(r"[^\W_]")
 """A letter or a figure: without one, nothing is said."""
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def cells(row: str, number: int) -> tuple[str, ...]:
-    """Return the cells of a row that say something: not a first one that only counts the rows."""
-    said = [cell.strip().replace("\\|", "|") for cell in _BAR.split(row)]
-    said = [cell for cell in said if SAYS.search(cell)]
-    return tuple(said[1:] if counted(said, number) else said)
+@dataclass(frozen=True)
+class Row:
+    """What a row of a table says: its cells or some of them, and the heads over those.
+
+    The `first` cell of the row tells what it is about: it needs no head, and goes with cells that it is not among.
+    """
+
+    cells: tuple[str, ...] = ()
+    heads: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+
+    def shown(self) -> str:
+        """Return what it says in a line: `Sweden; Held back by: debt`."""
+        named = (f"{head}: {cell}" if head else cell for head, cell in zip(self.heads, self.cells, strict=True))
+        return "; ".join((*self.first, *named))
 
 
 def counted(said: Sequence[str], number: int) -> bool:

@@ -103,3 +103,56 @@ async def test_what_rules_contradict_is_asked_about_too(said: ClaimVerdict | Non
     assert judged.claims[0].verdict == verdict
     assert judge.asked[0].claims[0].found or judge.asked[-1].claims[0].found
     assert judged.passed is (verdict == "partial")
+
+
+TABLE = """## Rivers
+
+| # | River | Rise in 1841 | Lost |
+|---|---|---|---|
+| 1 | Aller | 9 metres [1] | |
+| 2 | Weser | | the timber bridge of Verden [2] |
+"""
+
+
+def test_a_row_is_shown_with_what_stands_over_its_cells() -> None:
+    found = of(TABLE, s1=GAUGE, s2=ARCHIVE).claims
+    assert [claim.claim for claim in found] == [
+        "Aller; Rise in 1841: 9 metres",
+        "Weser; Lost: the timber bridge of Verden",
+    ]
+    assert [claim.text for claim in found] == ["Aller; 9 metres", "Weser; the timber bridge of Verden"]
+    row = "| Aller | it rose to all of 9 metres [1] | no bridge [2] |"
+    first, second = of(f"| R | Rise | Lost |\n|---|---|---|\n{row}").claims
+    assert second.claim == "Aller; Rise: it rose to all of 9 metres; Lost: no bridge"
+    assert (first.source, second.source) == ("1", "1, 2")
+
+
+async def test_a_model_is_shown_where_a_claim_stands() -> None:
+    said = "It was a wet year [2]. It rose high that summer, they say [1]; Verden fled in boats over two days [2]."
+    text = f"## Floods\n\n### The Aller\n\n{said}"
+    judge = Judge()
+    await asked(cast("Run", judge), of(text, s1=GAUGE, s2=ARCHIVE))
+    shown = {put.claim: put for request in judge.asked for put in request.claims}
+    assert {put.under for put in shown.values()} == {"Floods › The Aller"}
+    assert shown["It rose high that summer, they say"].before == "It was a wet year."
+    assert shown["Verden fled in boats over two days."].whole.startswith("It rose high that summer, they say; Verden")
+
+
+def test_what_is_said_with_less_than_a_statement_since_another_mark_has_that_too() -> None:
+    first, second = of("One gauge names 9 metres [1], the other 7 metres [2].", s1=GAUGE, s2="It rose 7 metres.").claims
+    assert (first.source, second.source) == ("1", "1, 2")
+    assert second.claim.startswith("One gauge names 9 metres, the other")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "**Figure 1.** The river Aller in 1841 [1]",
+        "None of the sources says how many houses were lost [1][2].",
+        "But why did the river rise [1]?",
+    ],
+)
+def test_captions_and_remarks_are_no_claims(text: str) -> None:
+    found = of(f"{BOTH}\n\n{text}", s1=GAUGE, s2=ARCHIVE)
+    assert len(found.claims) == 1
+    assert found.paragraphs_without_citation == 0
