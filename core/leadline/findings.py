@@ -240,7 +240,10 @@ class Verdict(Record):
     evidence_ids: tuple[str, ...] = ()
     """All that it cites; empty in reports of older versions, which have a verdict for each citation of a claim."""
     beside: tuple[str, ...] = ()
-    """What else of its paragraph it was held against, where it has no citation right behind it."""
+    """What else it was held against where it has no citation of its own: what its paragraph cites besides, and what the
+    report cites elsewhere for the same."""
+    own: bool = True
+    """Whether its citations stand right behind it; else it is held against those of what follows, and cites nothing."""
     under: Text = ""
     """The title of its section and the headings over it there."""
     remark: bool = False

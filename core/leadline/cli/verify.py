@@ -15,7 +15,7 @@ from typing import Any
 from leadline.api import Client
 from leadline.aside import aside, model_of
 from leadline.cli.common import client_of
-from leadline.cli.out import say, table, write, write_json
+from leadline.cli.out import say, several, table, write, write_json
 from leadline.cli.own import OwnReport, is_run, own_report, stored
 from leadline.cli.sources import Found, from_folder, from_run, from_web
 from leadline.cli.summary import cost
@@ -42,6 +42,8 @@ class Checked:
     found: Any
     model: str = ""
     cost: str = ""
+    own: bool = False
+    """Whether it is a run's own report: of that each paragraph must end with a citation."""
 
     @property
     def judged_by(self) -> dict[str, int]:
@@ -58,7 +60,10 @@ def run(args: argparse.Namespace) -> int:
     """Print what was found."""
     checker = _checker()
     own = None if args.sources or args.fetch else asyncio.run(_own(args))
-    checked = Checked(checker.recheck(own.report, own.markdown)) if own else asyncio.run(_foreign(args, checker))
+    if own:
+        checked = Checked(checker.recheck(own.report, own.markdown), own=True)
+    else:
+        checked = asyncio.run(_foreign(args, checker))
     found, wanted = checked.found, args.sources or args.fetch
     if args.json:
         write_json({**found.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
@@ -140,23 +145,33 @@ def _show(checked: Checked) -> None:
     counted = ", ".join(f"{count} {kind}" for kind, count in sorted(found.counts.items())) or "none was judged"
     rows = [
         ("Report", one_line(found.title)),
-        ("Citations", f"{found.marks} marks, {len(found.sources)} sources cited"),
+        ("Citations", f"{several(found.marks, 'mark')}, {several(len(found.sources), 'source')} cited"),
         ("Claims", f"{len(found.claims)}: {counted}"),
     ]
     judged = ", ".join(f"{count} {checked.words(by)}" for by, count in sorted(checked.judged_by.items()))
     rows += [("Judged", judged)] if judged else []
-    rows += [("Unread", f"{found.unchecked} claims cite sources that were not read")] if found.unchecked else []
+    rows += [("Unread", f"{several(found.unchecked, 'claim')} of which no source was read")] if found.unchecked else []
     rows += [("Nowhere", f"no entry for {', '.join(found.dangling)}")] if found.dangling else []
     rows += [("Not cited", ", ".join(found.uncited_sources))] if found.uncited_sources else []
     bare = found.paragraphs_without_citation
-    rows += [("Bare", f"{bare} paragraphs cite nothing")] if bare else []
+    rows += [("Bare", f"{several(bare, 'paragraph')} {_bare(checked)}")] if bare else []
     rows += [("Cost", checked.cost)] if checked.cost else []
     write(table([*rows, ("Passed", _passed(checked))]))
     for claim in (claim for claim in found.claims if claim.verdict in UNBORNE):
         write(
-            f"\n{claim.verdict} ({checked.words(claim.by)}) [{claim.source}] {one_line(claim.claim)}\n"
+            f"\n{claim.verdict} ({checked.words(claim.by)}) {_cites(claim)} {one_line(claim.claim)}\n"
             f"  {claim.reason}\n  > {claim.passage[:300]}"
         )
+
+
+def _cites(claim: Any) -> str:
+    """Say what a claim cites; of one that cites nothing itself, what it was held against."""
+    return f"[{claim.source}]" if claim.own else f"without a citation of its own, held against [{claim.source}]:"
+
+
+def _bare(checked: Checked) -> str:
+    """Say what a paragraph lacks that counts as bare."""
+    return "without a citation at the end" if checked.own else "without a citation"
 
 
 def _passed(checked: Checked) -> str:

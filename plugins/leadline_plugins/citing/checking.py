@@ -51,6 +51,8 @@ class CheckedClaim(Record):
     """The same by source; empty in a run's own report, which cites passages."""
     by: Literal["", "exact", "words", "model"] = ""
     """Who judged: a rule, the measure of words, the model of the run; empty where nobody could."""
+    own: bool = True
+    """Whether it cites its sources itself; else it is held against what the next sentence cites."""
     text: Text = ""
     """It as it stands in the report, of a row its cells alone, and as it is judged."""
     under: Text = ""

@@ -14,6 +14,7 @@ from leadline.findings import Unjudged
 from leadline.records import Report
 from leadline_plugins.checks.quotes import bared, plain
 from leadline_plugins.stages.context import Context, Surroundings, row_of
+from leadline_plugins.stages.elsewhere import with_elsewhere
 from leadline_plugins.stages.paragraphs import Paragraph, heading_level, leads, paragraphs, points
 from leadline_plugins.stages.remarks import RemarkKind
 from leadline_plugins.stages.said import Piece, Said, begins_line, labels
@@ -41,7 +42,8 @@ class Claim:
 
     `span` is where it stands in its section's text and `run` where its citations do; claims with one run share them.
     `row` is of the row of a table, whose cells its text joins. `own`: its citations stand right behind it. Where they
-    do not, `beside` is what else its paragraph cites: what opens a paragraph is borne by all of it.
+    do not, `beside` is what else its paragraph cites, for what opens a paragraph is borne by all of it, and what the
+    report cites elsewhere for the same.
     """
 
     id: str
@@ -210,5 +212,5 @@ def _unbarred(text: str, begin: int, end: int) -> Span:
 
 
 def claims_of(report: Report) -> list[Claim]:
-    """Return all claims of a report, in order."""
-    return [claim for part in paragraphs(report) for claim in claims(part)]
+    """Return all claims of a report, in order; what has no citation of its own with that of the same elsewhere."""
+    return with_elsewhere([claim for part in paragraphs(report) for claim in claims(part)])

@@ -14,9 +14,9 @@ from leadline.findings import Unjudged, Verdict, Verification
 from leadline.records import Report, Source
 from leadline_plugins.checks.quotes import plain, squeezed
 from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, Wanted, check, resummed, summed
-from leadline_plugins.stages.claims import claims
+from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.library import Library
-from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
+from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.stages.verdicts import by_rule, is_open
 
 
@@ -24,7 +24,7 @@ def recheck(report: Report, markdown: str = "") -> CheckedReport:
     """Return the verdicts on a run's report. `markdown` is it as a file, which may have been changed since."""
     parts, numbered = paragraphs(report), number(report)
     known = {item.id for item in report.evidence}
-    said = list(_claims(report, parts, numbered))
+    said = list(_claims(report, numbered))
     own = summed(
         title=report.title,
         marks=sum(len(cited(part.text)) for part in parts),
@@ -41,7 +41,7 @@ def _wanted(key: int, source: Source) -> Wanted:
     return Wanted(key=str(key), text=source.hit.title, urls=(source.hit.url,))
 
 
-def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> Iterator[tuple[str, CheckedClaim]]:
+def _claims(report: Report, numbered: Numbered) -> Iterator[tuple[str, CheckedClaim]]:
     """Yield what stands in the text, and the verdict on it; of what only a model could judge, that of the run's model.
 
     What the run counted as a remark is none of the claims.
@@ -51,8 +51,7 @@ def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> I
     remarks = {_place(one.section_id, one.text) for one in unjudged if one.kind == "remark"}
     before = {key: one for one in verdicts if one.by == "model" for key in _keys(one)}
     library = Library(report)
-    said = (claim for part in parts for claim in claims(part))
-    for claim in (claim for claim in said if _place(claim.section_id, claim.shown) not in remarks):
+    for claim in (one for one in claims_of(report) if _place(one.section_id, one.shown) not in remarks):
         for found in by_rule([claim], library):
             known = (before[key] for key in _keys(found) if key in before) if is_open(found) else iter(())
             told = next(known, found)
@@ -66,6 +65,7 @@ def _claims(report: Report, parts: Sequence[Paragraph], numbered: Numbered) -> I
                     confidence=told.confidence,
                     passage="\n".join(quotes[name] for name in found.cites if name in quotes),
                     by=told.by,
+                    own=claim.own,
                 ),
             )
 

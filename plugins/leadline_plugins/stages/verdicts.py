@@ -74,7 +74,7 @@ def _key(verdict: Verdict) -> Name:
 
 def _placed(verdict: Verdict, claim: Claim) -> Verdict:
     """Return a verdict as that on a claim of the same words."""
-    where = {"section_id": claim.section_id, "at": claim.run[0]}
+    where = {"section_id": claim.section_id, "at": claim.run[0], "own": claim.own}
     return verdict.model_copy(update={"id": f"{claim.id}.1", "claim": claim.shown, **where})
 
 
@@ -103,6 +103,7 @@ def _of(claim: Claim, cited: list[Cited], beside: list[Cited]) -> Verdict:
             by=_by(found),
             evidence_ids=claim.cite_ids,
             beside=claim.beside,
+            own=claim.own,
             under=claim.context.under,
         ),
         cited,

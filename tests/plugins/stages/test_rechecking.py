@@ -84,3 +84,32 @@ def test_an_unchanged_run_is_rechecked_to_its_own_counts(said: list[tuple[str, s
     again = recheck(given.model_copy(update={"metadata": {"verification": run.model_dump(mode="json")}}))
     assert again.counts == run.claims
     assert len(again.claims) == sum(kind != "remark" for _, kind in said)
+
+
+TWO = "The bay is wide at its mouth."
+
+
+def summed_up(said: str, cites: str = "[@e1]") -> Report:
+    """Return a report whose summary opens with a sentence that cites nothing itself."""
+    summary = Section(id="summary", title="Summary", text=f"{said} The bay is 40 fathoms deep. {cites}")
+    given = report(f"{TWO} [@e2]", stored=f"{QUOTE} {TWO}")
+    other = Evidence(id="e2", source_id="s1", quote=TWO, span=(len(QUOTE) + 1, len(QUOTE) + 1 + len(TWO)), claim=TWO)
+    return given.model_copy(update={"sections": (summary, *given.sections), "evidence": (*given.evidence, other)})
+
+
+def test_what_cites_nothing_itself_is_held_against_what_the_report_cites_for_the_same_elsewhere() -> None:
+    first, second, _ = claims_of(summed_up("At its mouth the bay is wide."))
+    assert (first.own, first.cite_ids, first.beside) == (False, ("e1",), ("e2",))
+    assert (second.own, second.beside) == (True, ())
+    found = recheck(summed_up(TWO)).claims[0]
+    assert (found.verdict, found.own) == ("supported", False)
+
+
+@pytest.mark.parametrize("said", ["The bay is wide, 300 yards, at its mouth.", "The rest is silence.", "It is wide."])
+def test_what_has_another_figure_or_few_of_its_words_is_not_the_same(said: str) -> None:
+    assert claims_of(summed_up(said))[0].beside == ()
+
+
+def test_the_verdict_tells_what_cites_nothing_itself() -> None:
+    given = summed_up(TWO)
+    assert [one.own for one in by_rule(claims_of(given), Library(given))] == [False, True, True]
