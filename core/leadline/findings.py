@@ -286,6 +286,11 @@ class Repair(Record):
     """What stands in its place, where a model said it anew."""
 
 
+Ground = Literal["no_claims", "unknown_ids", "bare", "unborne"]
+"""Why a verification is not passed: nothing to check, citations of what is not there, paragraphs that end without one,
+claims that are not borne."""
+
+
 class Verification(Record):
     """The checks of a report, `verify.json`; `claims` counts its claims by what the citations of each come to."""
 
@@ -301,6 +306,8 @@ class Verification(Record):
     judged_by: dict[str, int] = {}
     """The claims by who judged: `exact` rules, the measure of `words`, a `model`."""
     passed: bool
+    grounds: tuple[Ground, ...] = ()
+    """Why it is not passed. Claims that are not borne are none where `verify.require_support` is off."""
     unknown_ids: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     unjudged: tuple[Unjudged, ...] = ()

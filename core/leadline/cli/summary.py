@@ -94,28 +94,39 @@ def _bare(message: str) -> str:
 
 
 def checks(found: dict[str, Any]) -> str:
-    """Return what the verification says of the citations: the decision with all that is wrong, then the counts."""
+    """Return what the verification says of the citations: the decision, its grounds, what else is wrong, the counts."""
     if not found:
         return ""
-    wrong = list(_wrong(found))
     counts = ", ".join(f"{count} {kind}" for kind, count in sorted(found.get("claims", {}).items()) if count)
-    passed = "passed" if found.get("passed") else "not passed"
-    joined = (", but " if found.get("passed") else ": ").join(filter(None, (passed, "; ".join(wrong))))
-    return "; ".join(filter(None, (joined, f"claims: {counts}" if counts else "", _changed(found.get("repairs", ())))))
+    changed = _changed(found.get("repairs", ()))
+    return "; ".join(filter(None, (_decision(found), f"claims: {counts}" if counts else "", changed)))
 
 
-def _wrong(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong, the worst first; what does not fail the verification too."""
+def _decision(found: Mapping[str, Any]) -> str:
+    """Return the decision, its grounds apart from what is wrong besides; reports of older versions name none."""
+    wrong, grounds = list(_wrong(found)), found.get("grounds")
+    if found.get("passed"):
+        return ", but ".join(filter(None, ("passed", "; ".join(text for _, text in wrong))))
+    why = [text for name, text in wrong if not grounds or name in grounds]
+    more = [text for _, text in wrong if text not in why]
+    said = ": ".join(filter(None, ("not passed", "; ".join(why))))
+    return "; besides, ".join(filter(None, (said, "; ".join(more))))
+
+
+def _wrong(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the name of the ground that it may be, the worst first."""
     claims: Mapping[str, int] = found.get("claims", {})
     unborne, bare = sum(claims.get(kind, 0) for kind in UNBORNE), found.get("paragraph_without_citation_count", 0)
+    if not found.get("report_passed", True):
+        yield "no_claims", "no citation could be checked"
     if against := found.get("contradicted_in_summary", 0):
-        yield f"the summary says {several(against, 'thing')} that its source contradicts"
+        yield "unborne", f"the summary says {several(against, 'thing')} that its source contradicts"
     if unborne:
-        yield f"{unborne} of {several(sum(claims.values()), 'claim')} not borne by what is cited"
+        yield "unborne", f"{unborne} of {several(sum(claims.values()), 'claim')} not borne by what is cited"
     if bare:
-        yield f"{several(bare, 'paragraph')} without a citation at the end"
+        yield "bare", f"{several(bare, 'paragraph')} without a citation at the end"
     if unknown := found.get("unknown_ids", ()):
-        yield f"{several(len(unknown), 'citation')} of what is not there"
+        yield "unknown_ids", f"{several(len(unknown), 'citation')} of what is not there"
 
 
 def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:

@@ -14,6 +14,7 @@ from leadline.findings import (
     UNBORNE,
     VERIFICATION,
     Findings,
+    Ground,
     Repair,
     Unjudged,
     Verdict,
@@ -106,7 +107,12 @@ def verification(
     decided = deciding(verdicts)
     counts: Counter[VerdictKind] = Counter(verdict.verdict for verdict in decided)
     report_passed = bool(parts) and bool(verdicts)
-    supported = not any(counts[kind] for kind in UNBORNE)
+    wrong: Mapping[Ground, bool] = {
+        "no_claims": not report_passed,
+        "unknown_ids": bool(unknown),
+        "bare": bool(bare),
+        "unborne": require_support and any(counts[kind] for kind in UNBORNE),
+    }
     return Verification(
         report_passed=report_passed,
         paragraphs_jsonl_cite_ids_passed=not unknown,
@@ -116,7 +122,8 @@ def verification(
         claims=dict(counts),
         contradicted_in_summary=sum((one.section_id, one.verdict) == ("summary", "contradicted") for one in decided),
         judged_by=dict(Counter(verdict.by for verdict in decided)),
-        passed=report_passed and not unknown and not bare and (supported or not require_support),
+        passed=not any(wrong.values()),
+        grounds=tuple(ground for ground, holds in wrong.items() if holds),
         unknown_ids=tuple(unknown),
         verdicts=tuple(verdicts),
         unjudged=left,

@@ -66,6 +66,13 @@ def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
     assert said.endswith("claims: 1 contradicted, 2 partial, 10 supported, 7 unsupported")
     assert checks({"passed": True, "claims": {"supported": 4}}) == "passed; claims: 4 supported"
     assert checks({"passed": False}) == "not passed"
+    assert checks({"passed": False, "report_passed": False}) == "not passed: no citation could be checked"
+    found = {"passed": False, "claims": {"unsupported": 4, "supported": 3}, "paragraph_without_citation_count": 1}
+    unborne, bare = "4 of 7 claims not borne by what is cited", "1 paragraph without a citation at the end"
+    counts = "claims: 3 supported, 4 unsupported"
+    assert checks(found) == f"not passed: {unborne}; {bare}; {counts}"
+    assert checks({**found, "grounds": ["bare"]}) == f"not passed: {bare}; besides, {unborne}; {counts}"
+    assert checks({**found, "grounds": ["unborne", "bare"]}) == f"not passed: {unborne}; {bare}; {counts}"
 
 
 def test_the_checks_say_which_paragraphs_lack_a_citation_and_what_was_changed() -> None:

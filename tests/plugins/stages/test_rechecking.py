@@ -113,3 +113,21 @@ def test_what_has_another_figure_or_few_of_its_words_is_not_the_same(said: str) 
 def test_the_verdict_tells_what_cites_nothing_itself() -> None:
     given = summed_up(TWO)
     assert [one.own for one in by_rule(claims_of(given), Library(given))] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "require_support", "grounds"),
+    [
+        ("The bay is 40 fathoms deep. [@e1]", True, ()),
+        ("The bay is 41 fathoms deep. [@e1]", False, ()),
+        ("The bay is 41 fathoms deep. [@e1]", True, ("unborne",)),
+        ("The bay is 41 fathoms deep. [@e1] It is wide. [@e9] So.", False, ("unknown_ids", "bare")),
+        ("The bay is deep.", False, ("no_claims", "bare")),
+    ],
+)
+def test_a_verification_is_passed_where_nothing_is_against_it(
+    text: str, require_support: bool, grounds: tuple[str, ...]
+) -> None:
+    given = report(text)
+    found = verification(given, paragraphs(given), by_rule(claims_of(given), Library(given)), require_support)
+    assert (found.grounds, found.passed) == (grounds, not grounds)
