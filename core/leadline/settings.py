@@ -123,14 +123,25 @@ def obstacles(
 
     Raises `ConfigError` where the core's settings cannot be read.
     """
+    selector = Selector(host, _sections(sets, file))
+    return {plugin.name: selector.why_not(plugin) for plugin in plugins}
+
+
+def behind(name: str, *, sets: Sequence[str] = (), file: Path | None = None) -> str:
+    """Return the plugin behind a name: another than itself where its section makes it a second instance of that.
+
+    Raises `ConfigError` where the core's settings cannot be read.
+    """
+    return _sections(sets, file).base(name)
+
+
+def _sections(sets: Sequence[str], file: Path | None) -> Sections:
     sources = Sources(Path.cwd(), os.environ, file)
     layers = sources.layers({}, sets, None)
     core, wrong = sound(layers)
     if wrong:
         raise ConfigError("\n".join(wrong))
-    sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
-    selector = Selector(host, sections)
-    return {plugin.name: selector.why_not(plugin) for plugin in plugins}
+    return Sections(core.plugins, layers, sources.variables, sources.file_name)
 
 
 def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:

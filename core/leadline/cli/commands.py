@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leadline import __version__
-from leadline.cli.parser import Parser
+from leadline.cli.parser import Parser, count
 
 _EXAMPLES = """examples:
   leadline research "How does Python look up attributes?" --docs papers/
@@ -127,7 +127,7 @@ def _runs(commands: Any) -> None:
     group = _group(commands, "runs", "list, show, open and delete runs")
     parser = _command(group, "list", "list the runs, the newest first", "runs", "list_")
     parser.add_argument("--status", metavar="STATUS", help="only those of this status", choices=STATUSES)
-    parser.add_argument("--limit", type=int, metavar="N", help="at most so many")
+    parser.add_argument("--limit", type=count, metavar="N", help="at most so many")
     _run_options(parser)
     parser = _command(group, "show", "show how a run went", "runs", "show")
     _run_options(parser, "RUN")
@@ -147,7 +147,8 @@ STATUSES = (
 
 def _run_options(parser: Parser, run: str = "", *, json: bool = True, several: bool = False) -> None:
     if run:
-        parser.add_argument("run", metavar=run, nargs="+" if several else None, help="its id, or the beginning of it")
+        told = "its id, the beginning of it, or its folder"
+        parser.add_argument("run", metavar=run, nargs="+" if several else None, help=told)
     _folder(parser)
     _settings(parser)
     if json:

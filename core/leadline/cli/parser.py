@@ -11,6 +11,9 @@ from typing import Any, NoReturn
 from leadline.errors import UsageError
 from leadline.nearest import choose_from, nearest
 
+_LISTED = ("plugins", "prompts", "runs")
+"""Commands that list where no command of theirs is named."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError` for whatever is wrong."""
@@ -40,13 +43,28 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(f"no such {name}: {value!r}; {choose_from(str(value), map(str, action.choices))}")
 
 
+def count(text: str) -> int:
+    """Return how many of something are asked for: one at least. Raises `ArgumentTypeError`."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return what was asked for: `module` and `function` of the command, and its options. Raises `UsageError`."""
     from leadline.cli.commands import command_line  # which is made of this class
 
     parser = command_line()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(_listing(argv))
     if not hasattr(args, "module"):
         parser.print_help(sys.stderr)
         raise UsageError('name a command, such as: leadline research "How does …?"')
     return args
+
+
+def _listing(argv: Sequence[str]) -> Sequence[str]:
+    """Return a command line with the command `list` where it is left out."""
+    command, following = next(iter(argv), ""), next(iter(argv[1:]), "-")
+    if command in _LISTED and following.startswith("-") and following not in ("-h", "--help"):
+        return [command, "list", *argv[1:]]
+    return argv

@@ -7,7 +7,8 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
@@ -18,7 +19,7 @@ from leadline.hookspecs import KINDS, MapOffer, StageOffer
 from leadline.host import Entry, Host
 from leadline.loading import AnyOffer, Plugin
 from leadline.nearest import choose_from
-from leadline.settings import obstacles
+from leadline.settings import behind, obstacles
 
 
 def list_(args: argparse.Namespace) -> int:
@@ -69,29 +70,41 @@ def _data(entry: Entry, lacks: str) -> dict[str, Any]:
 def show(args: argparse.Namespace) -> int:
     """Print what a plugin offers, needs, and may be told."""
     host = Host.discover()
-    plugin = host.load(args.name)
+    base = _behind(host, args)
+    plugin = host.load(base)
     entry = next(entry for entry in host.catalog(load=True) if entry.name == plugin.name)
     lacks = _lacks(host, [entry], args).get(plugin.name, "")
     if args.json:
         write_json({**_data(entry, lacks), "offers": _offers(plugin), "settings": _settings(plugin)})
         return 0
-    write(f"{plugin.name}  ({entry.distribution} {entry.version}, {_status(entry, lacks)})")
+    instance = f"{args.name}: a second instance of " if args.name != base else ""
+    write(f"{instance}{plugin.name}  ({entry.distribution} {entry.version}, {_status(entry, lacks)})")
     if entry.problem or lacks:
         write(f"  {entry.problem or lacks}")
     for kind, offer in plugin.offers.items():
         write(f"\n{kind}: {offer.summary}")
         write(table(_details(offer), indent="  "))
-    _write_settings(plugin)
+    _write_settings(plugin, args.name)
     return 0
 
 
-def _write_settings(plugin: Plugin) -> None:
+def _behind(host: Host, args: argparse.Namespace) -> str:
+    """Return the installed plugin that a name stands for, also that of a second instance. Raises `UsageError`."""
+    if args.name in {*host.names(), *host.refused}:
+        return str(args.name)
+    base = behind(args.name, sets=args.set, file=Path(args.settings) if args.settings else None)
+    if base not in host.names():
+        raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, host.names())}")
+    return base
+
+
+def _write_settings(plugin: Plugin, name: str) -> None:
     fields = plugin.settings.model_fields.items()
     if not fields:
         write("\nNo settings of its own.")
         return
-    write(f"\n[plugins.{plugin.name}]")
-    rows = ((name, _type(field), json.dumps(_default(field)), field.description or "") for name, field in fields)
+    write(f"\n[plugins.{name}]")
+    rows = ((key, _type(field), json.dumps(_default(field)), field.description or "") for key, field in fields)
     write(table(rows, ("setting", "type", "default", ""), indent="  "))
 
 
@@ -143,5 +156,20 @@ def _default(field: FieldInfo) -> Any:
 
 
 def _type(field: FieldInfo) -> str:
-    kind = field.annotation
-    return kind.__name__ if isinstance(kind, type) and not get_args(kind) else re.sub(r"\w+\.", "", str(kind))
+    return _kind(field.annotation)
+
+
+def _kind(kind: Any) -> str:
+    """Return a type as a person writes it, without what checks its values."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _kind(inner[0])
+    if origin in (Union, UnionType):
+        return " | ".join(map(_kind, inner))
+    if origin is Literal:
+        return " | ".join(map(repr, inner))
+    if kind in (None, NoneType):
+        return "None"
+    if inner:
+        return f"{_kind(origin)}[{', '.join('...' if one is ... else _kind(one) for one in inner)}]"
+    return kind.__name__ if isinstance(kind, type) else re.sub(r"\w+\.", "", str(kind))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from typing import Any
 
 from leadline.api import Client
@@ -39,7 +38,8 @@ def show(args: argparse.Namespace) -> int:
     if not found:
         raise UsageError(f"no such task: {args.name!r}; {choose_from(args.name, {one.task.name for one in tasks})}")
     if args.json:
-        write_json([_whole(one, loaded) for one in found])
+        data = [_whole(one, loaded) for one in found]
+        write_json(data[0] if len(data) == 1 else data)
     else:
         write("\n\n".join(_shown(one, loaded) for one in found))
     return 0
@@ -77,9 +77,11 @@ def _shown(one: Declared, loaded: Loaded) -> str:
     task = one.task
     head = f"{task.name}  (asked by {one.plugin.name}, role {task.role}, template from {_origin(one, loaded)})"
     parts = [head, _template(one, loaded) or "(no template: only the inputs and the schema of the reply are sent)"]
-    for label, record in (("Inputs", task.inputs), ("Reply", task.reply)):
-        rows = table(_fields(record), ("field", "type", ""), indent="  ")
-        parts.append(f"{label}: {record.__name__}. {_about(record)}".rstrip() + f"\n{rows}")
+    records: tuple[tuple[str, type[Record]], ...] = (("Inputs", task.inputs), ("Reply", task.reply))
+    for label, record in records:
+        form: Any = schema(record)
+        parts.append(f"{label}: {record.__name__}. {_about(record)}".rstrip() + f"\n{_fields(form)}")
+        parts += [f"{name}:\n{_fields(one)}" for name, one in form.get("$defs", {}).items() if "properties" in one]
     parts.append(f'Replace the template: prompts.{task.name} = "FILE.md"; the model: ai.tasks.{task.name}')
     return "\n\n".join(parts)
 
@@ -89,11 +91,11 @@ def _about(record: type[Record]) -> str:
     return next(iter((record.__doc__ or "").strip().splitlines()), "")
 
 
-def _fields(record: type[Record]) -> Iterator[tuple[str, str, str]]:
-    """Yield the fields of a record: name, type, whether it must be given."""
-    forms: Any = schema(record).get("properties", {})
-    for name, form in forms.items():
-        yield name, _type(form), "required" if record.model_fields[name].is_required() else ""
+def _fields(form: Any) -> str:
+    """Return the fields of a record's JSON schema: name, type, whether it must be given."""
+    needed = form.get("required", ())
+    rows = ((name, _type(one), "required" if name in needed else "") for name, one in form["properties"].items())
+    return table(rows, ("field", "type", ""), indent="  ")
 
 
 def _type(form: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from functools import partial
+from pathlib import Path
 
 from leadline import leaving
 from leadline.cli.common import client_of, pairs
@@ -17,6 +18,8 @@ from leadline.result import Result
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question and print the outcome."""
+    if args.folder and Path(args.folder).is_file():  # else the journal would say so, and how to resume what is none
+        raise UsageError(f"--folder {args.folder}: this is no folder")
     question = question_of(args.question)
     if question is None:
         raise UsageError('ask something: leadline research "How does …?" --docs FOLDER')

@@ -68,7 +68,7 @@ def test_what_a_stage_may_give_and_asks_is_told_apart(cli: Cli) -> None:
 
 def test_an_unknown_plugin_is_told_by_its_nearest(cli: Cli) -> None:
     done = cli("plugins", "show", "locl")
-    assert done.code == 78
+    assert done.code == 64
     assert "did you mean 'local'?" in done.err
 
 
@@ -230,3 +230,35 @@ def test_doctor_of_broken_settings(cli: Cli) -> None:
     done = cli("doctor")
     assert done.code == 78
     assert "leadline config check" in done.out
+
+
+@pytest.mark.parametrize("group", ["plugins", "prompts", "runs"])
+def test_what_is_there_is_listed_where_no_command_is_named(cli: Cli, group: str) -> None:
+    for options in ((), ("--json",)):
+        assert cli(group, *options).out == cli(group, "list", *options).out
+    assert "list" in cli(group, "--help").out
+
+
+def test_a_second_instance_of_a_plugin_is_shown(cli: Cli) -> None:
+    done = cli("plugins", "show", "wiki", "--set", "plugins.wiki.use=web")
+    assert done.out.startswith("wiki: a second instance of web  (leadline ")
+    assert "[plugins.wiki]" in done.out
+
+
+def test_types_are_told_without_what_checks_their_values(cli: Cli) -> None:
+    out = cli("plugins", "show", "web").out
+    assert "tuple[str, ...]" in out
+    assert "<function" not in out
+
+
+def test_a_folder_for_runs_that_is_a_file_is_refused(cli: Cli) -> None:
+    Path("plain").touch()
+    done = cli("research", "How deep is it?", "--folder", "plain")
+    assert (done.code, done.err) == (64, "leadline: --folder plain: this is no folder\n")
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "x"])
+def test_fewer_than_one_run_is_no_number(cli: Cli, limit: str) -> None:
+    done = cli("runs", "list", f"--limit={limit}")
+    assert done.code == 64
+    assert f"'{limit}' is no number from 1" in done.err

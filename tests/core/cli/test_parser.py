@@ -33,7 +33,7 @@ Cli = Callable[..., Any]
         (["resume"], "required: RUN; see `leadline resume --help`"),
         (["resume", "x", "--offline", "--retry-failed"], "--offline asks nobody again"),
         (["resume", "nothing"], "there is no run 'nothing' in runs"),
-        (["runs", "list", "--limit", "many"], "invalid int value: 'many'"),
+        (["runs", "list", "--limit", "many"], "'many' is no number from 1"),
         (["runs", "list", "--status", "complet"], "no such STATUS: 'complet'; did you mean 'complete'?"),
         (["plugins", "list", "--kind", "stage"], "no such kind: 'stage'; did you mean 'stages'?"),
         (["config"], "required: command; see `leadline config --help`"),

@@ -43,7 +43,8 @@ def test_a_task_is_shown_whole(cli: Cli) -> None:
     assert template("verify_claim").strip() in out
     assert "claims   list of ClaimToVerify  required" in out
     assert 'prompts.verify_claim = "FILE.md"' in out
-    (data,) = json.loads(cli("prompts", "show", "verify_claim", "--json").out)
+    assert "\n\nClaimToVerify:\n  field     type" in out
+    data = json.loads(cli("prompts", "show", "verify_claim", "--json").out)
     assert data["template"] == template("verify_claim").strip()
     assert data["reply_schema"]["title"] == "ClaimVerdicts"
 
