@@ -20,7 +20,10 @@ _SPACED = re.compile(r"\s+(?:\(\s*\)\s*)?([.,;:!?。，；：！？])")
 _ENDS = " ,;，；、"
 """What parts a statement from others, at its ends."""
 _FEWEST = 4
-"""Content words; a shorter stretch between two citations says too little without what stands before it."""
+"""Content words; a shorter stretch between two citations says too little without what stands before it.
+
+In a row the first cell says that.
+"""
 
 
 def read(markdown: str) -> CitedReport:
@@ -116,7 +119,8 @@ def _claims(block: Block, own: list[Mark], place: int, under: str) -> Iterator[C
     before = 0
     for number, (end, together) in enumerate(runs):
         last_of_row = bool(block.row) and end == runs[-1][0]
-        span = _stretch(text, before, end, spans, whole=last_of_row or not together[-1].silent)
+        fewest = 1 if block.row else _FEWEST
+        span = _stretch(text, before, end, spans, fewest=fewest, whole=last_of_row or not together[-1].silent)
         cited = [mark for stop, marks in runs[:number] if span[0] < stop for mark in marks] + together
         before = end
         if not re.search(r"\w", text[slice(*span)]):
@@ -164,13 +168,14 @@ def _row(block: Block, own: list[Mark], text: str, span: Span) -> Row:
     )
 
 
-def _stretch(text: str, before: int, end: int, spans: Sequence[Span], *, whole: bool) -> Span:
+def _stretch(text: str, before: int, end: int, spans: Sequence[Span], *, fewest: int, whole: bool) -> Span:
     """Return what a run of marks at `end` is cited for: the sentence so far, or what follows the last marks.
 
-    `whole`: the mark is a word of the sentence, which goes on behind it.
+    That has the `fewest` words of content by which it says anything alone. `whole`: the mark is a word of the sentence,
+    which goes on behind it.
     """
     start, stop = next(((a, b) for a, b in reversed(spans) if a < end), (0, len(text)))
-    if start < before < end and len(content_words(text[before:end])) >= _FEWEST:
+    if start < before < end and len(content_words(text[before:end])) >= fewest:
         start = before
     stop = max(end, stop) if whole or not re.search(r"\w", text[end:stop]) else end
     said = text[start:stop]

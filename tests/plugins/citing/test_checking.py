@@ -123,8 +123,8 @@ def test_a_row_is_shown_with_what_stands_over_its_cells() -> None:
     assert [claim.text for claim in found] == ["Aller; 9 metres", "Weser; the timber bridge of Verden"]
     row = "| Aller | it rose to all of 9 metres [1] | no bridge [2] |"
     first, second = of(f"| R | Rise | Lost |\n|---|---|---|\n{row}").claims
-    assert second.claim == "Aller; Rise: it rose to all of 9 metres; Lost: no bridge"
-    assert (first.source, second.source) == ("1", "1, 2")
+    assert (first.claim, first.source) == ("Aller; Rise: it rose to all of 9 metres", "1")
+    assert (second.claim, second.source) == ("Aller; Lost: no bridge", "2")
 
 
 async def test_a_model_is_shown_where_a_claim_stands() -> None:
