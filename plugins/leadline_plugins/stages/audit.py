@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leadline.citations import number, uncited
 from leadline.contracts import Run
-from leadline.findings import AUDIT, REPORT, UNBORNE, VERIFICATION, Audit, Findings, Repair, Verification
+from leadline.findings import AUDIT, REPORT, UNBORNE, VERIFICATION, Audit, Findings, Repair, Verdict, Verification
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.printable import one_line
 from leadline.records import Blob, Report
@@ -90,10 +90,16 @@ def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
     doubtful = [verdict for verdict in checks.verdicts if verdict.verdict != "supported"]
     yield from ("", "## Not fully supported", "") if doubtful else ()
     for item in doubtful:
-        place = " ".join(f"[{numbers.get(name, '?')}] {name}" for name in item.cites)
+        place = _place(item, numbers)
         yield f"- **{item.verdict}** {BY[item.by]}, {place}: {uncited(item.claim)}"
         yield f"  {item.reason}"
         yield from (f"  > {quotes.get(name, '')}" for name in item.cites)
+
+
+def _place(verdict: Verdict, numbers: Mapping[str, int]) -> str:
+    """Return what a claim cites; of one that cites nothing itself, what it was held against."""
+    names = " ".join(f"[{numbers.get(name, '?')}] {name}" for name in verdict.cites)
+    return names if verdict.own else f"without a citation of its own, held against {names}"
 
 
 def _unjudged(checks: Verification) -> Iterator[str]:

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given as over
 from hypothesis import strategies as st
 
+from leadline.findings import Audit
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
+from leadline_plugins.stages.audit import markdown
 from leadline_plugins.stages.claims import claims_of
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import paragraphs
@@ -131,3 +133,12 @@ def test_a_verification_is_passed_where_nothing_is_against_it(
     given = report(text)
     found = verification(given, paragraphs(given), by_rule(claims_of(given), Library(given)), require_support)
     assert (found.grounds, found.passed) == (grounds, not grounds)
+
+
+def test_verification_md_says_of_what_cites_nothing_itself_what_it_was_held_against() -> None:
+    given = report("Nobody fishes there in winter. The bay is 41 fathoms deep. [@e1]")
+    found = verification(given, paragraphs(given), by_rule(claims_of(given), Library(given)), False)
+    lines = markdown(given, Audit(accepted=True), found).splitlines()
+    first, second = (line for line in lines if "[1] e1" in line)
+    assert "by measure, without a citation of its own, held against [1] e1: Nobody" in first
+    assert "by rule, [1] e1: The bay" in second
