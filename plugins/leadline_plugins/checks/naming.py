@@ -8,12 +8,12 @@ from functools import lru_cache
 from leadline_plugins.ai.embedded.names import key, names
 from leadline_plugins.checks.vocabulary import SCALES, UNITS
 from leadline_plugins.text import content_set
+from leadline_plugins.text.abbreviations import written_out
 from leadline_plugins.text.tokens import stem
 
 _FIRST = re.compile(r"[^\w]*([A-ZÀ-ÖØ-Þ][a-zà-öø-ÿ'’-]+)\b")
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-Þ][\w'’-]*")
 _OF_PLACE = re.compile("(?:ese?|ish|ic|i?ans?|n|ia|[aeiy])$")
-_BETWEEN = r"(?:[ -](?:of|and|the|for|in|on|to|&))*[ -]"
 _DOTTED = re.compile(r"\b(?:[A-Z]\.){2,}")
 _PEOPLES = """britain british uk|netherlands dutch|france french|spain spanish|denmark danish|poland polish|
 england english|ireland irish|scotland scottish|wales welsh|greece greek|switzerland swiss|america american us usa|
@@ -69,10 +69,7 @@ def coded(name: str) -> bool:
 
 def _initials(name: str, text: str) -> bool:
     """Return whether words of a text have these initials: `NASM`, National Air and Space Museum."""
-    if not name.isalpha():
-        return False
-    words = [rf"{letter}[a-z'’-]+" for letter in name]
-    return bool(re.search(rf"\b{_BETWEEN.join(words)}", text))
+    return name.isalpha() and bool(written_out(name).search(text))
 
 
 def _base(word: str) -> str:

@@ -115,3 +115,22 @@ def test_of_a_page_that_is_read_again_only_what_serves_the_search_is_taken() -> 
     text = "# Bridges\n\nElmford Bridge is of stone.\n\n## Its tolls\n\n- A cart pays a penny\n- Elmford pays none\n"
     found = learnings(text, "What is Elmford Bridge?", again="tolls")
     assert {one.quote for one in found} == {"- A cart pays a penny", "- Elmford pays none"}
+
+
+@pytest.mark.parametrize(
+    ("said", "again"),
+    [
+        ("渡船费44万元，比上年增加。", "桥梁税 渡船费 铁路附加费 灯塔捐 增加"),
+        ("It faces questions of the Office of Bridges and Canals.", "OBC investigation Elmford"),
+        ("Larkin held three of them at once.", "Larkin three bridges owned probability ruin"),
+    ],
+)
+def test_what_says_a_part_of_what_a_search_names_is_taken_of_a_page_that_is_read_again(said: str, again: str) -> None:
+    text = "\n\n".join(["# Elmford", said, *(f"Elmford is a town of {number} houses." for number in range(20))])
+    assert [one.quote for one in learnings(text, "How old is it?", again=again)] == [said]
+
+
+def test_of_a_page_that_is_read_again_the_best_few_are_taken() -> None:
+    text = "\n\n".join(f"Elmford Bridge has toll house number {number}." for number in range(20))
+    assert len(learnings(text, "What is Elmford Bridge?")) == 20
+    assert len(learnings(text, "What is Elmford Bridge?", again="toll houses")) == 6

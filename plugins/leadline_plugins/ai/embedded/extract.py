@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from operator import mul
@@ -16,8 +16,9 @@ from leadline_plugins.ai.embedded.quotable import among_entries, quotable
 from leadline_plugins.ai.embedded.regions import pieces, regions
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
-from leadline_plugins.text import content_set, content_words
+from leadline_plugins.text import content_words
 from leadline_plugins.text.headings import headings
+from leadline_plugins.text.sought import Text, shares
 
 _NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
 """Weights of terms: in a name of the question, elsewhere in it, only in the search query."""
@@ -25,8 +26,9 @@ _TITLE, _OVER, _BEFORE = 0.5, 0.5, 0.3
 """Worth of a term in the title, in the headings over a sentence, in the sentence before."""
 _HIGH, _MEDIUM = 0.75, 0.375
 """Shares of the terms from which confidence is high, medium."""
-_ENOUGH = 0.5
-"""Of a page that was read before: the share of a search's words from which a sentence serves it."""
+_AGAIN, _ENOUGH, _NEAR = 6, 0.2, 0.33
+"""Of a page that was read before: how many passages are taken for another search at most; the shares of what it asks
+for, and of what the best of the page has of that, from which a sentence serves it."""
 
 
 class Scored(NamedTuple):
@@ -55,14 +57,17 @@ def extract(request: ExtractRequest) -> Learnings:
     title = question.tokens(title_of(request.source))
     titled = dict.fromkeys(title & weight.keys(), 1.0 if title <= weight.keys() else _TITLE)
     scored: list[Scored] = []
-    for start, end in regions(text, weight, request.snippet):
-        scored += _scored(question, text, start, end, weight, titled, whole)
+    thick = dict.fromkeys(content_words(request.query), _WORD) if request.again else weight
+    for start, end in regions(text, thick, request.snippet):
+        scored += _scored(question, text, start, end, weight, titled, whole or request.again)
     if request.again:  # what serves the question was taken before
-        scored = [item for item in scored if _serves(request.query, text, item)]
-    scored.sort(key=lambda item: (-item.score, item.start))
+        scored, limit = _serving(request.query, text, scored), min(request.limit, _AGAIN)
+    else:
+        scored.sort(key=lambda item: (-item.score, item.start))
+        limit = request.limit
     # Looked at until there are enough.
     best = (item for item in scored if quotable(text[item.start : item.end]) and not _entry(text, item))
-    return Learnings(learnings=tuple(_learning(text, item) for item in islice(best, request.limit)))
+    return Learnings(learnings=tuple(_learning(text, item) for item in islice(best, limit)))
 
 
 def _weights(question: Asked, query: str) -> dict[str, float]:
@@ -105,11 +110,14 @@ def _scored(
         before = held
 
 
-def _serves(query: str, text: str, item: Scored) -> bool:
-    """Return whether it, with the headings over it, holds enough of a search's words."""
-    wanted = content_set(query)
-    held = content_set(" ".join([*headings(text).over(item.start), text[item.start : item.end]]))
-    return len(wanted & held) >= _ENOUGH * len(wanted)
+def _serving(query: str, text: str, scored: Sequence[Scored]) -> list[Scored]:
+    """Return the sentences that serve a search, each with the headings over it, best first."""
+    places = headings(text)
+    said = [Text.of(text[item.start : item.end], *places.over(item.start)) for item in scored]
+    rated = list(zip(shares(query, said), scored, strict=True))
+    least = max(_ENOUGH, _NEAR * max((share for share, _ in rated), default=0.0))
+    near = [pair for pair in rated if pair[0] >= least]
+    return [item for _, item in sorted(near, key=lambda pair: (-pair[0], -pair[1].score, pair[1].start))]
 
 
 def _entry(text: str, item: Scored) -> bool:
