@@ -190,6 +190,8 @@ class Digest(Record):
     cross_links: SkipJsonSchema[tuple[Text, ...]] = ()
     round: SkipJsonSchema[int] = 0
     """The last round whose searches it knows of: where none followed there is nothing to digest again."""
+    shown: SkipJsonSchema[tuple[str, ...]] = ()
+    """Ids of the passages that it was made from, in all rounds: none is shown twice."""
 
 
 class Perspective(Record):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, FOUND, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings, Plan
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -15,9 +16,10 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import fresh, rated
-from leadline_plugins.stages.showing import asked, outline, quoted, searched, today
+from leadline_plugins.stages.showing import Serving, asked, by_source, outline, said, searched, titled, today
 from leadline_plugins.tasks.reading import DigestRequest
 
 ASK = TaskKind(
@@ -43,27 +45,30 @@ class Digesting:
             return
         more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
         sources, new, chat = findings[SOURCES], fresh(evidence, tasks), await run.by_chat(ASK.name)
+        serving = await compute(Serving, tasks, evidence, titled(sources)) if chat else Serving((), ())
+        last, this_round = known or Digest(), tasks[-1].round if tasks else 1
+        shown = serving.in_turn([task.id for task in tasks if task.round == this_round], but=last.shown)[:BEST]
         request = DigestRequest(
             question=asked(question),
             plan=outline(findings[PLAN]),
-            round=tasks[-1].round if tasks else 1,
+            round=this_round,
             evidence=() if chat else evidence,
             fresh=() if chat else tuple(item.id for item in new),
-            sources=quoted(new, sources) if chat else (),
+            sources=by_source(shown, sources),
             passages=len(new) if chat else 0,
             last=_told(known) if chat else known,
             more=more,
-            past=searched(found, sources, evidence) if more else (),
+            past=searched(found, sources, evidence, serving) if more else (),
             today=today(run),
         )
-        last = known or Digest()
         task = ASK.of(request)
         if more and new and await can_be_ahead(task, run):  # a round that brought nothing is the last
             task = replace(task, heard=Ahead(question, run, fitting(task, _goes_on), tasks, sources).heard)
         stale = last.model_copy(update={"review": None, "queries": ()})
         digest = await perform_or(run, task, stale, "this round was not digested")
         whole = completed(digest, last, findings[PLAN])
-        findings[DIGEST] = whole.model_copy(update={"round": request.round})
+        told = last.shown if digest is stale else (*last.shown, *(item.id for item in shown))
+        findings[DIGEST] = whole.model_copy(update={"round": this_round, "shown": told})
 
 
 def _told(last: Digest | None) -> Digest | None:
@@ -71,7 +76,7 @@ def _told(last: Digest | None) -> Digest | None:
     if last is None:
         return None
     told: dict[str, Any] = {"section_coverage": {}, "knowledge_gaps": (), "queries": ()} if last.review else {}
-    return last.model_copy(update={"round": 0, **told})
+    return said(last).model_copy(update=told)
 
 
 def _goes_on(digest: Digest) -> bool:

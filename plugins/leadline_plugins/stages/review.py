@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, SOURCES, TASKS, Findings, Review
+from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, SOURCES, TASKS, Findings, Review, SearchTask
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
+from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.rounds import fresh, rated
-from leadline_plugins.stages.showing import asked, outline, quoted
-from leadline_plugins.tasks.reading import ReviewRequest
+from leadline_plugins.stages.showing import Serving, asked, by_source, outline, said, titled
+from leadline_plugins.tasks.reading import ReviewRequest, SourceShown
 
 ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_shown, expects=expect.review)
 
@@ -31,9 +34,9 @@ class Reviewing:
             question=asked(findings[QUESTION]),
             plan=outline(findings[PLAN]),
             round=tasks[-1].round if tasks else 1,
-            digest=findings[DIGEST],
+            digest=said(findings[DIGEST]),
             evidence=() if chat else evidence,
-            sources=quoted(fresh(evidence, tasks), sources) if chat else (),
+            sources=await _shown(tasks, evidence, sources) if chat else (),
         )
         review = request.digest.review
         if review is None:
@@ -47,6 +50,15 @@ class Reviewing:
             findings.end_loop("the search budget is spent")
         elif not fresh(evidence, tasks):
             findings.end_loop("the last round added nothing new")
+
+
+async def _shown(
+    tasks: Sequence[SearchTask], evidence: Sequence[Evidence], sources: Sequence[Source]
+) -> tuple[SourceShown, ...]:
+    """Return the best passages for the searches of the last round."""
+    last = [task for task in tasks if task.round == tasks[-1].round]
+    serving = await compute(Serving, last, evidence, titled(sources))
+    return by_source(serving.in_turn([task.id for task in last])[:BEST], sources)
 
 
 @hookimpl

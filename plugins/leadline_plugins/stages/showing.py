@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from leadline.contracts import Run
-from leadline.findings import Found, Plan, Question, SearchTask
+from leadline.findings import Digest, Found, Plan, Question, SearchTask
 from leadline.records import Evidence, Source
-from leadline_plugins.stages.material import BEST
 from leadline_plugins.tasks.planning import Searched
 from leadline_plugins.tasks.reading import Quoted, SourceShown
+from leadline_plugins.text.sought import Sought, Text
 
-_FAR = 0.3
-"""The share of its search's best score below which a passage is not shown."""
+_SOME = 0.1
+"""The share of what a search asks for from which a passage that it brought is shown behind the best."""
+_ENOUGH, _FAR = 0.2, 0.33
+"""The shares of what a search asks for, and of what its best passage has of that, below which one is not shown."""
 
 
 def asked(question: Question) -> Question:
@@ -27,46 +29,91 @@ def outline(plan: Plan) -> Plan:
     return plan.model_copy(update={"queries": (), "domains": ()})
 
 
+def said(digest: Digest) -> Digest:
+    """Return what a digest says, without what the stages keep in it for themselves."""
+    return digest.model_copy(update={"round": 0, "shown": ()})
+
+
 def today(run: Run) -> str:
     """Return the day on which the run began (ISO 8601): a model knows none, and a resumed run asks the same again."""
     return run.now().date().isoformat()
 
 
-def quoted(evidence: Iterable[Evidence], sources: Sequence[Source], count: int = BEST) -> tuple[SourceShown, ...]:
-    """Return the best passages by their sources, of each search in turn: else one rich page would be all of them."""
-    titles = {source.id: source.hit.title for source in sources}
-    by_source: defaultdict[str, list[Evidence]] = defaultdict(list)
-    for item in list(_in_turn(evidence))[:count]:
-        by_source[item.source_id].append(item)
+class Serving:
+    """What of all that is known serves each search, best first, whoever found it; and what its search brought beside.
+
+    That is rated by the search's words. A passage that holds few of them is of use where none holds enough.
+    """
+
+    def __init__(
+        self, tasks: Iterable[SearchTask], evidence: Sequence[Evidence], titles: Mapping[str, str] | None = None
+    ) -> None:
+        over = titles or {}
+        sought = Sought(Text.of(item.quote, item.under, over.get(item.source_id, "")) for item in evidence)
+        own: defaultdict[str, list[Evidence]] = defaultdict(list)
+        for item in sorted(evidence, key=lambda item: -item.score):
+            own[item.task_id].append(item)
+        self.best: dict[str, list[Evidence]] = {}
+        self._rest: dict[str, list[Evidence]] = {}
+        for task in tasks:
+            shares = sought.shares(task.query)
+            self.best[task.id] = best = _near(shares, evidence)
+            held = {evidence[place].id for place, share in shares.items() if share >= _SOME}
+            self._rest[task.id] = [item for item in _not_far(own[task.id]) if not best or item.id in held]
+
+    def in_turn(self, searches: Sequence[str], but: Container[str] = ()) -> list[Evidence]:
+        """Return the best passages of each search in turn, `but` for some; behind them what the searches brought."""
+        rows = (_in_turn([row[name] for name in searches if name in row]) for row in (self.best, self._rest))
+        return list({item.id: item for row in rows for item in row if item.id not in but}.values())
+
+
+def _near(shares: Mapping[int, float], evidence: Sequence[Evidence]) -> list[Evidence]:
+    least = max(_ENOUGH, _FAR * max(shares.values(), default=0.0))
+    best = sorted((-share, -evidence[place].score, place) for place, share in shares.items() if share >= least)
+    return [evidence[place] for _, _, place in best]
+
+
+def _not_far(best: Sequence[Evidence]) -> list[Evidence]:
+    return [item for item in best if item.score >= _FAR * best[0].score]
+
+
+def _in_turn(rows: Iterable[Sequence[Evidence]]) -> Iterator[Evidence]:
+    return (item for turn in zip_longest(*rows) for item in turn if item is not None)
+
+
+def titled(sources: Iterable[Source]) -> dict[str, str]:
+    """Return the titles of sources by their ids."""
+    return {source.id: source.hit.title for source in sources}
+
+
+def by_source(evidence: Iterable[Evidence], sources: Sequence[Source]) -> tuple[SourceShown, ...]:
+    """Return passages as they are shown: by the page they are from."""
+    titles = titled(sources)
+    pages: defaultdict[str, list[Evidence]] = defaultdict(list)
+    for item in evidence:
+        pages[item.source_id].append(item)
     return tuple(
         SourceShown(
             title=titles.get(source, ""),
             quotes=tuple(Quoted(id=item.id, quote=item.quote, under=item.under) for item in items),
         )
-        for source, items in by_source.items()
+        for source, items in pages.items()
     )
 
 
-def _in_turn(evidence: Iterable[Evidence]) -> Iterator[Evidence]:
-    searches: defaultdict[str, list[Evidence]] = defaultdict(list)
-    for item in sorted(evidence, key=lambda item: -item.score):
-        best = searches[item.task_id]
-        if not best or item.score >= _FAR * best[0].score:
-            best.append(item)
-    return (item for turn in zip_longest(*searches.values()) for item in turn if item is not None)
-
-
-def searched(found: Iterable[Found], sources: Iterable[Source], evidence: Iterable[Evidence]) -> tuple[Searched, ...]:
-    """Return all searches with what came of each: pages that no search before had found, and passages."""
+def searched(
+    found: Iterable[Found], sources: Iterable[Source], evidence: Iterable[Evidence], serving: Serving
+) -> tuple[Searched, ...]:
+    """Return all searches with what came of each, that no search before had found, and how much of all serves it."""
     pages, passages = [source.task_id for source in sources], [item.task_id for item in evidence]
-    return tuple(_searched(one.task, one.failure, pages, passages) for one in found)
-
-
-def _searched(task: SearchTask, failure: str, pages: Sequence[str], passages: Sequence[str]) -> Searched:
-    return Searched(
-        query=task.query,
-        section=task.section,
-        pages=pages.count(task.id),
-        passages=passages.count(task.id),
-        failure=failure,
+    return tuple(
+        Searched(
+            query=one.task.query,
+            section=one.task.section,
+            pages=pages.count(one.task.id),
+            passages=passages.count(one.task.id),
+            known=len(serving.best.get(one.task.id, ())),
+            failure=one.failure,
+        )
+        for one in found
     )

@@ -42,12 +42,16 @@ class PastSearch(Record):
 
 
 class Searched(Record):
-    """A search already made: what it brought that no search before had, or why it failed."""
+    """A search already made: what it brought that no search before had, or why it failed.
+
+    `known` are the passages, of all that were found by now, that hold what it asks for.
+    """
 
     query: Text
     section: str = ""
     pages: int = 0
     passages: int = 0
+    known: int = 0
     failure: Text = ""
 
 

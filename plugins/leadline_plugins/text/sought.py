@@ -8,7 +8,8 @@ the texts the more it counts, and a name counts double.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import log
 
@@ -20,6 +21,8 @@ _NAME = 2.0
 _HALF = 0.5
 """The share of a part, its pairs of signs weighed, from which a text has it."""
 _ACRONYM = re.compile(r"(?<!\w)[A-Z]{2,6}(?!\w)")
+_BETWEEN = re.compile(r"[^\w.,%-]+")
+"""What parts a search in Chinese, Japanese and Korean."""
 
 
 @dataclass(frozen=True)
@@ -37,41 +40,64 @@ class Text:
 
 @dataclass(frozen=True)
 class _Thing:
-    """One thing asked for: its words, of which a text has some; the numbers among them, of which it has all."""
+    """One thing asked for: its words, whether it is a name, and the acronym in it."""
 
     words: tuple[str, ...]
     name: bool
-    initials: str = ""
-
-    def share(self, text: Text, weight: Mapping[str, float]) -> float:
-        """Return how much of it stands in a text."""
-        held = [word for word in self.words if word in text.words]
-        if held and all(word in held for word in self.words if word.isdigit()):
-            share = sum(weight[word] for word in held) / sum(weight[word] for word in self.words)
-            return share if share >= _HALF else 0.0
-        return 1.0 if self.initials and written_out(self.initials).search(text.text) else 0.0
-
-    def worth(self, weight: Mapping[str, float]) -> float:
-        """Return how much it counts."""
-        return (_NAME if self.name else 1.0) * sum(weight[word] for word in self.words) / len(self.words)
+    acronym: str = ""
 
 
-def shares(query: str, texts: Sequence[Text]) -> list[float]:
-    """Return for each text the share of what a search asks for that stands in it, from 0 to 1."""
-    things = _things(query)
-    weight = {
-        word: log(1 + len(texts) / (max(1, sum(word in text.words for text in texts)) + 0.5))
-        for thing in things
-        for word in thing.words
-    }
-    worth = [(thing, thing.worth(weight)) for thing in things]
-    whole = sum(most for _, most in worth) or 1.0
-    return [sum(most * thing.share(text, weight) for thing, most in worth) / whole for text in texts]
+class Sought:
+    """Texts of which searches ask."""
+
+    def __init__(self, texts: Iterable[Text]) -> None:
+        self._texts: list[str] = []
+        self._places: defaultdict[str, list[int]] = defaultdict(list)
+        for place, text in enumerate(texts):
+            self._texts.append(text.text)
+            for word in text.words:
+                self._places[word].append(place)
+
+    def shares(self, query: str) -> dict[int, float]:
+        """Return by the place of a text the share of what a search asks for that stands in it, from 0 to 1."""
+        things = _things(query)
+        weight = {word: self._weight(word) for thing in things for word in thing.words}
+        worth = [_worth(thing, weight) for thing in things]
+        whole = sum(worth)
+        found: defaultdict[int, float] = defaultdict(float)
+        for thing, most in zip(things, worth, strict=True):
+            for place, share in self._held(thing, weight).items():
+                found[place] += most * share / whole
+        return dict(found)
+
+    def _weight(self, word: str) -> float:
+        """Return how much a word counts; one of no text as one of a single text: of a pair of signs it says nothing."""
+        return log(1 + len(self._texts) / (max(1, len(self._places.get(word, ()))) + 0.5))
+
+    def _held(self, thing: _Thing, weight: Mapping[str, float]) -> dict[int, float]:
+        """Return how much of a thing stands in each text: of its words some, of the numbers among them all."""
+        held: defaultdict[int, float] = defaultdict(float)
+        whole = sum(weight[word] for word in thing.words)
+        for word in thing.words:
+            for place in self._places.get(word, ()):
+                held[place] += weight[word] / whole
+        numbers = [frozenset(self._places.get(word, ())) for word in thing.words if word.isdigit()]
+        enough = {
+            place: share for place, share in held.items() if share >= _HALF and all(place in one for one in numbers)
+        }
+        if thing.acronym:
+            full = written_out(thing.acronym)
+            enough |= {place: 1.0 for place, text in enumerate(self._texts) if place not in held and full.search(text)}
+        return enough
+
+
+def _worth(thing: _Thing, weight: Mapping[str, float]) -> float:
+    return (_NAME if thing.name else 1.0) * sum(weight[word] for word in thing.words) / len(thing.words)
 
 
 def _things(query: str) -> tuple[_Thing, ...]:
     found: dict[tuple[str, ...], _Thing] = {}
-    for part in query.split():
+    for part in _BETWEEN.split(query) if has_cjk(query) else query.split():
         words, acronym, name = content_words(part), _ACRONYM.search(part), any(map(str.isupper, part))
         # Of `2019年` the year: a sign alone is a part of other words.
         whole = tuple(dict.fromkeys(word for word in words if len(word) > 1)) or tuple(words)

@@ -147,7 +147,7 @@ async def test_a_digest_that_tells_coverage_itself_is_taken_at_its_word() -> Non
 async def test_a_digest_without_review_leaves_the_last_coverage_as_it_was() -> None:
     last = Digest(section_coverage={"a": "partial"}, knowledge_gaps=("the depth",))
     digest = (await after(Digesting(), Digest(synthesis="It is deep."), more={DIGEST: last}))[DIGEST]
-    assert digest == last.model_copy(update={"synthesis": "It is deep.", "round": 1})
+    assert digest == last.model_copy(update={"synthesis": "It is deep.", "round": 1, "shown": ("e1",)})
 
 
 async def test_of_a_round_that_nobody_reviewed_nothing_is_said_to_be_covered() -> None:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text.sought import Text, shares
+from leadline_plugins.text.sought import Sought, Text
+
+
+def shares(query: str, texts: Sequence[str]) -> list[float]:
+    held = Sought(map(Text.of, texts)).shares(query)
+    return [held.get(place, 0.0) for place in range(len(texts))]
+
 
 FILLER = [f"The town keeps its ferry number {n} in repair with tolls." for n in range(20)]
 
 
 def best(query: str, *texts: str) -> str:
     said = [*texts, *FILLER]
-    rated = shares(query, [Text.of(text) for text in said])
+    rated = shares(query, said)
     return said[rated.index(max(rated))]
 
 
 def share(query: str, text: str) -> float:
-    return shares(query, [Text.of(one) for one in (text, *FILLER)])[0]
+    return shares(query, (text, *FILLER))[0]
 
 
 def test_a_name_says_more_than_a_word_and_a_rare_word_more_than_a_common_one() -> None:
@@ -40,7 +48,7 @@ def test_of_a_search_in_parts_each_is_a_thing_asked_for() -> None:
 
 def test_half_of_a_part_is_enough_where_it_is_not_what_many_say() -> None:
     many = [f"{place}的税收收入增加。" for place in "东西南北中上下左右前后"]
-    rated = shares("非税收入", [Text.of(text) for text in ("非税的收入少了。", *many)])
+    rated = shares("非税收入", ("非税的收入少了。", *many))
     assert rated[0] > 0.5
     assert rated[1:] == [0.0] * len(many)
 
@@ -51,16 +59,16 @@ def test_a_number_of_a_part_must_be_there() -> None:
 
 
 def test_a_heading_counts_as_what_stands_under_it() -> None:
-    assert shares("Larkin", [Text.of("He rowed.", "Larkin", "His life")]) == [1.0]
+    assert Sought([Text.of("He rowed.", "Larkin", "His life")]).shares("Larkin") == {0: 1.0}
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=5))
 def test_it_is_a_share_of_whatever_is_asked(query: str, texts: list[str]) -> None:
-    rated = shares(query, [Text.of(text) for text in texts])
+    rated = shares(query, texts)
     assert len(rated) == len(texts)
     assert all(0.0 <= one <= 1.0 + 1e-9 for one in rated)
 
 
 @given(st.text(min_size=1, max_size=40))
 def test_nothing_that_a_text_does_not_hold_is_found_in_an_empty_one(query: str) -> None:
-    assert shares(query, [Text.of("")]) == [0.0]
+    assert shares(query, [""]) == [0.0]

@@ -18,7 +18,7 @@ from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
 from leadline_plugins.text import content_words
 from leadline_plugins.text.headings import headings
-from leadline_plugins.text.sought import Text, shares
+from leadline_plugins.text.sought import Sought, Text
 
 _NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
 """Weights of terms: in a name of the question, elsewhere in it, only in the search query."""
@@ -113,10 +113,10 @@ def _scored(
 def _serving(query: str, text: str, scored: Sequence[Scored]) -> list[Scored]:
     """Return the sentences that serve a search, each with the headings over it, best first."""
     places = headings(text)
-    said = [Text.of(text[item.start : item.end], *places.over(item.start)) for item in scored]
-    rated = list(zip(shares(query, said), scored, strict=True))
-    least = max(_ENOUGH, _NEAR * max((share for share, _ in rated), default=0.0))
-    near = [pair for pair in rated if pair[0] >= least]
+    sought = Sought(Text.of(text[item.start : item.end], *places.over(item.start)) for item in scored)
+    shares = sought.shares(query)
+    least = max(_ENOUGH, _NEAR * max(shares.values(), default=0.0))
+    near = [(share, scored[place]) for place, share in shares.items() if share >= least]
     return [item for _, item in sorted(near, key=lambda pair: (-pair[0], -pair[1].score, pair[1].start))]
 
 
