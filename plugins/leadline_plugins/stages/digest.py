@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from leadline.computing import compute
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, FOUND, PLAN, QUESTION, SOURCES, TASKS, Digest, Findings, Plan
+from leadline.findings import (
+    DIGEST,
+    EVIDENCE,
+    FOUND,
+    PLAN,
+    QUESTION,
+    SOURCES,
+    TASKS,
+    Digest,
+    Findings,
+    Plan,
+    Review,
+    SearchTask,
+)
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
@@ -34,19 +48,26 @@ ASK = TaskKind(
 
 
 class Digesting:
-    """Progressive synthesis: one digest over all rounds so far."""
+    """Progressive synthesis: one digest over all rounds so far.
+
+    A model is asked where its answer decides something. Where no round can follow, or this one brought nothing, the
+    last digest stands.
+    """
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Give the digest."""
         question, evidence, tasks, found = findings[QUESTION], findings[EVIDENCE], findings[TASKS], findings[FOUND]
-        known = findings.get(DIGEST)
-        if known is not None and tasks and known.round == tasks[-1].round:
+        known, this_round = findings.get(DIGEST), tasks[-1].round if tasks else 1
+        if known is not None and tasks and known.round == this_round:
             findings[DIGEST] = known.model_copy(update={"queries": ()})  # they were proposed, and led nowhere new
             return
         more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
         sources, new, chat = findings[SOURCES], fresh(evidence, tasks), await run.by_chat(ASK.name)
+        if chat and known is not None and known.review is not None and not (more and new):
+            findings[DIGEST] = await compute(standing, known.model_copy(update={"round": this_round}), evidence)
+            return
         serving = await compute(Serving, tasks, evidence, titled(sources)) if chat else Serving((), ())
-        last, this_round = known or Digest(), tasks[-1].round if tasks else 1
+        last = known or Digest()
         shown = serving.in_turn([task.id for task in tasks if task.round == this_round], but=last.shown)[:BEST]
         request = DigestRequest(
             question=asked(question),
@@ -69,6 +90,24 @@ class Digesting:
         whole = completed(digest, last, findings[PLAN])
         told = last.shown if digest is stale else (*last.shown, *(item.id for item in shown))
         findings[DIGEST] = whole.model_copy(update={"round": this_round, "shown": told})
+
+
+def standing(digest: Digest, evidence: Sequence[Evidence]) -> Digest:
+    """Return a digest that is not made anew, without the gaps for which there are passages that it did not see.
+
+    Whether these fill them nobody has judged: so where none is left the research is neither sufficient nor wanting.
+    """
+    review = digest.review or Review()
+    gaps = dict.fromkeys((*digest.knowledge_gaps, *review.priority_gaps))
+    seen = frozenset(digest.shown)
+    unseen = [item for item in evidence if item.id not in seen]
+    best = Serving([SearchTask(id=gap, query=gap) for gap in gaps], unseen).best
+    left = [gap for gap in gaps if not best[gap]]
+    if gaps and not left:
+        review = Review()
+    review = review.model_copy(update={"priority_gaps": tuple(gap for gap in review.priority_gaps if gap in left)})
+    gaps_left = tuple(gap for gap in digest.knowledge_gaps if gap in left)
+    return digest.model_copy(update={"review": review, "knowledge_gaps": gaps_left, "queries": ()})
 
 
 def _told(last: Digest | None) -> Digest | None:

@@ -60,6 +60,8 @@ async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ..
     if ready := (digest.queries if digest else ()) if done else plan.queries:
         # Proposed with the plan or the digest, in one reply, and begun while that was still being written.
         return next_queries(question, ready, done, {section.id: section.goal for section in plan.sections})
+    if done and digest and digest.review and "queries" in digest.model_fields_set:
+        return ()  # it was asked for them, and said that there are none
     review = findings.get(REVIEW)
     evidence = findings[EVIDENCE]
     best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]

@@ -13,9 +13,9 @@ import pytest
 
 from leadline.errors import CallFailed
 from leadline.findings import DIGEST as DIGESTED
+from leadline.findings import EVIDENCE, QUESTION, TASKS, Digest, Plan, Query, Question, SearchTask
 from leadline.findings import PLAN as PLAN_KEY
-from leadline.findings import QUESTION, TASKS, Digest, Plan, Query, Question, SearchTask
-from leadline.records import Failure, Hit, SearchPage, SearchRequest
+from leadline.records import Evidence, Failure, Hit, SearchPage, SearchRequest
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.digest import ASK as DIGEST
 from leadline_plugins.stages.digest import Digesting, _goes_on
@@ -231,7 +231,7 @@ async def test_a_round_that_was_not_digested_repeats_no_old_review() -> None:
     """The next searches are asked for anew: those of the last digest were made."""
 
     class Failing(FakeRun):
-        rounds_left = 0
+        rounds_left = 1
 
         async def perform(self, task: Any, /) -> Any:
             raise CallFailed(Failure(kind="chat", provider="m", category="LLM", type="BadReply", message="no JSON"))
@@ -240,7 +240,9 @@ async def test_a_round_that_was_not_digested_repeats_no_old_review() -> None:
             assert kind == "notice"
 
     last = Digest.model_validate({"review": {}, "queries": [{"query": "a"}], "synthesis": "deep"})
-    findings: Any = Findings({QUESTION: ASKED, PLAN_KEY: Plan.model_validate(HEAD), DIGESTED: last, TASKS: DONE})
+    new = Evidence(id="e", source_id="s", quote="Deep.", span=(0, 5), claim="", task_id=DONE[-1].id)
+    known = {QUESTION: ASKED, PLAN_KEY: Plan.model_validate(HEAD), DIGESTED: last, TASKS: DONE, EVIDENCE: (new,)}
+    findings: Any = Findings(known)
     await Digesting().run(findings, Failing())  # type: ignore[arg-type]
     assert findings[DIGESTED] == Digest(synthesis="deep", round=DONE[-1].round)
 

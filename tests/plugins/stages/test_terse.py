@@ -23,6 +23,7 @@ from leadline.findings import (
     Digest,
     Plan,
     PlannedSection,
+    Query,
     Question,
     Review,
     SearchTask,
@@ -34,7 +35,9 @@ from leadline_plugins.stages.compose import COMPOSITION, Composing
 from leadline_plugins.stages.digest import Digesting
 from leadline_plugins.stages.lengths import shared_out
 from leadline_plugins.stages.plan import Outline
+from leadline_plugins.stages.query import NextQueries
 from leadline_plugins.stages.review import Reviewing
+from leadline_plugins.tasks.planning import Queries
 from leadline_plugins.tasks.sorting import Sorted, SortedSection
 from leadline_plugins.tasks.writing import Composition
 
@@ -95,7 +98,9 @@ async def after(stage: Any, reply: Record | CallFailed, **known: Any) -> Finding
         }
     )
     findings.update(known.get("more", {}))
-    await stage.run(findings, cast("Run", Asking(reply)))
+    asking = Asking(reply)
+    asking.rounds_left = known.get("left", 1)
+    await stage.run(findings, cast("Run", asking))
     return findings
 
 
@@ -148,6 +153,55 @@ async def test_a_digest_without_review_leaves_the_last_coverage_as_it_was() -> N
     last = Digest(section_coverage={"a": "partial"}, knowledge_gaps=("the depth",))
     digest = (await after(Digesting(), Digest(synthesis="It is deep."), more={DIGEST: last}))[DIGEST]
     assert digest == last.model_copy(update={"synthesis": "It is deep.", "round": 1, "shown": ("e1",)})
+
+
+WANTING = Digest(
+    review=Review(sections=(PARTIAL,), priority_gaps=("How long is the mole?", "What did the dredger cost?")),
+    knowledge_gaps=("How long is the mole?", "What did the dredger cost?"),
+    synthesis="It is deep.",
+    round=1,
+    shown=("e1",),
+)
+COST = PIECE.model_copy(update={"id": "e2", "quote": "The dredger cost forty crowns.", "task_id": "q2.1"})
+LENGTH = PIECE.model_copy(update={"id": "e3", "quote": "The mole is long: 90 yards.", "task_id": "q2.1"})
+SECOND = (SearchTask(id="q1.1", query="depth"), SearchTask(id="q2.1", query="dredger", round=2))
+
+
+async def last_round(*evidence: Evidence, left: int = 0) -> Findings:
+    """Return the findings after the second round of two, in which a model would say that all is well."""
+    known = {DIGEST: WANTING, TASKS: SECOND, EVIDENCE: (PIECE, *evidence)}
+    return await after(Digesting(), Digest(review=Review(is_sufficient=True)), more=known, left=left)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gaps"),
+    [
+        ((), ("How long is the mole?", "What did the dredger cost?")),
+        ((COST,), ("How long is the mole?",)),
+        ((COST, LENGTH), ()),
+    ],
+)
+async def test_where_no_round_can_follow_what_was_missing_and_was_not_found_is_missing_still(
+    evidence: tuple[Evidence, ...], gaps: tuple[str, ...]
+) -> None:
+    digest = (await last_round(*evidence))[DIGEST]
+    assert (digest.knowledge_gaps, digest.review.priority_gaps) == (gaps, gaps)
+    assert (digest.synthesis, digest.round, digest.review.is_sufficient) == ("It is deep.", 2, False)
+    assert bool(digest.review.sections) == bool(gaps), "where all may be filled nobody has judged"
+
+
+async def test_a_round_that_brought_something_is_digested_where_another_can_follow() -> None:
+    assert (await last_round(COST, left=1))[DIGEST].review.is_sufficient
+    assert not (await last_round(left=1))[DIGEST].review.is_sufficient, "one that brought nothing is the last"
+
+
+async def test_no_searches_is_an_answer() -> None:
+    wanting = Review(priority_gaps=("the depth",))
+    none, silent = Digest(review=wanting, queries=()), Digest(review=wanting)
+    proposed = Queries(queries=(Query(query="depth of the harbour"),))
+    for digest, count in ((none, 0), (silent, 1), (Digest(queries=()), 1)):
+        findings = await after(NextQueries(), proposed, more={DIGEST: digest})
+        assert len(findings[TASKS]) == count
 
 
 async def test_of_a_round_that_nobody_reviewed_nothing_is_said_to_be_covered() -> None:
