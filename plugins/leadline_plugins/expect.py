@@ -104,7 +104,7 @@ def plan(scope: Scope) -> Expected:
 
 def query(scope: Scope) -> Expected:
     """Expect none: queries come with the plan and with the digest."""
-    return _expected(scope, _PLAN + 40 * (_QUOTE + _AROUND), 800, calls=(0, 0, scope.most_rounds))
+    return _expected(scope, _PLAN + BEST * (_quote(scope) + _SLIM), 800, calls=(0, 0, scope.most_rounds))
 
 
 def extract(scope: Scope) -> Expected:
@@ -153,7 +153,7 @@ def analyze(scope: Scope, wanted: bool) -> Expected:
     """Expect a call where it is on; where the question decides, as it seems to be `wanted`."""
     mode = scope.mode("analyze")
     calls = {"off": (0, 0, 0), "on": (1, 1, 1)}.get(mode, (0, int(wanted), 1))
-    return _expected(scope, 60 * (2 * _QUOTE + _AROUND), 2_400, calls=calls)
+    return _expected(scope, BEST * (_quote(scope) + _SLIM), 2_400, calls=calls)
 
 
 def chart_plan(scope: Scope) -> Expected:

@@ -120,7 +120,7 @@ def prose(passages: list[Any], words: int) -> Iterator[str]:
 
 def _analysis(inputs: Inputs) -> dict[str, Any]:
     names = ("critical", "creative", "analytical")
-    evidence = inputs["evidence"]
+    evidence = [item for source in inputs["sources"] for item in source["quotes"]]
     shares = [evidence[place :: len(names)] for place in range(len(names))]
     told = [{"name": name, "text": "\n\n".join(prose(share, 80))} for name, share in zip(names, shares, strict=True)]
     return {"perspectives": told}

@@ -9,18 +9,31 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadline.citations import CITATION, cited_only
+from leadline.computing import compute
 from leadline.contracts import Context, Run
 from leadline.expecting import Expected, Scope
-from leadline.findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, Analysis, Findings, Perspective
+from leadline.findings import (
+    ANALYSIS,
+    DIGEST,
+    EVIDENCE,
+    QUESTION,
+    SOURCES,
+    TASKS,
+    Analysis,
+    Digest,
+    Findings,
+    Perspective,
+)
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
 from leadline_plugins.drafts.faults import faults, of_use
 from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_evidence
+from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or, tell_once
-from leadline_plugins.stages.showing import asked
+from leadline_plugins.stages.material import BEST
+from leadline_plugins.stages.showing import Serving, asked, by_source, titled
 from leadline_plugins.tasks.writing import AnalyzeRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -39,7 +52,6 @@ _MIXED = (
     ),
 )
 """Patterns that ask for analysis together: a trend and what it does, a market and a view of it."""
-BEST_EVIDENCE = 60
 
 
 class AnalyzeSettings(PluginSettings):
@@ -63,8 +75,14 @@ class Analyzing:
         chat = await run.by_chat(ASK.name, ASK.role)
         if self._settings.mode == "auto" and not chat:
             return  # nobody asked for it by name, and no algorithm analyses
-        best = tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE])
-        request = AnalyzeRequest(question=asked(question), digest=findings.get(DIGEST), evidence=best)
+        tasks, sources, digest = findings[TASKS], findings[SOURCES], findings.get(DIGEST)
+        serving = await compute(Serving, tasks, evidence, titled(sources))
+        # Without searches, in a pipeline of one's own, all was found somehow else.
+        shown = serving.in_turn([task.id for task in tasks]) or sorted(evidence, key=lambda item: -item.score)
+        best = tuple(shown[:BEST])
+        request = AnalyzeRequest(
+            question=asked(question), digest=digest and _merged(digest), sources=by_source(best, sources)
+        )
         made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")
         taken = [_drafted(one, best) if chat else (_known(one, best), False) for one in made.perspectives]
         findings[ANALYSIS] = Analysis(perspectives=tuple(one for one, _ in taken if CITATION.search(one.text)))
@@ -88,16 +106,25 @@ def _expects(scope: Scope) -> Expected:
 IN_LANGUAGE = answered_in_language(lambda made: (one.text for one in made.perspectives))
 
 
+def _merged(digest: Digest) -> Digest:
+    """Return a digest without its review, and what was to be searched next: that is the past of the research."""
+    return Digest(synthesis=digest.synthesis, knowledge_gaps=digest.knowledge_gaps, cross_links=digest.cross_links)
+
+
+def _ids(request: AnalyzeRequest) -> list[str]:
+    return [item.id for source in request.sources for item in source.quotes]
+
+
 def unusable(request: AnalyzeRequest, made: Analysis) -> str:
     """Say all that is wrong with an analysis at once."""
-    ids = [item.id for item in request.evidence]
+    ids = _ids(request)
     found = (f"'{one.name}': {fault}" for one in made.perspectives for fault in faults(one.text, ids))
     return "; ".join(filter(None, (IN_LANGUAGE(request, made), *found)))
 
 
 def mended(request: AnalyzeRequest, made: Analysis) -> tuple[Analysis, str] | None:
     """Return the perspectives of an analysis that are of use, where some had faults twice."""
-    ids = [item.id for item in request.evidence]
+    ids = _ids(request)
     texts = [of_use(one.text, ids)[0] for one in made.perspectives]
     kept = (one.model_copy(update={"text": text}) for one, text in zip(made.perspectives, texts, strict=True) if text)
     if IN_LANGUAGE(request, made) or not any(texts):
@@ -111,7 +138,7 @@ ASK = TaskKind(
     Analysis,
     template("analyze"),
     role="thinking",
-    shrink=less_evidence,
+    shrink=less_shown,
     check=unusable,
     mend=mended,
     shows=("name", "text"),
@@ -143,7 +170,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         AnalyzeSettings,
         "Looks at the findings from several perspectives, where the question asks for it",
         needs=(QUESTION,),
-        wants=(EVIDENCE, DIGEST),
+        wants=(EVIDENCE, TASKS, SOURCES, DIGEST),
         may_give=(ANALYSIS,),
         tasks=(ASK,),
     )

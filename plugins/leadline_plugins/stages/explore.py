@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Context, Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.expecting import Expected, Scope
@@ -38,6 +39,7 @@ from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.exploring import ExploreSettings, Exploring
 from leadline_plugins.stages.fetch import Reading
 from leadline_plugins.stages.search import Searching
+from leadline_plugins.stages.showing import Serving, searched, titled
 from leadline_plugins.tasks.planning import ExploreRequest
 from leadline_plugins.tools import TOOLS
 from leadline_plugins.tools.calling import Calling
@@ -70,7 +72,7 @@ class Explore:
         reason, refused = "the model made no search", False
         try:
             calling = Calling(desk, run.settings.tools)
-            await Exploring(desk, calling, self._settings).go(ASK, self._opening(desk, findings))
+            await Exploring(desk, calling, self._settings).go(ASK, await self._opening(desk, findings))
         except CallFailed as failed:
             reason, refused = failed.record.text, isinstance(failed, CallRefused)
             if refused and desk.untouched:
@@ -93,15 +95,17 @@ class Explore:
         await tell(desk.run, "the model read no page of what it found: the best were read as usual")
         return await _best_pages(desk.found, findings, desk.run)
 
-    def _opening(self, desk: Desk, findings: Findings) -> ExploreRequest:
+    async def _opening(self, desk: Desk, findings: Findings) -> ExploreRequest:
         review, digest = findings.get(REVIEW), findings.get(DIGEST)
+        evidence, sources = findings[EVIDENCE], findings[SOURCES]
+        serving = await compute(Serving, [found.task for found in desk.before], evidence, titled(sources))
         gaps = review.priority_gaps if review else digest.knowledge_gaps if digest else ()
         return ExploreRequest(
             question=desk.question,
             plan=desk.plan,
             steps=self._settings.steps,
             searches=desk.searches_left,
-            past=tuple(query.past(found) for found in desk.before),
+            past=searched(desk.before, sources, evidence, serving),
             gaps=gaps,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import (
     DIGEST,
@@ -13,9 +14,9 @@ from leadline.findings import (
     PLAN,
     QUESTION,
     REVIEW,
+    SOURCES,
     TASKS,
     Findings,
-    Found,
     NextSearch,
     Priority,
     Query,
@@ -26,12 +27,13 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_evidence
+from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.showing import asked, outline, today
-from leadline_plugins.tasks.planning import PastSearch, Queries, QueryRequest
+from leadline_plugins.stages.material import BEST
+from leadline_plugins.stages.showing import Serving, asked, by_source, outline, searched, titled, today
+from leadline_plugins.tasks.planning import Queries, QueryRequest
 
-ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_evidence, expects=expect.query)
+ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_shown, expects=expect.query)
 BEST_EVIDENCE = 40
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 
@@ -62,19 +64,7 @@ async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ..
         return next_queries(question, ready, done, {section.id: section.goal for section in plan.sections})
     if done and digest and digest.review and "queries" in digest.model_fields_set:
         return ()  # it was asked for them, and said that there are none
-    review = findings.get(REVIEW)
-    evidence = findings[EVIDENCE]
-    best = sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]
-    request = QueryRequest(
-        question=asked(question),
-        plan=outline(plan),
-        round=done[-1].round + 1 if done else 1,
-        limit=limit,
-        past=tuple(past(found) for found in findings[FOUND]),
-        gaps=review.priority_gaps if review else (),
-        evidence=tuple(best),
-        today=today(run),
-    )
+    request = await _request(findings, run, limit)
     # Without any there would be no report; the question itself can be searched for whatever was refused.
     reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed", closing=not done)
     if done:
@@ -82,6 +72,24 @@ async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ..
     # The first round begins with the question: its search is under way since the plan was asked for.
     own = (query for query in reply.queries if _folded(query.query) == _folded(question.text))
     return (next(own, whole(question)), *reply.queries)
+
+
+async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:
+    """Return what a model or an algorithm is asked with: each is shown what it can make use of."""
+    done, found, review = findings[TASKS], findings[FOUND], findings.get(REVIEW)
+    evidence, sources, chat = findings[EVIDENCE], findings[SOURCES], await run.by_chat(ASK.name)
+    serving = await compute(Serving, done, evidence, titled(sources)) if chat else Serving((), ())
+    return QueryRequest(
+        question=asked(findings[QUESTION]),
+        plan=outline(findings[PLAN]),
+        round=done[-1].round + 1 if done else 1,
+        limit=limit,
+        past=searched(found, sources, evidence, serving),
+        gaps=review.priority_gaps if review else (),
+        evidence=() if chat else tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]),
+        sources=by_source(serving.in_turn([task.id for task in done])[:BEST], sources),
+        today=today(run),
+    )
 
 
 def allowed(done: int, run: Run) -> int:
@@ -102,11 +110,6 @@ def next_queries(
     """Return proposed searches as queries, their goals those of their sections; the question itself comes first."""
     proposed = (Query(query=one.query, goal=goals.get(one.section, ""), section=one.section) for one in ready)
     return tuple(proposed) if done else (whole(question), *proposed)
-
-
-def past(found: Found) -> PastSearch:
-    """Return what a search brought, as later query generation sees it."""
-    return PastSearch(task=found.task, hits=len(found.hits), failure=found.failure)
 
 
 def fresh(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:
@@ -153,7 +156,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Proposes search queries: first from the plan, then from the gaps",
         needs=(QUESTION, PLAN),
-        wants=(TASKS, FOUND, EVIDENCE, DIGEST, REVIEW),
+        wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS,),
         tasks=(ASK,),
         ends_loop=True,

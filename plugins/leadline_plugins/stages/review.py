@@ -18,7 +18,8 @@ from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.rounds import fresh, rated
 from leadline_plugins.stages.showing import Serving, asked, by_source, outline, said, titled
-from leadline_plugins.tasks.reading import ReviewRequest, SourceShown
+from leadline_plugins.tasks.planning import SourceShown
+from leadline_plugins.tasks.reading import ReviewRequest
 
 ASK = TaskKind("review", ReviewRequest, Review, template("review"), shrink=less_shown, expects=expect.review)
 

@@ -9,8 +9,7 @@ from itertools import zip_longest
 from leadline.contracts import Run
 from leadline.findings import Digest, Found, Plan, Question, SearchTask
 from leadline.records import Evidence, Source
-from leadline_plugins.tasks.planning import Searched
-from leadline_plugins.tasks.reading import Quoted, SourceShown
+from leadline_plugins.tasks.planning import Quoted, Searched, SourceShown
 from leadline_plugins.text.sought import Sought, Text
 
 _SOME = 0.1

@@ -4,9 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leadline.findings import Plan, Query, Question, SearchTask
+from leadline.findings import Plan, Query, Question
 from leadline.records import SINGLE, Evidence, Record, Text
 from leadline.tasks import Talk
+
+
+class Quoted(Record):
+    """A passage as it is shown; `under` are the headings over it."""
+
+    id: str
+    quote: Text
+    under: Text = ""
+
+
+class SourceShown(Record):
+    """The passages that are shown of one source."""
+
+    title: Text
+    quotes: tuple[Quoted, ...] = ()
 
 
 class ClarifyRequest(Record):
@@ -33,14 +48,6 @@ class PlanRequest(Record):
     today: str = ""
 
 
-class PastSearch(Record):
-    """A search already made: how many hits it brought, or why it failed."""
-
-    task: SearchTask
-    hits: int = 0
-    failure: Text = ""
-
-
 class Searched(Record):
     """A search already made: what it brought that no search before had, or why it failed.
 
@@ -56,18 +63,18 @@ class Searched(Record):
 
 
 class QueryRequest(Record):
-    """Asks for at most `limit` search queries, none of them in `past`; in later rounds from the gaps.
-
-    `evidence` is the best found so far, at most 40 pieces: the names in it lead on.
-    """
+    """Asks for at most `limit` search queries, none of them in `past`; in later rounds from the gaps."""
 
     question: Question
     plan: Plan
     round: int = 1
     limit: int = 8
-    past: tuple[PastSearch, ...] = ()
+    past: tuple[Searched, ...] = ()
     gaps: tuple[Text, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    """For an algorithm: the best so far by score; the names in it lead on."""
+    sources: tuple[SourceShown, ...] = ()
+    """For a chat: the best so far for each search."""
     today: str = ""
 
 
@@ -88,5 +95,5 @@ class ExploreRequest(Talk):
     plan: Plan
     steps: int
     searches: int
-    past: tuple[PastSearch, ...] = ()
+    past: tuple[Searched, ...] = ()
     gaps: tuple[Text, ...] = ()

@@ -6,22 +6,7 @@ from typing import Annotated
 
 from leadline.findings import Digest, Plan, Question
 from leadline.records import SINGLE, Confidence, Evidence, Record, Source, Text
-from leadline_plugins.tasks.planning import Searched
-
-
-class Quoted(Record):
-    """A passage as it is shown; `under` are the headings over it."""
-
-    id: str
-    quote: Text
-    under: Text = ""
-
-
-class SourceShown(Record):
-    """The passages that are shown of one source."""
-
-    title: Text
-    quotes: tuple[Quoted, ...] = ()
+from leadline_plugins.tasks.planning import Searched, SourceShown
 
 
 class ExtractRequest(Record):

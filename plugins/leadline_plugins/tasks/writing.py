@@ -6,6 +6,7 @@ from typing import Annotated
 
 from leadline.findings import Digest, Plan, Question
 from leadline.records import SINGLE, Evidence, Record, Section, Text, Tier
+from leadline_plugins.tasks.planning import SourceShown
 from leadline_plugins.tasks.sorting import PassageSource
 
 
@@ -55,7 +56,8 @@ class AnalyzeRequest(Record):
 
     question: Question
     digest: Digest | None = None
-    evidence: tuple[Evidence, ...]
+    sources: tuple[SourceShown, ...]
+    """The best passages for each search."""
 
 
 class WriteRequest(Record):

@@ -22,7 +22,7 @@ from leadline_plugins.ai.embedded.plan import plan
 from leadline_plugins.ai.embedded.query import query
 from leadline_plugins.ai.embedded.review import review
 from leadline_plugins.ai.embedded.sort import sort
-from leadline_plugins.tasks.planning import PastSearch, PlanRequest, QueryRequest
+from leadline_plugins.tasks.planning import PlanRequest, QueryRequest, Searched
 from leadline_plugins.tasks.reading import DigestRequest, ExtractRequest, ReviewRequest
 from leadline_plugins.tasks.sorting import SortRequest
 from leadline_plugins.text import content_words, language
@@ -56,7 +56,7 @@ class Index:
 
 @dataclass
 class State:
-    past: list[PastSearch] = field(default_factory=list)
+    past: list[Searched] = field(default_factory=list)
     sources: dict[int, Source] = field(default_factory=dict)
     evidence: dict[str, Evidence] = field(default_factory=dict)
     hits: list[int] = field(default_factory=list)
@@ -104,7 +104,7 @@ def research(index: Index, text: str, length: int, rounds: int = 3) -> dict[str,
 def _follow(index: Index, state: State, asked: Question, ask: Any, number: int) -> list[str]:
     task = SearchTask(id=f"q{len(state.past)}", query=ask.query, section=ask.section, round=number)
     hits = index.search(ask.query)
-    state.past.append(PastSearch(task=task, hits=len(hits)))
+    state.past.append(Searched(query=task.query))
     state.hits += [i for i in hits if i not in state.hits]
     fresh = []
     for i in [i for i in hits[:3] if i not in state.sources]:
@@ -152,7 +152,7 @@ def predict(index: Index, qid: str, text: str, length: int, rounds: int = 3) -> 
         "retrieved": ranked,
         "abstained": not chosen.answers,
         "rounds": found["rounds"],
-        "queries": [p.task.query for p in state.past],
+        "queries": [p.query for p in state.past],
     }
 
 

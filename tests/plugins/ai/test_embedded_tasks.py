@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline.errors import Unsupported
-from leadline.findings import Digest, Plan, PlannedSection, Question, SearchTask
+from leadline.findings import Digest, Plan, PlannedSection, Question
 from leadline.records import Document, Evidence, Hit, Record, Section, Source
 from leadline.tasks import Task, schema
 from leadline.testing.context import FakeCall
@@ -22,7 +22,7 @@ from leadline_plugins.ai.embedded.query import query
 from leadline_plugins.ai.embedded.review import review
 from leadline_plugins.ai.embedded.sort import sort
 from leadline_plugins.ai.embedded.write import write
-from leadline_plugins.tasks.planning import PastSearch, PlanRequest, QueryRequest
+from leadline_plugins.tasks.planning import PlanRequest, QueryRequest, Searched
 from leadline_plugins.tasks.reading import DigestRequest, ExtractRequest, ReviewRequest
 from leadline_plugins.tasks.sorting import Sorted, SortRequest
 from leadline_plugins.tasks.writing import WriteRequest
@@ -215,7 +215,7 @@ def test_later_queries_follow_the_names_that_the_evidence_brings() -> None:
 def test_no_query_is_made_twice() -> None:
     question = "Who designed Elmford Bridge?"
     first = query(QueryRequest(question=asking(question), plan=planned(question))).queries
-    past = tuple(PastSearch(task=SearchTask(id=str(n), query=ask.query)) for n, ask in enumerate(first))
+    past = tuple(Searched(query=ask.query) for ask in first)
     again = query(QueryRequest(question=asking(question), plan=planned(question), past=past)).queries
     assert first
     assert again == ()

@@ -8,7 +8,17 @@ from typing import Any, cast
 import pytest
 
 from leadline.citations import cited, number
-from leadline.findings import ANALYSIS, EVIDENCE, QUESTION, Analysis, Perspective, PlannedSection, Question
+from leadline.findings import (
+    ANALYSIS,
+    EVIDENCE,
+    QUESTION,
+    SOURCES,
+    TASKS,
+    Analysis,
+    Perspective,
+    PlannedSection,
+    Question,
+)
 from leadline.records import Document, Evidence, Figure, Hit, Report, Section, SectionRequest, Source
 from leadline.testing.context import FakeCall
 from leadline_plugins.drafts import LEFT_OUT
@@ -113,7 +123,7 @@ async def test_an_analysis_is_told_of_once() -> None:
     made = Analysis(perspectives=(Perspective(name="# critical", text="Weak [1]. [@e1]"),))
     run = Run(made)
     await tell_once(cast("Any", run), LEFT_OUT)
-    findings: Any = {QUESTION: Question(text="Why?"), EVIDENCE: (PIECE,)}
+    findings: Any = {QUESTION: Question(text="Why?"), EVIDENCE: (PIECE,), TASKS: (), SOURCES: ()}
     await Analyzing(AnalyzeSettings(mode="on")).run(findings, cast("Any", run))
     assert findings[ANALYSIS].perspectives == (Perspective(name="critical", text="Weak. [@e1]"),)
     assert run.notices == [LEFT_OUT]

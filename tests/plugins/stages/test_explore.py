@@ -404,7 +404,7 @@ async def test_a_loop_ends_when_there_is_nothing_more_to_explore(tmp_path: Path)
     assert (result.status, result.metadata.notices) == ("complete", ())
     assert (result.metadata.iterations, len(chat.asked)) == (2, 4)
     inputs = data(chat.asked[3].messages[1].text)
-    assert [one["task"]["query"] for one in inputs["past"]] == ["depth"]
+    assert [one["query"] for one in inputs["past"]] == ["depth"]
     assert inputs["gaps"] == ["How deep is it today?"]
 
 

@@ -20,7 +20,9 @@ from leadline.findings import (
     SECTIONS,
     SOURCES,
     TASKS,
+    Analysis,
     Digest,
+    Found,
     Plan,
     PlannedSection,
     Query,
@@ -31,9 +33,11 @@ from leadline.findings import (
 )
 from leadline.records import Blob, Evidence, Failure, Record, Section
 from leadline.tasks import Task, schema
+from leadline_plugins.stages.analyze import AnalyzeSettings, Analyzing
 from leadline_plugins.stages.compose import COMPOSITION, Composing
 from leadline_plugins.stages.digest import Digesting
 from leadline_plugins.stages.lengths import shared_out
+from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.plan import Outline
 from leadline_plugins.stages.query import NextQueries
 from leadline_plugins.stages.review import Reviewing
@@ -48,9 +52,10 @@ FAILED = CallFailed(Failure(kind="task", provider="x", category="LLM", type="Bad
 
 
 class Findings(dict[Any, Any]):
-    """Findings of a stage; `ended` is why it ended the loop."""
+    """Findings of a stage; `ended` is why it ended the loop, `inputs` are those of what it asked."""
 
     ended = ""
+    inputs: Any = None
 
     def end_loop(self, reason: str) -> None:
         self.ended = reason
@@ -75,6 +80,7 @@ class Asking:
         return True
 
     async def perform(self, task: Task[Any]) -> Any:
+        self.inputs = task.inputs
         if isinstance(self._reply, CallFailed):
             raise self._reply
         return self._reply
@@ -101,6 +107,7 @@ async def after(stage: Any, reply: Record | CallFailed, **known: Any) -> Finding
     asking = Asking(reply)
     asking.rounds_left = known.get("left", 1)
     await stage.run(findings, cast("Run", asking))
+    findings.inputs = getattr(asking, "inputs", None)
     return findings
 
 
@@ -202,6 +209,24 @@ async def test_no_searches_is_an_answer() -> None:
     for digest, count in ((none, 0), (silent, 1), (Digest(queries=()), 1)):
         findings = await after(NextQueries(), proposed, more={DIGEST: digest})
         assert len(findings[TASKS]) == count
+
+
+@pytest.mark.parametrize(
+    ("stage", "reply"), [(NextQueries(), Queries()), (Analyzing(AnalyzeSettings(mode="on")), Analysis())]
+)
+async def test_what_a_model_is_shown_of_all_that_is_known_are_the_best_passages_for_each_search(
+    stage: Any, reply: Record
+) -> None:
+    rich = [PIECE.model_copy(update={"id": f"r{n}", "quote": f"Depth {n}.", "score": 0.9}) for n in range(90)]
+    tasks = (SearchTask(id="q1.1", query="depth"), SearchTask(id="q1.2", query="dredger cost"))
+    known = {EVIDENCE: (*rich, COST), TASKS: tasks, FOUND: tuple(Found(id=one.id, task=one) for one in tasks)}
+    asked = (await after(stage, reply, more=known)).inputs
+    shown = [item.id for source in asked.sources for item in source.quotes]
+    assert len(shown) == BEST
+    assert "e2" in shown, "it has no score, and serves a search as no other does"
+    told = asked.model_dump()
+    assert not told.get("evidence")
+    assert [one["known"] for one in told.get("past", ())] in ([90, 1], [])
 
 
 async def test_of_a_round_that_nobody_reviewed_nothing_is_said_to_be_covered() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from leadline.findings import Analysis, Perspective, Question
-from leadline.records import Evidence
 from leadline_plugins.stages import analyze
 from leadline_plugins.synthesizers.prose import ASK, mended, unusable
+from leadline_plugins.tasks.planning import Quoted, SourceShown
 from leadline_plugins.tasks.writing import AnalyzeRequest, Passage, SynthesizeRequest, Written
 
 QUESTION = Question(text="How deep is the harbour by the mole?", language="en")
@@ -53,8 +53,8 @@ def test_what_is_of_use_is_kept_and_told_with_the_section() -> None:
 
 
 def test_of_perspectives_the_one_that_cites_nothing_is_asked_for_again_and_then_left_out() -> None:
-    evidence = (Evidence(id=IDS[0], source_id="s", quote="It is deep.", span=(0, 11), claim="It is deep."),)
-    request = AnalyzeRequest(question=QUESTION, evidence=evidence)
+    shown = SourceShown(title="The bay", quotes=(Quoted(id=IDS[0], quote="It is deep."),))
+    request = AnalyzeRequest(question=QUESTION, sources=(shown,))
     cites = Perspective(name="critical", text=f"It is deep [@{IDS[0]}].")
     made = Analysis(perspectives=(cites, Perspective(name="creative", text="It may be deeper.")))
     assert analyze.unusable(request, made).startswith("'creative': it cites none of the passages")

@@ -7,7 +7,8 @@ from collections.abc import Sequence, Set
 from leadline.findings import Coverage, Digest
 from leadline.records import Evidence
 from leadline_plugins.ai.embedded.asked import asked
-from leadline_plugins.tasks.reading import DigestRequest, Quoted
+from leadline_plugins.tasks.planning import Quoted
+from leadline_plugins.tasks.reading import DigestRequest
 
 _COVERED, _PARTIAL = 0.75, 0.375
 """Shares of a section's content words that stand in its best sentence."""

@@ -18,7 +18,7 @@ from leadline_plugins.text import content_set
 def query(request: QueryRequest) -> Queries:
     """Propose queries, the most important first, none of them made before."""
     question = asked(request.question.text)
-    made = {content_set(past.task.query) for past in request.past}
+    made = {content_set(past.query) for past in request.past}
     proposed: list[Query] = []
     for text, priority, section in _first(question, request) if request.round == 1 else _later(question, request):
         same = content_set(text)
