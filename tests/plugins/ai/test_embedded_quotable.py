@@ -33,6 +33,11 @@ def learnings(text: str, question: str, again: str = "") -> tuple[Learning, ...]
         "我国的研究显示，增长放缓。",
         "我们需要更多的投资。",
         "> - A bridge of stone",
+        ">     - 桥梁费目标44万元",
+        "- **Toll of 1931: 4 pence**",
+        "- **The toll fell.**",
+        "1. **Toll**: it fell in May",
+        "```\nTolls\n├── 1931\n│   ├── low: 3 pence\n│   └── high: 4 pence\n├── 1932\n│   └── 5 pence\n```",
     ],
 )
 def test_what_states_something_is_quotable(text: str) -> None:
@@ -56,7 +61,19 @@ def test_entries_of_a_list_of_sources_are_not_quotable(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["- Bridges:", "- **2010-2011年：**", "**Advantages:**", "(2025).", "- Tolls", "- 优点"]
+    "text",
+    [
+        "- Bridges:",
+        "- **2010-2011年：**",
+        "**Advantages:**",
+        "(2025).",
+        "- Tolls",
+        "- 优点",
+        "1. **Care of Bridges**",
+        "3. **桥梁养护**",
+        "- __Care of Bridges__",
+        ">     - 桥梁与养护",
+    ],
 )
 def test_labels_are_not_quotable(text: str) -> None:
     assert not quotable(text)
@@ -76,6 +93,13 @@ def test_what_its_author_is_about_to_do_is_not_quotable(text: str) -> None:
     assert not quotable(text)
 
 
+@pytest.mark.parametrize(
+    "lines", [["a | b", "x = 1 | y"] * 3, ["| no | figures |"] * 6, ["prose 1", "prose 2"] * 3], ids=str
+)
+def test_a_block_that_is_no_table_is_not_quotable(lines: list[str]) -> None:
+    assert not quotable("\n".join(["```", *lines, "```"]))
+
+
 def test_a_listing_is_not_quotable() -> None:
     listing = "\n".join(["```", *(f"line_{n} = {n}" for n in range(20)), "```"])
     assert not quotable(listing)
@@ -87,6 +111,34 @@ def test_a_list_of_sources_gives_nothing(heading: str) -> None:
     text = f"# Bridges\n\nElmford Bridge has copper on its towers.\n\n## {heading}\n\n{entry}\n{entry}\n"
     found = learnings(text, "What is of copper on Elmford Bridge?")
     assert [one.quote for one in found] == ["Elmford Bridge has copper on its towers."]
+
+
+@pytest.mark.parametrize("head", ["References:", "**Sources:**", "参考文献："])
+def test_a_line_may_begin_a_list_of_sources(head: str) -> None:
+    entry = (
+        "[3] https://a.example/c - Why? Elmford Bridge, the story of its copper as the oldest papers of Tarn tell it"
+    )
+    other = "[4] https://a.example/b - Bridges"
+    text = (
+        f"# Bridges\n\nElmford Bridge has copper.\n\n{head}\n{entry}\n{other}\n\n## Tolls\n\nElmford Bridge has tolls."
+    )
+    found = learnings(text, "What has Elmford Bridge?")
+    assert {one.quote for one in found} == {"Elmford Bridge has copper.", "Elmford Bridge has tolls."}
+
+
+def test_the_mark_of_the_sentence_before_is_no_part_of_a_quote() -> None:
+    text = (
+        "Elmford Bridge is old. [2] Elmford Bridge is of stone. [3][4] Elmford Bridge has tolls.\n[5] Elmford is deep."
+    )
+    found = learnings(text, "What is Elmford Bridge?")
+    starts = (
+        "Elmford Bridge is old.",
+        "Elmford Bridge is of stone.",
+        "Elmford Bridge has tolls.",
+        "[5] Elmford is deep.",
+    )
+    assert sorted(one.quote for one in found) == sorted(starts)
+    assert all(text.startswith(one.quote, one.start) for one in found)
 
 
 def test_a_heading_that_is_called_so_over_prose_hides_nothing() -> None:

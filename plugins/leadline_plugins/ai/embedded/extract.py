@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
@@ -29,6 +31,11 @@ _HIGH, _MEDIUM = 0.75, 0.375
 _AGAIN, _ENOUGH, _NEAR = 6, 0.2, 0.33
 """Of a page that was read before: how many passages are taken for another search at most; the shares of what it asks
 for, and of what the best of the page has of that, from which a sentence serves it."""
+
+
+_HEAD = re.compile(r"^[^\S\n]*\S[^\n:：|]{1,60}[:：][*_]*[^\S\n]*$", re.MULTILINE)
+_MARK = re.compile(r"(?:\[\^?\d{1,3}(?:[,，-]\s?\d{1,3})*\]\s*)+(?=[\w*\"“「《])")
+"""A citation at the beginning: that of the sentence before."""
 
 
 class Scored(NamedTuple):
@@ -122,7 +129,20 @@ def _serving(query: str, text: str, scored: Sequence[Scored]) -> list[Scored]:
 
 def _entry(text: str, item: Scored) -> bool:
     """Return whether it is of a list of sources, by the headings over it and by what stands around it."""
-    return _lists_sources(headings(text).over(item.start)) and among_entries(text, item.start, item.end)
+    listed = _lists_sources(headings(text).over(item.start)) or _led(text, item.start)
+    return listed and among_entries(text, item.start, item.end)
+
+
+def _led(text: str, place: int) -> bool:
+    """Return whether a place stands behind a line that begins a list of sources: `References:`; no heading between."""
+    heads = _heads(text)
+    before = bisect_right(heads, place)
+    return bool(before) and headings(text).over(heads[before - 1]) == headings(text).over(place)
+
+
+@lru_cache(maxsize=64)
+def _heads(text: str) -> tuple[int, ...]:
+    return tuple(found.end() for found in _HEAD.finditer(text) if names_list(found.group()))
 
 
 @lru_cache(maxsize=1024)  # many sentences stand below the same headings
@@ -131,6 +151,9 @@ def _lists_sources(path: tuple[str, ...]) -> bool:
 
 
 def _learning(text: str, item: Scored) -> Learning:
-    quote = text[item.start : item.end]
+    behind = text[item.start] == "[" and item.start > 0 and text[item.start - 1] != "\n"  # another, in its line
+    mark = _MARK.match(text, item.start, item.end) if behind else None
+    start = mark.end() if mark else item.start
+    quote = text[start : item.end]
     level: Confidence = "high" if item.score >= _HIGH else "medium" if item.score >= _MEDIUM else "low"
-    return Learning(claim=quote, quote=quote, start=item.start, confidence=level, score=round(item.score, 4))
+    return Learning(claim=quote, quote=quote, start=start, confidence=level, score=round(item.score, 4))

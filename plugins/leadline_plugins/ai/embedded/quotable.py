@@ -19,6 +19,14 @@ _NUMBER = re.compile(r"\W{0,3}?\[\^?\d{1,3}\\?\]")
 _CODE = re.compile(r"\s*(?:```|~~~)")
 _CODE_LINES, _CODE_LONGEST = 5, 300
 """Of code with its fences that says something in a report: a command, a setting. More is a listing."""
+_BARS = re.compile(r"[|│┃├└]")
+_FIGURE = re.compile(r"\d")
+_CODE_SIGNS = re.compile(r"[{};=]|\w\(|^\s*(?:\$|#!|//)\s", re.MULTILINE)
+_DRAWN = 0.5
+"""Of the lines of a block with fences, those with a bar from which it is a table or a tree that somebody drew."""
+_BOLD = re.compile(r"\s*(\*\*|__)[^\n]+?\1\W*")
+_NESTED = re.compile(r"\s*>[\s>]{2,}[-*+•]\s")
+"""An item of a list in a list in a quotation: so an outline is drawn."""
 _ROW = re.compile(r"\s*\|.*\|\s*$|.*\S\s\|\s\S.*\|")
 _BLANK_LINE = re.compile(r"\n\s*\n")
 _HEADING = re.compile(r"\s*(?:#{1,6}\s|\.\. )")
@@ -67,14 +75,14 @@ def quotable(text: str) -> bool:
     if _CITES in text or len(text) > LONGEST or _HEADING.match(text) or ("\n" in text and _BLANK_LINE.search(text)):
         return False
     if _CODE.match(text):
-        return len(text) <= _CODE_LONGEST and text.count("\n") < _CODE_LINES
+        return (len(text) <= _CODE_LONGEST and text.count("\n") < _CODE_LINES) or _drawn(text)
     if row(text):
         return True
-    said, item = text.rstrip(), bool(_ITEM.match(text))
-    if said.rstrip(_CLOSING).endswith(_LEAD_IN) or _few(text) or _is_entry(said, item) or _ERRAND.match(text):
+    said, item = text.rstrip(), _ITEM.match(text)
+    if said.rstrip(_CLOSING).endswith(_LEAD_IN) or _few(text) or _is_entry(said, bool(item)) or _ERRAND.match(text):
         return False
     if item:
-        return True
+        return not _label(text, said, item.end())
     if _POINTER.match(text) or _GRAMMAR in text or _signs(text) > _SIGNS:
         return False
     return said.rstrip(_CLOSING).endswith(_TERMINATORS) or length(text) > _LONG_HEADING
@@ -88,6 +96,22 @@ def row(text: str) -> bool:
 def among_entries(text: str, start: int, end: int) -> bool:
     """Return whether a place of a text has the marks of a list of sources, in it or close by."""
     return bool(_ENTRY.search(text, max(0, start - _AROUND), end + _AROUND))
+
+
+def _drawn(text: str) -> bool:
+    """Return whether a block with fences is a table or a tree with figures, and no code."""
+    lines = [line for line in text.split("\n") if line.strip()][1:-1]
+    bars = sum(map(bool, map(_BARS.search, lines)))
+    return bars >= _DRAWN * len(lines) > 1 and bool(_FIGURE.search(text)) and not _CODE_SIGNS.search("\n".join(lines))
+
+
+def _label(text: str, said: str, start: int) -> bool:
+    """Return whether a list item is bold as a whole, or a line of an outline, and says no figure: a heading."""
+    if said[-1] not in "*_" and ">" not in text[:start]:
+        return False
+    if said.rstrip(_CLOSING).endswith(_TERMINATORS) or _FIGURE.search(text, start):
+        return False
+    return bool(_BOLD.fullmatch(said, start) or _NESTED.match(text))
 
 
 def _few(text: str) -> bool:
