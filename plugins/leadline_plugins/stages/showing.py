@@ -10,7 +10,8 @@ from leadline.contracts import Run
 from leadline.findings import Digest, Found, Plan, Question, SearchTask
 from leadline.records import Evidence, Source
 from leadline_plugins.tasks.planning import Quoted, Searched, SourceShown
-from leadline_plugins.text.sought import Sought, Text
+from leadline_plugins.text import content_set
+from leadline_plugins.text.sought import Sought
 
 _SOME = 0.1
 """The share of what a search asks for from which a passage that it brought is shown behind the best."""
@@ -48,13 +49,18 @@ class Serving:
         self, tasks: Iterable[SearchTask], evidence: Sequence[Evidence], titles: Mapping[str, str] | None = None
     ) -> None:
         over = titles or {}
-        sought = Sought(Text.of(item.quote, item.under, over.get(item.source_id, "")) for item in evidence)
+        asked = list(tasks)
+        said = (
+            (item.quote, content_set(item.quote), content_set(f"{item.under} {over.get(item.source_id, '')}"))
+            for item in evidence
+        )
+        sought = Sought((task.query for task in asked), said)
         own: defaultdict[str, list[Evidence]] = defaultdict(list)
         for item in sorted(evidence, key=lambda item: -item.score):
             own[item.task_id].append(item)
         self.best: dict[str, list[Evidence]] = {}
         self._rest: dict[str, list[Evidence]] = {}
-        for task in tasks:
+        for task in asked:
             shares = sought.shares(task.query)
             self.best[task.id] = best = _near(shares, evidence)
             held = {evidence[place].id for place, share in shares.items() if share >= _SOME}

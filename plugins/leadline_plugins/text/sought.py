@@ -11,10 +11,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 
 from leadline_plugins.text.abbreviations import written_out
-from leadline_plugins.text.tokens import content_set, content_words, has_cjk
+from leadline_plugins.text.tokens import content_words, has_cjk
 
 _NAME = 2.0
 """How often a name counts: a word with a capital in it."""
@@ -23,19 +24,6 @@ _HALF = 0.5
 _ACRONYM = re.compile(r"(?<!\w)[A-Z]{2,6}(?!\w)")
 _BETWEEN = re.compile(r"[^\w.,%-]+")
 """What parts a search in Chinese, Japanese and Korean."""
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text as it is looked at: its words, and the text for names that are written out."""
-
-    words: frozenset[str]
-    text: str
-
-    @classmethod
-    def of(cls, text: str, *over: str) -> Text:
-        """Return a text with the headings over it."""
-        return cls(content_set(text).union(*map(content_set, over)), text)
 
 
 @dataclass(frozen=True)
@@ -48,14 +36,16 @@ class _Thing:
 
 
 class Sought:
-    """Texts of which searches ask."""
+    """Texts of which some searches ask; each with its content words, and those of the headings over it."""
 
-    def __init__(self, texts: Iterable[Text]) -> None:
+    def __init__(self, queries: Iterable[str], texts: Iterable[tuple[str, frozenset[str], frozenset[str]]]) -> None:
+        # No other word of the texts matters.
+        asked = frozenset(word for query in queries for thing in _things(query) for word in thing.words)
         self._texts: list[str] = []
         self._places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, text in enumerate(texts):
-            self._texts.append(text.text)
-            for word in text.words:
+        for place, (text, words, over) in enumerate(texts):
+            self._texts.append(text)
+            for word in (asked & words) | (asked & over):
                 self._places[word].append(place)
 
     def shares(self, query: str) -> dict[int, float]:
@@ -95,6 +85,7 @@ def _worth(thing: _Thing, weight: Mapping[str, float]) -> float:
     return (_NAME if thing.name else 1.0) * sum(weight[word] for word in thing.words) / len(thing.words)
 
 
+@lru_cache(maxsize=256)
 def _things(query: str) -> tuple[_Thing, ...]:
     found: dict[tuple[str, ...], _Thing] = {}
     for part in _BETWEEN.split(query) if has_cjk(query) else query.split():

@@ -186,3 +186,21 @@ def test_of_a_page_that_is_read_again_the_best_few_are_taken() -> None:
     text = "\n\n".join(f"Elmford Bridge has toll house number {number}." for number in range(20))
     assert len(learnings(text, "What is Elmford Bridge?")) == 20
     assert len(learnings(text, "What is Elmford Bridge?", again="toll houses")) == 6
+
+
+def test_for_a_writer_what_serves_the_search_is_among_what_is_taken_of_a_page() -> None:
+    said = "The ferry of Ashby took forty crowns."
+    lines = [f"Elmford Bridge has toll house number {number}." for number in range(60)]
+    text = "\n\n".join([*lines, said])
+    page = Source(id="s", hit=Hit(url="http://a.example/", title="A page"), document=Document(text=text))
+    asked = Question(text="What toll houses has Elmford Bridge?", language="en")
+    for query, material, taken in (
+        ("ferry crowns Ashby", True, True),
+        (asked.text, True, False),
+        ("ferry", False, False),
+    ):
+        request = ExtractRequest(question=asked, query=query, source=page, limit=40, material=material)
+        found = extract(request).learnings
+        assert len(found) == 40
+        assert (said in {one.quote for one in found}) == taken
+        assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)

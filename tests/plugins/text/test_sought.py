@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text.sought import Sought, Text
+from leadline_plugins.text import content_set
+from leadline_plugins.text.sought import Sought
 
 
 def shares(query: str, texts: Sequence[str]) -> list[float]:
-    held = Sought(map(Text.of, texts)).shares(query)
+    held = Sought([query], [(text, content_set(text), frozenset()) for text in texts]).shares(query)
     return [held.get(place, 0.0) for place in range(len(texts))]
 
 
@@ -59,7 +60,7 @@ def test_a_number_of_a_part_must_be_there() -> None:
 
 
 def test_a_heading_counts_as_what_stands_under_it() -> None:
-    assert Sought([Text.of("He rowed.", "Larkin", "His life")]).shares("Larkin") == {0: 1.0}
+    assert Sought(["Larkin"], [("He rowed.", frozenset(), frozenset({"larkin"}))]).shares("Larkin") == {0: 1.0}
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=5))

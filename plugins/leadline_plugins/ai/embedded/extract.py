@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from operator import mul
@@ -20,7 +20,7 @@ from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
 from leadline_plugins.text import content_words
 from leadline_plugins.text.headings import headings
-from leadline_plugins.text.sought import Sought, Text
+from leadline_plugins.text.sought import Sought
 
 _NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
 """Weights of terms: in a name of the question, elsewhere in it, only in the search query."""
@@ -28,22 +28,25 @@ _TITLE, _OVER, _BEFORE = 0.5, 0.5, 0.3
 """Worth of a term in the title, in the headings over a sentence, in the sentence before."""
 _HIGH, _MEDIUM = 0.75, 0.375
 """Shares of the terms from which confidence is high, medium."""
-_AGAIN, _ENOUGH, _NEAR = 6, 0.2, 0.33
-"""Of a page that was read before: how many passages are taken for another search at most; the shares of what it asks
-for, and of what the best of the page has of that, from which a sentence serves it."""
+_OWN, _ENOUGH, _NEAR = 6, 0.2, 0.33
+"""For a writer: how many passages of a page are taken for a search's own words at most; the shares of what it asks for,
+and of what the best of the page has of that, from which a sentence serves it."""
 
 
-_HEAD = re.compile(r"^[^\S\n]*\S[^\n:：|]{1,60}[:：][*_]*[^\S\n]*$", re.MULTILINE)
+_HEAD = re.compile(r"[:：][*_]*[^\S\n]*$", re.MULTILINE)
+"""The end of a line that may begin a list of sources."""
 _MARK = re.compile(r"(?:\[\^?\d{1,3}(?:[,，-]\s?\d{1,3})*\]\s*)+(?=[\w*\"“「《])")
 """A citation at the beginning: that of the sentence before."""
 
 
 class Scored(NamedTuple):
-    """A sentence and the share of the terms it holds."""
+    """A sentence and the share of the terms it holds; which of them it does, and which the headings over it."""
 
     score: float
     start: int
     end: int
+    held: frozenset[str]
+    over: frozenset[str]
 
 
 def extract(request: ExtractRequest) -> Learnings:
@@ -67,14 +70,18 @@ def extract(request: ExtractRequest) -> Learnings:
     thick = dict.fromkeys(content_words(request.query), _WORD) if request.again else weight
     for start, end in regions(text, thick, request.snippet):
         scored += _scored(question, text, start, end, weight, titled, whole or request.again)
-    if request.again:  # what serves the question was taken before
-        scored, limit = _serving(request.query, text, scored), min(request.limit, _AGAIN)
-    else:
+    own = request.again or (request.material and request.query != request.question.text)
+    best = list(islice(_quotable(text, _serving(request.query, text, scored)), min(request.limit, _OWN))) if own else []
+    if not request.again:  # else what serves the question was taken before
         scored.sort(key=lambda item: (-item.score, item.start))
-        limit = request.limit
-    # Looked at until there are enough.
-    best = (item for item in scored if quotable(text[item.start : item.end]) and not _entry(text, item))
-    return Learnings(learnings=tuple(_learning(text, item) for item in islice(best, limit)))
+        others = (item for item in _quotable(text, scored) if item not in best)
+        best = sorted([*best, *islice(others, request.limit - len(best))], key=lambda item: (-item.score, item.start))
+    return Learnings(learnings=tuple(_learning(text, item) for item in best))
+
+
+def _quotable(text: str, scored: Iterable[Scored]) -> Iterator[Scored]:
+    """Yield those that can be quoted; looked at until there are enough."""
+    return (item for item in scored if quotable(text[item.start : item.end]) and not _entry(text, item))
 
 
 def _weights(question: Asked, query: str) -> dict[str, float]:
@@ -113,15 +120,14 @@ def _scored(
     for a, b in pieces(text, start, end):
         held, over = known & question.tokens(text[a:b]), told(places.over(a))
         if held or over or before or title or whole:
-            yield Scored(score(held, over, before), a, b)
+            yield Scored(score(held, over, before), a, b, held, over)
         before = held
 
 
 def _serving(query: str, text: str, scored: Sequence[Scored]) -> list[Scored]:
     """Return the sentences that serve a search, each with the headings over it, best first."""
-    places = headings(text)
-    sought = Sought(Text.of(text[item.start : item.end], *places.over(item.start)) for item in scored)
-    shares = sought.shares(query)
+    said = ((text[item.start : item.end], item.held, item.over) for item in scored)
+    shares = Sought([query], said).shares(query)
     least = max(_ENOUGH, _NEAR * max(shares.values(), default=0.0))
     near = [(share, scored[place]) for place, share in shares.items() if share >= least]
     return [item for _, item in sorted(near, key=lambda pair: (-pair[0], -pair[1].score, pair[1].start))]
@@ -142,7 +148,8 @@ def _led(text: str, place: int) -> bool:
 
 @lru_cache(maxsize=64)
 def _heads(text: str) -> tuple[int, ...]:
-    return tuple(found.end() for found in _HEAD.finditer(text) if names_list(found.group()))
+    ends = (found.end() for found in _HEAD.finditer(text))
+    return tuple(end for end in ends if names_list(text[text.rfind("\n", 0, end) + 1 : end]))
 
 
 @lru_cache(maxsize=1024)  # many sentences stand below the same headings
