@@ -11,12 +11,12 @@ from leadline.findings import Digest, Found, Plan, Question, SearchTask
 from leadline.records import Evidence, Source
 from leadline_plugins.tasks.planning import Quoted, Searched, SourceShown
 from leadline_plugins.text import content_set
-from leadline_plugins.text.sought import Sought
+from leadline_plugins.text.sought import Sought, enough
 
 _SOME = 0.1
 """The share of what a search asks for from which a passage that it brought is shown behind the best."""
-_ENOUGH, _FAR = 0.2, 0.33
-"""The shares of what a search asks for, and of what its best passage has of that, below which one is not shown."""
+_FAR = 0.33
+"""The share of the best score of what a search brought below which a passage is not shown."""
 
 
 def asked(question: Question) -> Question:
@@ -62,7 +62,7 @@ class Serving:
         self._rest: dict[str, list[Evidence]] = {}
         for task in asked:
             shares = sought.shares(task.query)
-            self.best[task.id] = best = _near(shares, evidence)
+            self.best[task.id] = best = _best_first(enough(task.query, shares), evidence)
             held = {evidence[place].id for place, share in shares.items() if share >= _SOME}
             self._rest[task.id] = [item for item in _not_far(own[task.id]) if not best or item.id in held]
 
@@ -72,9 +72,8 @@ class Serving:
         return list({item.id: item for row in rows for item in row if item.id not in but}.values())
 
 
-def _near(shares: Mapping[int, float], evidence: Sequence[Evidence]) -> list[Evidence]:
-    least = max(_ENOUGH, _FAR * max(shares.values(), default=0.0))
-    best = sorted((-share, -evidence[place].score, place) for place, share in shares.items() if share >= least)
+def _best_first(shares: Mapping[int, float], evidence: Sequence[Evidence]) -> list[Evidence]:
+    best = sorted((-share, -evidence[place].score, place) for place, share in shares.items())
     return [evidence[place] for _, _, place in best]
 
 

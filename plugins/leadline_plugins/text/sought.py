@@ -21,6 +21,9 @@ _NAME = 2.0
 """How often a name counts: a word with a capital in it."""
 _HALF = 0.5
 """The share of a part, its pairs of signs weighed, from which a text has it."""
+_ENOUGH, _A_PART, _NEAR = 0.2, 0.15, 0.33
+"""The shares of what a search asks for from which a text serves it; where it asks in parts, for one of them says more
+than a word; and of what the best text has of it."""
 _ACRONYM = re.compile(r"(?<!\w)[A-Z]{2,6}(?!\w)")
 _BETWEEN = re.compile(r"[^\w.,%-]+")
 """What parts a search in Chinese, Japanese and Korean."""
@@ -83,6 +86,12 @@ class Sought:
 
 def _worth(thing: _Thing, weight: Mapping[str, float]) -> float:
     return (_NAME if thing.name else 1.0) * sum(weight[word] for word in thing.words) / len(thing.words)
+
+
+def enough(query: str, shares: Mapping[int, float]) -> dict[int, float]:
+    """Return those of the shares from which a text serves a search: enough by itself, and beside the best."""
+    least = max(_A_PART if has_cjk(query) else _ENOUGH, _NEAR * max(shares.values(), default=0.0))
+    return {place: share for place, share in shares.items() if share >= least}
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline_plugins.text import content_set
-from leadline_plugins.text.sought import Sought
+from leadline_plugins.text.sought import Sought, enough
 
 
 def shares(query: str, texts: Sequence[str]) -> list[float]:
@@ -16,6 +16,11 @@ def shares(query: str, texts: Sequence[str]) -> list[float]:
     return [held.get(place, 0.0) for place in range(len(texts))]
 
 
+def served(query: str, *texts: str) -> list[int]:
+    return sorted(enough(query, dict(enumerate(shares(query, texts)))))
+
+
+PARTS, WORDS = "桥梁税 渡船费 铁路附加费 灯塔捐 港口税", "rust paint cables rivets weight piers"
 FILLER = [f"The town keeps its ferry number {n} in repair with tolls." for n in range(20)]
 
 
@@ -52,6 +57,17 @@ def test_half_of_a_part_is_enough_where_it_is_not_what_many_say() -> None:
     rated = shares("非税收入", ("非税的收入少了。", *many))
     assert rated[0] > 0.5
     assert rated[1:] == [0.0] * len(many)
+
+
+def test_one_of_many_parts_is_enough_to_serve_a_search_and_one_of_many_words_is_not() -> None:
+    assert served(PARTS, "渡船费44万元。", *FILLER) == [0]
+    assert served(WORDS, "Rust is red.", *FILLER) == []
+    assert shares(WORDS, ["Rust is red.", *FILLER])[0] > 0.1
+
+
+def test_what_is_far_behind_the_best_does_not_serve() -> None:
+    texts = ["Rust, paint, rivets and cables.", "Rust is red.", "Rust eats paint."]
+    assert served("rust paint rivets cables", *texts) == [0, 2]
 
 
 def test_a_number_of_a_part_must_be_there() -> None:

@@ -20,7 +20,7 @@ from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
 from leadline_plugins.text import content_words
 from leadline_plugins.text.headings import headings
-from leadline_plugins.text.sought import Sought
+from leadline_plugins.text.sought import Sought, enough
 
 _NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
 """Weights of terms: in a name of the question, elsewhere in it, only in the search query."""
@@ -28,11 +28,8 @@ _TITLE, _OVER, _BEFORE = 0.5, 0.5, 0.3
 """Worth of a term in the title, in the headings over a sentence, in the sentence before."""
 _HIGH, _MEDIUM = 0.75, 0.375
 """Shares of the terms from which confidence is high, medium."""
-_OWN, _ENOUGH, _NEAR = 6, 0.2, 0.33
-"""For a writer: how many passages of a page are taken for a search's own words at most; the shares of what it asks for,
-and of what the best of the page has of that, from which a sentence serves it."""
-
-
+_OWN = 6
+"""For a writer: how many passages of a page are taken for a search's own words at most."""
 _HEAD = re.compile(r"[:：][*_]*[^\S\n]*$", re.MULTILINE)
 """The end of a line that may begin a list of sources."""
 _MARK = re.compile(r"(?:\[\^?\d{1,3}(?:[,，-]\s?\d{1,3})*\]\s*)+(?=[\w*\"“「《])")
@@ -127,9 +124,7 @@ def _scored(
 def _serving(query: str, text: str, scored: Sequence[Scored]) -> list[Scored]:
     """Return the sentences that serve a search, each with the headings over it, best first."""
     said = ((text[item.start : item.end], item.held, item.over) for item in scored)
-    shares = Sought([query], said).shares(query)
-    least = max(_ENOUGH, _NEAR * max(shares.values(), default=0.0))
-    near = [(share, scored[place]) for place, share in shares.items() if share >= least]
+    near = [(share, scored[place]) for place, share in enough(query, Sought([query], said).shares(query)).items()]
     return [item for _, item in sorted(near, key=lambda pair: (-pair[0], -pair[1].score, pair[1].start))]
 
 
