@@ -303,6 +303,9 @@ class Verification(Record):
     paragraphs_without_citation: tuple[str, ...] = ()
     """Their ids, as in `paragraphs.jsonl`."""
     claims: dict[VerdictKind, int] = {}
+    kinds: dict[str, int] = {}
+    """The same claims as readers are told of them: of the partial ones apart which are `hedged` (their text says so),
+    `doubted` (a rule found something, and the model shows no words), `undecided` (words alone were compared)."""
     contradicted_in_summary: int = 0
     """The claims of the summary, which many read alone, that their source contradicts."""
     judged_by: dict[str, int] = {}

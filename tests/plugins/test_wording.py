@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import leadline
 import leadline_plugins.stages
 from leadline.findings import Analysis, Perspective
 from leadline.records import Section
@@ -20,7 +21,7 @@ from leadline_plugins.tasks.writing import Composition
 from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
 from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
 from leadline_plugins.wording.notices import _words as notice_words
-from leadline_plugins.wording.notices import retold
+from leadline_plugins.wording.notices import keys, parsed, retold, says, task
 
 LANGUAGES = {"en", "zh", "zh-Hant", "ja", "ko", "de", "fr", "es", "pt", "it", "ru", "ar"}
 SIMPLIFIED = set("图来报结论检询轮无证断关闭条阅读个总计统设编题体应现义语")
@@ -130,21 +131,48 @@ def test_what_stands_around_the_sections_has_titles_in_the_language(language: st
 
 
 def test_the_notices_of_each_language_are_known_by_the_words_of_the_code() -> None:
-    code = "".join(path.read_text("utf-8") for path in Path(leadline_plugins.stages.__path__[0]).parent.rglob("*.py"))
+    roots = (Path(leadline.__path__[0]), Path(leadline_plugins.stages.__path__[0]).parent)
+    code = "".join(path.read_text("utf-8") for root in roots for path in root.rglob("*.py"))
+    code = re.sub(r'"\n\s+f?"', "", code)  # a text over several lines
     for said in notice_words("en").values():
         literal = max(re.split(r"\{\w+\}", said), key=len)
-        assert literal.strip(" ()'") in code, literal
+        assert literal.strip(" ();:'") in code, literal
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
 def test_each_notice_tells_in_a_language_what_the_english_one_does(tag: str) -> None:
     assert notice_words(tag).keys() == notice_words("en").keys()
     for name, said in notice_words("en").items():
-        values = {field: f"<{field}>" for field in fields(said)}
-        assert retold(said.format(**values), tag) == notice_words(tag)[name].format(**values)
+        values = {field: "digest" if field == "task" else f"<{field}>" for field in fields(said)}
+        told = values | {"task": task("digest", tag)}
+        assert retold(said.format(**values), tag) == notice_words(tag)[name].format(**told)
 
 
 @given(st.text(max_size=60))
 def test_any_other_notice_is_left_as_it_is(notice: str) -> None:
     assert retold(notice, "zh") == "" or any(sign.isalpha() for sign in notice)
     assert retold(notice, "en") == retold(notice, "fil") == ""
+
+
+def test_a_notice_is_known_by_its_key_and_what_stands_in_it() -> None:
+    assert says("section 'A' was taken out, for the sources bear none of it", "taken_out")
+    assert not says("section 'A' was taken out, for the sources bear none of it", "chart")
+    assert parsed("no charts were planned (it was late)") == ("charts", {"reason": "it was late"})
+    assert parsed("it was odd") == ("", {})
+    assert keys().index("no_plan") < keys().index("charts") < keys().index("taken_out")
+
+
+@pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
+def test_reasons_that_are_joined_are_told_each_in_the_language(tag: str) -> None:
+    one, other = "the claim says 3, the passage 4", "the quote does not stand in the source"
+    assert retold(f"{one}; {other}", tag) == retold(one, tag) + say("semicolon", tag) + retold(other, tag)
+    assert retold(f"{one}; so it is", tag) == retold(one, tag) + "; so it is"
+    unshown = f"{one}; the model calls it supported, and shows no words of a passage that say so"
+    assert "model calls" not in retold(unshown, tag)
+    assert retold(one, tag) in retold(unshown, tag)
+
+
+@pytest.mark.parametrize("tag", ["en", "zh", "ja", "fil"])
+def test_a_task_has_a_name_that_readers_know(tag: str) -> None:
+    assert task("verify_claim", tag) not in ("", "verify_claim")
+    assert task("of a plugin", tag) == "of a plugin"

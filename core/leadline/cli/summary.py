@@ -13,7 +13,7 @@ from leadline.cli.common import near
 from leadline.cli.out import columns, several, wrapped
 from leadline.findings import UNBORNE
 from leadline.folder import METADATA
-from leadline.printable import one_line, shortened
+from leadline.printable import by_reason, one_line, shortened
 from leadline.state import Metadata
 
 WIDEST = 100
@@ -21,6 +21,13 @@ WIDEST = 100
 
 
 _DONE = {"recited": "cited anew", "weakened": "marked as not confirmed", "dropped": "taken out"}
+_KINDS = {
+    "partial": "supported in part",
+    "hedged": "marked as not confirmed",
+    "undecided": "not decided",
+    "doubted": "doubted by a rule",
+}
+"""The kinds of claims that are not called by a verdict's name."""
 _ERRORS = 3
 """Errors that are shown: most of those that were lived through changed nothing in the report."""
 
@@ -35,7 +42,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ("Status", _status(known, status or known.status)),
         ("Done", done(known)),
         *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
-        *(("Note", one_line(notice)) for notice in known.notices),
+        *(("Note", one_line(notice)) for notice in by_reason(known.notices)),
         *(("Error", text) for text in errors(known)),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
@@ -88,16 +95,17 @@ def errors(known: Metadata) -> Iterator[str]:
 
 
 def _bare(message: str) -> str:
-    """Return a failure without whose it was: a note tells the call's as that of its task."""
+    """Return a failure without whose it was, nor its details: a note tells the call's as that of its task."""
     whose, _, rest = message.partition(": ")
-    return rest if rest and " by " in whose else message
+    return (rest if rest and " by " in whose else message).partition(" [")[0]
 
 
 def checks(found: dict[str, Any]) -> str:
     """Return what the verification says of the citations: the decision, its grounds, what else is wrong, the counts."""
     if not found:
         return ""
-    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(found.get("claims", {}).items()) if count)
+    kinds: Mapping[str, int] = found.get("kinds") or dict(sorted(found.get("claims", {}).items()))
+    counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in kinds.items() if count)
     changed = _changed(found.get("repairs", ()))
     return "; ".join(filter(None, (_decision(found), f"claims: {counts}" if counts else "", changed)))
 

@@ -28,7 +28,7 @@ In a row the first cell says that.
 
 def read(markdown: str) -> CitedReport:
     """Return what a Markdown report cites, by whichever convention."""
-    blocks, defined = parse(markdown)
+    blocks, defined = parse(marks.unmarked(markdown))
     listed, covered = entries(blocks, lists(blocks), defined)
     if any(block.flat.escaped for block in blocks) and not _has_marks(blocks, covered):
         for block in blocks:  # a tool that has no others has escaped them all

@@ -10,24 +10,20 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
 from leadline.citations import CITATION, unenclosed
-from leadline.findings import Verdict, VerdictKind
+from leadline.findings import Verdict
 from leadline.records import Report, Section
 from leadline_plugins.checks.whole import whole
 from leadline_plugins.formats.inlines import spoken
-from leadline_plugins.stages.hedges import hedged
+from leadline_plugins.stages.kinds import MARKS, Kind, kind_of
 from leadline_plugins.stages.paragraphs import blocks
 from leadline_plugins.wording.notices import retold
 
-Kind = Literal["supported", "partial", "undecided", "contradicted", "unsupported"]
-KINDS: tuple[Kind, ...] = ("supported", "partial", "undecided", "contradicted", "unsupported")
-MARKS: Mapping[str, str] = {"unsupported": "?", "contradicted": "≠"}
-"""What stands behind the number of a citation that does not bear its claim."""
-_WORST: tuple[Kind, ...] = ("contradicted", "unsupported", "undecided", "partial", "supported")
+_WORST: tuple[Kind, ...] = ("contradicted", "unsupported", "doubted", "undecided", "hedged", "partial", "supported")
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ class Checks:
         return self._by_evidence.get(evidence_id, ())
 
     def failed(self) -> list[tuple[Checked, int]]:
-        """Return the claims that their passages do not bear, each once, with how often it is made."""
+        """Return the claims that their passages do not bear, or a rule doubts, each once, with how often it is made."""
         return once(claim for claim in self.claims if claim.kind in MARKS)
 
     def bare(self, section: Section) -> list[tuple[int, int, str]]:
@@ -133,18 +129,11 @@ def _claims(found: Mapping[str, Any], language: str) -> Iterator[Checked]:
             id=f"claim-{place}",
             section_id=verdict.section_id,
             text=spoken(verdict.claim),
-            kind=_kind(verdict),
+            kind=kind_of(verdict),
             reason=retold(verdict.reason, language) or verdict.reason,
             cites=tuple(dict.fromkeys(name for one in group for name in one.cites)),
             at=verdict.at,
         )
-
-
-def _kind(verdict: Verdict) -> Kind:
-    """Return the verdict; undecided where words alone were compared, or the text itself says that it is not sure."""
-    kind: VerdictKind = verdict.verdict
-    open_ = kind == "partial" and (verdict.by == "words" or hedged(verdict.claim))
-    return "undecided" if open_ else kind
 
 
 def _verdicts(found: Mapping[str, Any]) -> Iterator[Verdict]:

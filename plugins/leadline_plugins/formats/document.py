@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import count
 
-from leadline.citations import number, unenclosed
+from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section, Source
 from leadline_plugins.formats.blocks import Blocks
-from leadline_plugins.formats.checks import MARKS, AtCitations, Checked, Checks, worst
+from leadline_plugins.formats.checks import AtCitations, Checked, Checks, worst
 from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.references import Lists, quote, verified
@@ -28,12 +28,13 @@ from leadline_plugins.formats.tree import (
     header,
     image,
     link,
-    para,
     plain,
+    set_out,
     text,
     words,
 )
 from leadline_plugins.formats.verified import summary
+from leadline_plugins.stages.kinds import MARKS, label
 from leadline_plugins.wording import say
 
 Served = Callable[[str], Sequence[Checked]]
@@ -96,8 +97,10 @@ class Builder:
         self._references = references
         self._numbers = number(report)
         self._cited: dict[str, list[Evidence]] = {}
+        named = {name for section in report.sections for name in cited(section.text or "")}
+        named.update(name for figure in report.figures for name in figure.evidence_ids)
         for item in report.evidence:
-            if item.id in self._numbers.by_evidence:
+            if item.id in self._numbers.by_evidence and item.id in named:
                 self._cited.setdefault(item.source_id, []).append(item)
         self._checks = Checks(report)
         self._figures = numbered(report, medium.pictures)
@@ -145,7 +148,7 @@ class Builder:
         return div([block], attributes("", "uncited", title=say("bare", self._report.language, count=1)))
 
     def _method(self) -> list[Node]:
-        said = [para(words(part)) for part in paragraphs(self._report)]
+        said = [block for part in paragraphs(self._report) for block in set_out(part)]
         return [header(1, self._name(), words(heading(self._report.language))), *said] if said else []
 
     def _cite(self, ids: Sequence[str]) -> list[Node]:
@@ -176,7 +179,7 @@ class Builder:
 
     def _warning(self, place: int, verdict: str) -> dict[str, str]:
         """Return what a mark behind a number says to those who point at it, or have the page read to them."""
-        word = say(verdict, self._report.language)
+        word = label(verdict, self._report.language)
         return {"title": word, "aria_label": f"[{place}] {word}"}
 
     def _quotes(self, source: Source) -> list[Node]:

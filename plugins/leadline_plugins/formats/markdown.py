@@ -7,20 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from leadline.citations import Numbered, number, unenclosed
+from leadline.citations import CITATIONS, Numbered, cited, number, unenclosed
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Section, Source
 from leadline_plugins.formats.address import followable, readable
-from leadline_plugins.formats.checks import Checks
+from leadline_plugins.formats.checks import AtCitations, Checked, Checks, worst
 from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import Placing, data_url, numbered
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.references import statistics
+from leadline_plugins.formats.said import Said
 from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tree import clean
-from leadline_plugins.formats.verified import bare, changes, failure, summary, unjudged
+from leadline_plugins.formats.verified import bare, failure, told
+from leadline_plugins.stages.kinds import MARKS, label
 from leadline_plugins.wording import say
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
@@ -48,23 +50,41 @@ class Markdown:
 def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
     """Yield the sections, cited by number, each figure behind the paragraph that shows or first mentions it."""
     shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
-    placing = Placing(figures, shown)
+    placing, found = Placing(figures, shown), Checks(report)
     for section in report.sections:
         yield f"## {_plain(section.title)}"
+        served = found.at(section)
         for block in _blocks(section):
-            yield from _set(block, placing, report, numbers, figures, inline)
+            yield from _set(block, placing, report, numbers, figures, inline, served)
     yield from (_picture(item, report, numbers, inline) for item in placing.rest())
 
 
 def _set(
-    block: str, placing: Placing, report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool
+    block: str,
+    placing: Placing,
+    report: Report,
+    numbers: Numbered,
+    figures: Mapping[str, Picture],
+    inline: bool,
+    served: AtCitations,
 ) -> Iterator[str]:
     """Yield a block, and the figures that stand behind it."""
     asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
     text = _FIGURE.sub("", block)
     if text.strip():
-        yield numbers.render(text).strip("\n")
+        signs = _signs(text, numbers, served)
+        yield numbers.render(text, lambda place: f"[{place}]{next(signs)}").strip("\n")
     yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])
+
+
+def _signs(text: str, numbers: Numbered, served: AtCitations) -> Iterator[str]:
+    """Yield for each number that is set, run by run, the mark of the worst claim that it serves."""
+    for run in CITATIONS.finditer(text):
+        by_number: dict[int, list[Checked]] = {}
+        for name in cited(run[0]):
+            if name in numbers.by_evidence:
+                by_number.setdefault(numbers.by_evidence[name], []).extend(served.take(name))
+        yield from (MARKS.get(worst(claims), "") for claims in by_number.values())
 
 
 def _blocks(section: Section) -> Iterator[str]:
@@ -88,24 +108,31 @@ def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> 
 
 def method(report: Report) -> Iterator[str]:
     """Yield the methodology: scope, sources, limits, what failed."""
-    said = [_plain(part) for part in paragraphs(report)]
+    said = [line for part in paragraphs(report) for line in _set_out(part)]
     if said:
         yield f"## {heading(report.language)}"
         yield from said
 
 
+def _set_out(said: Said) -> Iterator[str]:
+    yield _plain(said.text)
+    if said.items:
+        yield "\n".join(f"- {_plain(item)}" for item in said.items)
+
+
 def checks(report: Report) -> Iterator[str]:
     """Yield what verification found; nothing for a report that was not verified."""
     found, language = Checks(report), report.language
-    if not (said := summary(found)):
+    lines = list(told(report, found))
+    if not lines:
         return
     yield f"## {say('checks', language)}"
-    yield from map(_plain, filter(None, (said, changes(found), unjudged(found))))
-    rows = ((say(claim.kind, language), *failure(claim, times)) for claim, times in found.failed())
-    yield "\n".join(" ".join(filter(None, (f"- **{kind}:**", _plain(text), _plain(why)))) for kind, text, why in rows)
+    yield from (part for line in lines for part in _set_out(line))
+    colon = say("colon", language).rstrip()
+    rows = ((label(claim.kind, language) + colon, *failure(claim, times)) for claim, times in found.failed())
+    yield "\n".join(" ".join(filter(None, (f"- **{kind}**", _plain(text), _plain(why)))) for kind, text, why in rows)
     if without := bare(report, found):
-        yield say("without", language)
-        yield "\n".join(f"- {_plain(line)}" for line in without)
+        yield from _set_out(Said(say("without", language), tuple(without)))
 
 
 def references(numbered: Numbered, language: str) -> Iterator[str]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from leadline.citations import number
 from leadline.records import Report
+from leadline_plugins.formats.notes import Notes
+from leadline_plugins.formats.said import Said
 from leadline_plugins.wording import listed, say, translated
-from leadline_plugins.wording.notices import retold
 
 NAMED = 5
 """Failures named one by one; the rest are counted."""
 _QUERIES = 20
 """Queries that are named."""
+_FEW = 3
+"""Queries that are named in a sentence: more are a list."""
 _STOPS = " .。;；,，"
+_QUESTION = ("?", "？", "؟")
 _ASKED = re.compile(r"([?？؟])[.。]")
 """A question that a sentence ends with: it needs no other stop."""
-_LEFT_OUT = "nothing was found for "
-"""How the notice begins that names the sections which are told in the report's language."""
 
 
 def heading(language: str) -> str:
@@ -26,22 +29,47 @@ def heading(language: str) -> str:
     return say("method", language)
 
 
-def paragraphs(report: Report) -> Iterator[str]:
+def paragraphs(report: Report) -> Iterator[Said]:
     """Yield the paragraphs of the methodology; none where the report carries no facts of its run."""
     facts: Any = report.metadata.get("method")
     if not facts:
         return
-    language = report.language
-    ours, english = _notices(facts, language)
-    parts = (_scope(report, facts), _wanting(facts, language), [*_failed(facts, language), *ours])
-    yield from filter(None, (listed(part, language, "space") for part in parts))
+    language, notes = report.language, Notes(report)
+    queries = list(dict.fromkeys(facts["queries"]))
+    short = queries if len(queries) <= _FEW else []
+    yield from _one(_scope(report, facts, short), language)
+    if queries and not short:
+        shown = (*queries[:_QUERIES], *(("…",) if len(queries) > _QUERIES else ()))
+        yield Said(_leading("asked", language), shown, folded=True)
+    yield from _one(_wanting(facts, language), language)
+    if gaps := facts.get("unanswered"):
+        colon = say("colon", language)
+        items = (f"{one['section']}{colon}{_ended(one['gap'], language)}" for one in gaps)
+        yield Said(say("unanswered", language), tuple(items))
+    ours, english = notes.of_method()
+    yield from _one((*_failed(facts, language), *ours), language)
     if english:  # they stand apart, and are said to be
-        yield listed((say("notices", language), " ".join(english)), language, "space")
+        yield from _one((say("notices", language), " ".join(english)), language)
 
 
-def _scope(report: Report, facts: Mapping[str, Any]) -> Iterator[str]:
+def _one(sentences: Iterable[str], language: str) -> Iterator[Said]:
+    """Yield sentences as one paragraph, none where there are none."""
+    if text := listed(sentences, language, "space"):
+        yield Said(_ASKED.sub(r"\1", text))
+
+
+def _leading(name: str, language: str) -> str:
+    """Return a sentence that names something as the line above a list of it."""
+    return say(name, language, what="").rstrip(_STOPS)
+
+
+def _ended(text: str, language: str) -> str:
+    return _ASKED.sub(r"\1", text.strip(_STOPS) + say("stop", language))
+
+
+def _scope(report: Report, facts: Mapping[str, Any], queries: Sequence[str]) -> Iterator[str]:
     """Yield when and with what the report was made, what was searched and read, and what of it went to the writing."""
-    language, queries = report.language, facts["queries"]
+    language = report.language
     created, models = str(report.metadata.get("created", ""))[: len("2026-01-31")], report.metadata.get("models")
     if created and isinstance(models, list):
         names = listed(map(str, models), language)
@@ -50,16 +78,15 @@ def _scope(report: Report, facts: Mapping[str, Any]) -> Iterator[str]:
         "scope",
         language,
         rounds=facts["rounds"],
-        queries=len(queries),
+        queries=len(facts["queries"]),
         engines=listed(facts["engines"], language) or say("nowhere", language),
         hits=facts["hits"],
         sources=facts["sources_read"],
     )
     if "sources_used" in facts:
-        yield say("used", language, count=facts["sources_used"])
-    if named := list(dict.fromkeys(queries))[:_QUERIES]:
-        more = " …" if len(queries) > _QUERIES else ""
-        yield say("asked", language, what=listed(named, language, "semicolon") + more)
+        yield say("used", language, count=facts["sources_used"], cited=len(number(report).cited))
+    if queries:
+        yield say("asked", language, what=listed(queries, language, "semicolon"))
 
 
 def _wanting(facts: Mapping[str, Any], language: str) -> Iterator[str]:
@@ -68,7 +95,8 @@ def _wanting(facts: Mapping[str, Any], language: str) -> Iterator[str]:
         yield say("thin", language)
     for name in ("gaps", "left_out"):
         if items := [item.strip(_STOPS) for item in facts.get(name, ())]:
-            yield _ASKED.sub(r"\1", say(name, language, what=listed(items, language, "semicolon")))
+            questions = all(item.endswith(_QUESTION) for item in items)
+            yield say(name, language, what=listed(items, language, "space" if questions else "semicolon"))
 
 
 def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
@@ -92,25 +120,3 @@ def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
 def _named(items: Sequence[Mapping[str, str]], named: str, language: str) -> str:
     what = (f"{item[named]} ({item['reason'].strip(_STOPS)})" for item in items[:NAMED])
     return listed(what, language, "semicolon") + (" …" if len(items) > NAMED else "")
-
-
-def _notices(facts: Mapping[str, Any], language: str) -> tuple[list[str], list[str]]:
-    """Return the notices in the report's language, and those that are English in a report that is not."""
-    told = [(retold(notice, language), notice) for notice in _news(facts)]
-    if not say("notices", language):
-        return [_sentence(notice, ".") for _, notice in told], []
-    ours = [_sentence(said, say("stop", language)) for said, _ in told if said]
-    return ours, [_sentence(notice, ".") for said, notice in told if not said]
-
-
-def _news(facts: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the notices but for those that say what is said in the report's language, as a fact."""
-    known = tuple(said.strip(_STOPS) for said in facts["assumptions"])
-    for notice in facts.get("notices", ()):
-        told = any(said in notice for said in known) or (facts.get("left_out") and notice.startswith(_LEFT_OUT))
-        if not told:
-            yield notice
-
-
-def _sentence(notice: str, stop: str) -> str:
-    return f"{notice[:1].upper()}{notice[1:].rstrip(_STOPS)}{stop}"

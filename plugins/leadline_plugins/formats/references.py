@@ -15,11 +15,13 @@ from leadline_plugins.formats.tree import (
     div,
     header,
     para,
+    set_out,
     spaced,
     strong,
     words,
 )
-from leadline_plugins.formats.verified import bare, changes, failure, legend, summary, unjudged
+from leadline_plugins.formats.verified import bare, failure, told
+from leadline_plugins.stages.kinds import label
 from leadline_plugins.wording import say
 
 
@@ -88,8 +90,8 @@ def _verdicts(item: Evidence, checks: Checks) -> Iterator[Node]:
     for claim, times in once(claim for claim in claims if claim.kind != "supported"):
         same = [other for other in claims if (other.kind, other.text) == (claim.kind, claim.text)]
         why: list[Node] = words(f"– {claim.reason}") if claim.reason else []
-        label = strong(words(f"{say(claim.kind, checks.language)}:"))
-        yield _verdict(spaced([[label], [*words(claim.text), *_times(times)], why]), claim.kind, same)
+        kind = strong(words(label(claim.kind, checks.language) + say("colon", checks.language).rstrip()))
+        yield _verdict(spaced([[kind], [*words(claim.text), *_times(times)], why]), claim.kind, same)
 
 
 def _verdict(said: list[Node], kind: str, claims: Sequence[Checked]) -> Node:
@@ -102,10 +104,12 @@ def _times(times: int) -> list[Node]:
 
 def verified(report: Report, checks: Checks, name: Callable[[], str]) -> Iterator[Node]:
     """Yield the section that says what verification found; nothing for a report that was not verified."""
-    if not (said := summary(checks)):
+    lines = list(told(report, checks))
+    if not lines:
         return
     yield header(1, name(), words(say("checks", checks.language)))
-    yield from (para(words(line)) for line in (said, changes(checks), unjudged(checks), legend(checks)) if line)
+    for line in lines:
+        yield from set_out(line)
     if rows := [[_failure(claim, times, checks.language)] for claim, times in checks.failed()]:
         yield bullets(rows)
     if without := bare(report, checks):
@@ -114,6 +118,6 @@ def verified(report: Report, checks: Checks, name: Callable[[], str]) -> Iterato
 
 
 def _failure(claim: Checked, times: int, language: str) -> Node:
-    kind = strong(words(f"{say(claim.kind, language)}:"))
+    kind = strong(words(label(claim.kind, language) + say("colon", language).rstrip()))
     said, why = failure(claim, times)
     return para(spaced([[kind], words(said), [{"t": "Emph", "c": words(why)}] if why else []]))

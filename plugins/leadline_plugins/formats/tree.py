@@ -7,10 +7,11 @@ It is the one written-down document model that HTML, Word, EPUB, LaTeX and Typst
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from leadline.citations import unspaced
+from leadline_plugins.formats.said import Said
 
 Node = dict[str, Any]
 API = [1, 23, 1]
@@ -82,6 +83,15 @@ def div(blocks: list[Node], attr: list[Any]) -> Node:
 def bullets(items: list[list[Node]]) -> Node:
     """Return a bullet list."""
     return {"t": "BulletList", "c": items}
+
+
+def set_out(said: Said) -> Iterator[Node]:
+    """Yield a paragraph of ours and its list; where that is folded, under a class that says so."""
+    if not said.items:
+        yield para(words(said.text))
+        return
+    blocks = [para(words(said.text)), bullets([[plain(words(item))] for item in said.items])]
+    yield from [div(blocks, attributes("", "folded"))] if said.folded else blocks
 
 
 def figure(name: str, body: list[Node], caption: list[Node]) -> Node:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from leadline.citations import uncited
+from leadline.findings import UNBORNE, Unjudged
 from leadline.records import Report
-from leadline_plugins.formats.checks import KINDS, MARKS, Checked, Checks, once
+from leadline_plugins.formats.checks import Checked, Checks, once
 from leadline_plugins.formats.inlines import spoken
+from leadline_plugins.formats.notes import Notes
+from leadline_plugins.formats.said import Said
+from leadline_plugins.stages import kinds
+from leadline_plugins.stages.beginnings import beginning, rows
+from leadline_plugins.stages.kinds import KINDS, MARKS, label
 from leadline_plugins.wording import listed, say
 
 _SUMMARY = "summary"
@@ -31,7 +39,7 @@ def _summary(checks: Checks) -> Iterator[str]:
     if why := list(_reasons(checks)):
         yield say("rejected", language, what=listed(why, language, "semicolon"))
     if counts:
-        what = (f"{say(kind, language)} {counts[kind]}" for kind in KINDS if counts[kind])
+        what = (f"{label(kind, language)} {counts[kind]}" for kind in KINDS if counts[kind])
         yield say("checked", language, total=counts.total(), what=listed(what, language))
 
 
@@ -52,7 +60,7 @@ def _reasons(checks: Checks) -> Iterator[str]:
         given.append(say("pointing_nowhere", language, what=listed(unknown, language)))
     if bare := found.get("paragraph_without_citation_count"):
         given.append(say("bare", language, count=bare))
-    yield from given or [say("unborne", language, count=sum(claim.kind in MARKS for claim in checks.claims))]
+    yield from given or [say("unborne", language, count=sum(claim.kind in UNBORNE for claim in checks.claims))]
 
 
 def changes(checks: Checks) -> str:
@@ -65,16 +73,41 @@ def changes(checks: Checks) -> str:
     return say("changed", checks.language, total=counts.total(), what=listed(what, checks.language))
 
 
-def unjudged(checks: Checks) -> str:
-    """Return how many sentences were held against no passage; empty where all were."""
-    count = sum(checks.found.get("unjudged_by_kind", {}).values())
-    return say("unjudged", checks.language, count=count) if count else ""
+def unjudged(checks: Checks) -> Said | None:
+    """Return how many sentences were held against no passage, with each and why; None where all were held."""
+    language, count = checks.language, sum(checks.found.get("unjudged_by_kind", {}).values())
+    if not count:
+        return None
+    colon = say("colon", language)
+    said = (f"{say(f'why_{one.kind}', language)}{colon}{spoken(one.text)}" for one in _unjudged(checks.found))
+    return Said(say("unjudged", language, count=count), tuple(said), folded=True)
+
+
+def _unjudged(found: Mapping[str, Any]) -> Iterator[Unjudged]:
+    for row in found.get("unjudged", ()):
+        try:
+            yield Unjudged.model_validate(row)
+        except ValidationError:
+            continue  # of another version of the report: what it says cannot be shown
 
 
 def legend(checks: Checks) -> str:
     """Return what the marks behind numbers mean; empty where there is none."""
     marked = any(claim.kind in MARKS and claim.at >= 0 for claim in checks.claims)
-    return say("legend", checks.language, **MARKS) if marked else ""
+    return kinds.legend(checks.language) if marked else ""
+
+
+def told(report: Report, checks: Checks) -> Iterator[Said]:
+    """Yield what verification found, but for the claims that failed: nothing for a report that was not verified."""
+    if not (found := summary(checks)):
+        return
+    ours, english = Notes(report).of_checks()
+    notes = listed((*ours, *((say("notices", checks.language), *english) if english else ())), checks.language, "space")
+    yield from (Said(line) for line in (found, changes(checks), notes) if line)
+    if left := unjudged(checks):
+        yield left
+    if line := legend(checks):
+        yield Said(line)
 
 
 def failure(claim: Checked, times: int) -> tuple[str, str]:
@@ -83,13 +116,15 @@ def failure(claim: Checked, times: int) -> tuple[str, str]:
 
 
 def bare(report: Report, checks: Checks) -> list[str]:
-    """Return the paragraphs that end without a citation: their section, and how they begin."""
+    """Return the paragraphs that end without a citation: their section, and how they begin; of a table its length."""
     return [
-        f"{' '.join(section.title.split())}: {_beginning(spoken(uncited(text)))}"
+        f"{' '.join(section.title.split())}{say('colon', checks.language)}{_known_by(text, checks.language)}"
         for section in report.sections
         for _, _, text in checks.bare(section)
     ]
 
 
-def _beginning(text: str) -> str:
-    return text if len(text) <= _BEGINNING else f"{text[:_BEGINNING].rstrip()} …"
+def _known_by(block: str, language: str) -> str:
+    if count := rows(block):
+        return say("rows", language, count=count)
+    return beginning(spoken(uncited(block)), _BEGINNING)

@@ -11,19 +11,13 @@ from leadline.findings import AUDIT, REPORT, UNBORNE, VERIFICATION, Audit, Findi
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.printable import one_line
 from leadline.records import Blob, Report
+from leadline_plugins.stages.beginnings import beginning, rows
+from leadline_plugins.stages.kinds import kind_of, label
 from leadline_plugins.stages.paragraphs import paragraphs
 from leadline_plugins.wording import say
 
 BY = {"exact": "by rule", "words": "by measure", "model": "by model", "": "by an older version"}
 """Who judged, in words."""
-WHY = {
-    "uncited": "no citation",
-    "question": "a question",
-    "sources": "of the sources themselves",
-    "inference": "marked as an inference",
-    "remark": "states nothing",
-}
-"""Why a sentence was held against nothing, in words."""
 _ENGLISH = "en"
 _BEGINNING = 120
 """Characters by which a paragraph is known."""
@@ -66,9 +60,11 @@ def _unborne(checks: Verification) -> str:
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return the decision for people: the counts, and where each thing that is wrong stands."""
     lines = [f"# Verification: {report.title}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
-    lines += [f"- {reason}" for reason in dict.fromkeys(filter(None, (*audit.reasons, _unborne(checks))))]
+    lines += [f"- {reason}" for reason in audit.reasons]
+    if (unborne := _unborne(checks)) and unborne not in audit.reasons:
+        lines += ["", f"This decides nothing, as `verify.require_support` is off: {unborne}."]
     lines += ["", "| verdict | claims |", "|---|---|"]
-    lines += [f"| {kind} | {count} |" for kind, count in sorted(checks.claims.items())]
+    lines += [f"| {label(kind, _ENGLISH)} | {count} |" for kind, count in checks.kinds.items()]
     lines += ["", "| judged | claims |", "|---|---|"]
     lines += [f"| {BY[name]} | {count} |" for name, count in sorted(checks.judged_by.items())]
     lines += [*_doubtful(report, checks), *_bare(report, checks), *_unjudged(checks)]
@@ -91,7 +87,7 @@ def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
     yield from ("", "## Not fully supported", "") if doubtful else ()
     for item in doubtful:
         place = _place(item, numbers)
-        yield f"- **{item.verdict}** {BY[item.by]}, {place}: {uncited(item.claim)}"
+        yield f"- **{label(kind_of(item), _ENGLISH)}** {BY[item.by]}, {place}: {uncited(item.claim)}"
         yield f"  {item.reason}"
         yield from (f"  > {quotes.get(name, '')}" for name in item.cites)
 
@@ -105,7 +101,7 @@ def _place(verdict: Verdict, numbers: Mapping[str, int]) -> str:
 def _unjudged(checks: Verification) -> Iterator[str]:
     """Yield the sentences that were held against nothing, and why."""
     yield from ("", "## Held against no passage", "") if checks.unjudged else ()
-    yield from (f"- **{WHY[item.kind]}**: {one_line(item.text)}" for item in checks.unjudged)
+    yield from (f"- **{say(f'why_{item.kind}', _ENGLISH)}**: {one_line(item.text)}" for item in checks.unjudged)
 
 
 def _bare(report: Report, checks: Verification) -> Iterator[str]:
@@ -114,7 +110,9 @@ def _bare(report: Report, checks: Verification) -> Iterator[str]:
     yield from ("", "## Without a citation at their end", "") if wanted else ()
     for part in paragraphs(report):
         if part.id in wanted:
-            yield f"- {part.id}: {one_line(uncited(part.text))[:_BEGINNING]}"
+            count = rows(part.text)
+            begins = beginning(one_line(uncited(part.text)), _BEGINNING)
+            yield f"- {part.id}: {say('rows', _ENGLISH, count=count) if count else begins}"
 
 
 @hookimpl

@@ -14,6 +14,7 @@ from leadline.errors import CallFailed, ConfigError, NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
+from leadline_plugins.stages.method import with_notices
 
 
 class Exporting:
@@ -31,6 +32,7 @@ class Exporting:
         if (checks := findings.get(VERIFICATION)) is not None:
             told["verification"] = checks.model_dump(mode="json")
         report = report.model_copy(update={"metadata": {**report.metadata, **told}})
+        report = with_notices(report, run.notices)
         written = Written(run, tuple(run.settings.report.formats))
         await run.each(written.formats, lambda name: export(report, name, written))
         for name, clash in written.clashes.items():

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from leadline.citations import CITATION
 from leadline.records import Evidence, Section
 from leadline_plugins.checks.naming import proper_names, stands
-from leadline_plugins.text import content_set
+from leadline_plugins.text import content_set, sentences
 
 _FIGURE, _AND = re.compile(r"\d"), re.compile(r"\s(?:and|or)\s")
+_MOSTLY = 0.6
+"""The share of an open question's words that a sentence says which may answer it, or a gap that repeats it."""
+_FEWEST = 3
+"""Words of it that are no chance."""
 
 
 def answering(sections: Sequence[Section]) -> tuple[Section, ...]:
@@ -28,8 +33,9 @@ def unanswered(sections: Sequence[Section], evidence: Iterable[Evidence] = ()) -
     said = []
     for section in sections:
         if gaps := told(section.unanswered):
-            lost = "was left out, for nothing that was found answers it" if section.id not in kept else "has a gap"
-            said.append(f"section '{section.title}' {lost}: {gaps}{_elsewhere(section, sections, by_id)}")
+            lost = "was left out, for nothing that was found answers it"
+            open_ = "leaves open, by the passages its writer had" if section.id in kept else lost
+            said.append(f"section '{section.title}' {open_}: {gaps}{_elsewhere(section, sections, by_id)}")
     return said
 
 
@@ -58,6 +64,27 @@ def _shared(text: str, asked: Iterable[tuple[Sequence[str], frozenset[str]]]) ->
         for name in names:
             if (words - content_set(name)) & said and stands(name, text):
                 yield name
+
+
+def still_open(questions: Iterable[str], sections: Sequence[Section]) -> Iterator[str]:
+    """Yield the questions of which no sentence that cites says most words, nor what a section says that it leaves open.
+
+    They were asked before the sections were written: what these answer is open no more, and a gap is told once.
+    """
+    said: list[frozenset[str]] | None = None
+    for question in questions:
+        said = list(_said(sections)) if said is None else said
+        asked = content_set(question)
+        if not any(len(asked & one) >= max(_FEWEST, _MOSTLY * len(asked)) for one in said):
+            yield question
+
+
+def _said(sections: Sequence[Section]) -> Iterator[frozenset[str]]:
+    """Yield the words of what is written with a citation, sentence by sentence, and of what is left open."""
+    for section in sections:
+        text = section.text or ""
+        cites = (text[start:end] for start, end in sentences(text) if CITATION.search(text, start, end))
+        yield from (content_set(one) for one in (*cites, *section.unanswered))
 
 
 def told(gaps: Iterable[str]) -> str:

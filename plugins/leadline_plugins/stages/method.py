@@ -10,31 +10,48 @@ from typing import cast
 from pydantic import JsonValue
 
 from leadline.findings import Found, Plan, Question, Review, Unread
-from leadline.records import Evidence, Section, Source
+from leadline.records import Evidence, Report, Section, Source
+from leadline_plugins.stages.gaps import still_open
 
 
 @dataclass(frozen=True)
 class Lacking:
-    """What a model found wanting: questions that are open, sections that nothing was found for."""
+    """What a model found wanting: questions that are open, sections that nothing was found for.
+
+    `unanswered` is what the writer of each section says that its own passages leave open.
+    """
 
     sufficient: bool = True
     gaps: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    unanswered: tuple[tuple[str, str], ...] = ()
+    """The title of a section with a gap of it."""
 
     def facts(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
-        return {"sufficient": self.sufficient, "gaps": list(self.gaps), "left_out": list(self.left_out)}
+        return {
+            "sufficient": self.sufficient,
+            "gaps": list(self.gaps),
+            "left_out": list(self.left_out),
+            "unanswered": [{"section": title, "gap": gap} for title, gap in self.unanswered],
+        }
 
 
 def lacking(review: Review | None, plan: Plan, sections: Sequence[Section]) -> Lacking:
-    """Return what is wanting by the last review, and by the plan where the sections follow it."""
+    """Return what is wanting when all is written: by the last review, by the writers, and by the plan they follow.
+
+    That review came before the writing: what of it was answered since is told no more.
+    """
     written, planned = {section.id for section in sections}, {section.id for section in plan.sections}
     left_out = (section.title for section in plan.sections if section.id not in written)
     judged = review is not None and bool(review.sections)  # else the model told nothing
+    asked = review.priority_gaps if review else ()
+    gaps = tuple(still_open(asked, sections))
     return Lacking(
-        sufficient=review is None or review.is_sufficient or not judged,
-        gaps=review.priority_gaps if review else (),
+        sufficient=review is None or review.is_sufficient or not judged or bool(asked and not gaps),
+        gaps=gaps,
         left_out=tuple(left_out) if written <= planned else (),
+        unanswered=tuple((section.title, gap) for section in sections for gap in dict.fromkeys(section.unanswered)),
     )
 
 
@@ -70,6 +87,18 @@ def method(
         **(lacking.facts() if lacking else {}),
     }
     return cast("JsonValue", facts)
+
+
+def with_notices(report: Report, notices: Sequence[str]) -> Report:
+    """Return a report whose facts have what was done with less, as far as is known when it is exported.
+
+    The last to say something is who checks it: when the facts were put together nobody had judged it yet.
+    """
+    facts = report.metadata.get("method")
+    if not isinstance(facts, dict):
+        return report
+    told = {**report.metadata, "method": {**facts, "notices": list(notices)}}
+    return report.model_copy(update={"metadata": told})
 
 
 def failed_engines(found: Sequence[Found]) -> list[dict[str, JsonValue]]:

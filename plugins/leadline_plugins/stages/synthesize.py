@@ -76,7 +76,7 @@ class Synthesis:
                 await tell(run, shorter)
         requests = requests_for(plan, question, evidence, sources)
         if empty := left_out(findings[PLAN], requests) if chat else ():
-            await tell(run, f"nothing was found for {', '.join(empty)}: left out")
+            await tell(run, f"nothing that answers it was found for {', '.join(empty)}: left out")
         sections = await run.each(requests, run.synthesize)
         if not (kept := answering(sections)):
             missing = told(dict.fromkeys(gap for section in sections for gap in section.unanswered))

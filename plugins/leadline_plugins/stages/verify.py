@@ -29,6 +29,7 @@ from leadline_plugins.stages import asking, rechecking
 from leadline_plugins.stages.claims import Claim, claims_of, unjudged
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.judge import JUDGED
+from leadline_plugins.stages.kinds import counts as kind_counts
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.questioning import ASK
@@ -120,6 +121,7 @@ def verification(
         paragraph_without_citation_count=len(bare),
         paragraphs_without_citation=tuple(part.id for part in bare),
         claims=dict(counts),
+        kinds=kind_counts(verdicts),
         contradicted_in_summary=sum((one.section_id, one.verdict) == ("summary", "contradicted") for one in decided),
         judged_by=dict(Counter(verdict.by for verdict in decided)),
         passed=not any(wrong.values()),

@@ -63,7 +63,7 @@ def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
     claims = {"supported": 10, "contradicted": 1, "unsupported": 7, "partial": 2}
     said = checks({"passed": True, "claims": claims, "contradicted_in_summary": 1})
     assert said.startswith("passed, but the summary says 1 thing that its source contradicts; 8 of 20 claims not borne")
-    assert said.endswith("claims: 1 contradicted, 2 partial, 10 supported, 7 unsupported")
+    assert said.endswith("claims: 1 contradicted, 2 supported in part, 10 supported, 7 unsupported")
     assert checks({"passed": True, "claims": {"supported": 4}}) == "passed; claims: 4 supported"
     assert checks({"passed": False}) == "not passed"
     assert checks({"passed": False, "report_passed": False}) == "not passed: no citation could be checked"

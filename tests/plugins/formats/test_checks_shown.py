@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,14 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leadline.citations import CITATIONS, cited
+from leadline.citations import CITATIONS, cited, number
 from leadline.findings import VerdictKind
 from leadline.records import Report, Section
+from leadline_plugins.citing import read
 from leadline_plugins.formats.checks import Checks
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM
 from leadline_plugins.formats.html.page import page
-from leadline_plugins.formats.markdown import checks
+from leadline_plugins.formats.markdown import body, checks
 from leadline_plugins.formats.tree import text
 from leadline_plugins.stages.claims import claims_of
 
@@ -165,3 +167,97 @@ def test_not_decided_is_said_only_of_what_nobody_decided(make_report: Make, by: 
     verdict["verdicts"][0]["by"] = by
     told = "\n".join(checks(report))
     assert f"1 cited claim checked: {'not decided' if by == 'words' else 'supported in part'} 1." in told
+
+
+UNSHOWN = "the claim says 3, the passage 4; the model calls it supported, and shows no words of a passage that say so"
+
+
+def markdown(report: Report) -> str:
+    return "\n\n".join([*body(report, number(report), {}, inline=False), *checks(report)])
+
+
+def test_markdown_has_the_marks_of_the_page_and_says_what_they_mean(make_report: Make) -> None:
+    report = judged(make_report(TWICE), {"dry": "contradicted", "wide": "unsupported"})
+    told = markdown(report)
+    assert "The bay is deep [1]. The bay is dry [1]≠. It is wide [2]?[3]?. So it is [1]." in told
+    assert "? marks a claim that its passage does not bear or that a rule doubts, ≠ one that it contradicts." in told
+    assert "?" not in markdown(judged(make_report(TWICE), {}))
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "fr"])
+def test_a_report_with_marks_is_read_as_one_without(make_report: Make, language: str) -> None:
+    report = make_report(TWICE).model_copy(update={"language": language})
+    plain, marked = (
+        read(markdown(judged(report, {}))),
+        read(markdown(judged(report, {"dry": "contradicted", "wide": "unsupported"}))),
+    )
+    assert [(one.text, one.keys) for one in plain.claims] == [(one.text, one.keys) for one in marked.claims]
+    assert (
+        read("Is it deep [1]? It is [2].\n\n[1] A - <https://a.org/>\n[2] B - <https://b.org/>")
+        .claims[0]
+        .text.endswith("?")
+    )
+
+
+@given(st.lists(st.sampled_from(["dry", "wide", "deep"]), min_size=1, max_size=6), st.sampled_from(["", " ", "; "]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_marks_of_markdown_are_those_of_the_tree(make_report: Make, said: list[str], between: str) -> None:
+    text = between.join(f"It is {word} [@e1][@e2]." for word in said)
+    report = judged(make_report(text), {"dry": "contradicted", "wide": "unsupported"})
+    shown = "".join(body(report, number(report), {}, inline=False))
+    assert [mark for mark in marks(report) if mark[-1] in "?≠"] == [
+        f"[{place}]{sign}" for place, sign in re.findall(r"\[(\d)\]([?≠])", shown)
+    ]
+
+
+def test_what_a_rule_objects_to_and_the_model_cannot_show_is_marked_and_listed(make_report: Make) -> None:
+    report = judged(make_report(TWICE), {"dry": "partial"})
+    verdict: Any = report.metadata["verification"]
+    verdict["verdicts"][1]["reason"] = UNSHOWN
+    assert marks(report)[1] == "[1]?"
+    told = "\n".join(checks(report))
+    assert "4 cited claims checked: supported 3, doubted by a rule 1." in told
+    assert f"- **doubted by a rule:** The bay is dry ({UNSHOWN})" in told
+
+
+def test_what_the_text_itself_hedges_is_no_open_verdict(make_report: Make) -> None:
+    report = judged(make_report("It is deep (not confirmed by the source cited) [@e1]."), {"deep": "partial"})
+    assert "1 cited claim checked: marked as not confirmed 1." in "\n".join(checks(report))
+
+
+def test_sentences_held_against_nothing_are_named_with_the_reason(make_report: Make) -> None:
+    left = [{"id": "1", "section_id": "1", "text": "Nobody *knows*.", "kind": "sources"}]
+    report = judged(make_report(TWICE), {}, unjudged=left, unjudged_by_kind={"sources": 1})
+    assert "- of the sources themselves: Nobody knows." in "\n".join(checks(report))
+    made = page(document(report, MEDIUM))
+    assert "<details><summary>Held against no passage: 1 sentence.</summary>" in made
+    zh = report.model_copy(update={"language": "zh"})
+    assert "- 关于来源本身：Nobody knows." in "\n".join(checks(zh))
+
+
+def test_a_table_is_known_by_its_rows_and_no_number_is_cut(make_report: Make) -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"
+    prose = f"{'It is so and stays so for long. ' * 2}In real terms it is 13,500.55 a year."
+    bare: dict[str, Any] = {"paragraphs_without_citation": ["1.1", "1.2"]}
+    told = "\n".join(checks(judged(make_report(f"{table}\n\n{prose}\n\n{TWICE}"), {}, **bare)))
+    assert "- Depth: a table of 2 rows" in told
+    assert "In real terms it is …" in told
+
+
+def test_what_is_told_of_the_judge_stands_under_the_checks(make_report: Make) -> None:
+    lazy = "8 of 23 claims were judged by words, not by the model (it said nothing of them)"
+    report = judged(make_report(TWICE), {})
+    report = report.model_copy(update={"metadata": {**report.metadata, "method": {"notices": [lazy]}}})
+    assert lazy in "\n".join(checks(report))
+    zh = report.model_copy(update={"language": "zh"})
+    assert "23 条论断中有 8 条只按词语比对，未经模型判定（模型没有提及）。" in "\n".join(checks(zh))
+    assert "**与原文矛盾：**" in "\n".join(checks(judged(zh, {"dry": "contradicted"})))
+
+
+def test_the_page_lists_the_passages_that_are_cited_and_no_others(make_report: Make) -> None:
+    report = make_report("It is deep [@e1].").model_copy(update={"figures": ()})
+    other = report.evidence[0].model_copy(update={"id": "e1b", "quote": "Another passage of the same page."})
+    report = report.model_copy(update={"evidence": (*report.evidence, other)})
+    made = page(document(judged(report, {}), MEDIUM))
+    assert made.count('class="quote"') == 1
+    assert "Another passage" not in made

@@ -28,15 +28,14 @@ FACTS: dict[str, Any] = {
 def said(language: str = "en", models: list[str] | None = None, **facts: Any) -> list[str]:
     metadata = {"created": "2026-11-23T05:00:00+00:00", "method": FACTS | facts}
     metadata |= {} if models is None else {"models": models}
-    return list(
-        paragraphs(Report(title="A", language=language, sections=(), sources=(), evidence=(), metadata=metadata))
-    )
+    report = Report(title="A", language=language, sections=(), sources=(), evidence=(), metadata=metadata)
+    return ["\n".join((part.text, *part.items)) for part in paragraphs(report)]
 
 
 def test_who_made_it_when_what_was_searched_and_what_of_it_was_used() -> None:
     assert said(models=["gpt-5"], sources_used=3) == [
         "Made on 2026-11-23 with gpt-5. 2 rounds of search with 2 queries on web gave 9 results, of which "
-        "5 sources were read. What is written rests on passages from 3 of them. "
+        "5 sources were read. Passages of 3 of them went into the writing; 0 are cited. "
         "Searched for: depth of the bay; width of the bay."
     ]
     assert said(models=[])[0].startswith("Made on 2026-11-23, without a language model. 2 rounds")
@@ -59,11 +58,11 @@ def test_every_language_tells_all_of_it(language: str) -> None:
 
 
 def test_a_question_at_the_end_needs_no_other_stop() -> None:
-    assert said("zh", gaps=["谁测的？", "多深？"])[1] == "仍未解决的问题：谁测的？；多深？"
+    assert said("zh", gaps=["谁测的？", "多深？"])[1] == "仍未解决的问题：谁测的？多深？"
 
 
 def test_a_section_that_nothing_was_found_for_is_told_once() -> None:
-    told = said("zh", left_out=["宽度"], notices=["nothing was found for '宽度': left out"])
+    told = said("zh", left_out=["宽度"], notices=["nothing that answers it was found for '宽度': left out"])
     assert told[1:] == ["计划了但没有写成的章节：宽度。"]
 
 
@@ -86,3 +85,78 @@ def test_used_are_the_sources_whose_passages_writers_were_shown() -> None:
     evidence = [Evidence(id=f"e{n}", source_id=f"s{n % 2}", quote="a", span=(0, 1), claim="a") for n in range(4)]
     sections = (Section(id="1", title="A", evidence_ids=("e0", "e2", "e1"), unsent=("e1",)),)
     assert used(sections, evidence) == 1
+
+
+def test_more_queries_than_a_sentence_holds_are_a_list_that_may_be_folded() -> None:
+    queries = ["depth", "width", "length", "how was it sounded?"]
+    assert said(queries=queries)[1] == "Searched for:\ndepth\nwidth\nlength\nhow was it sounded?"
+    assert said("zh", queries=queries)[1].startswith("检索词：\n")
+    assert said(queries=["Is it deep?"])[0].endswith("Searched for: Is it deep?")
+
+
+def test_what_sections_leave_open_is_a_list_and_told_once() -> None:
+    facts: dict[str, Any] = {
+        "unanswered": [{"section": "Dues", "gap": "The passages name no year."}],
+        "notices": ["section 'Dues' leaves open, by the passages its writer had: The passages name no year"],
+    }
+    assert said(**facts)[1:] == [
+        "Left open by the passages that the writer of each section was given (another section may tell it):\n"
+        "Dues: The passages name no year."
+    ]
+    assert said("zh", **facts)[1].endswith("\nDues：The passages name no year。")
+
+
+def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() -> None:
+    why = "task by openai: the model's reply could not be used: it has not the form that was asked for"
+    notices = [
+        "digest: the reply ended in the middle twice, and what was whole is taken",
+        f"no charts were planned ({why})",
+        f"no queries were proposed ({why})",
+        f"no usable plan: one section over the whole question ({why})",
+    ]
+    expected = (
+        "No usable plan: one section over the whole question; no queries were proposed; no charts were planned (the "
+        "reply of openai could not be used: it has not the form that was asked for). "
+        "The digest of a round: the reply ended in the middle twice, and what was whole is taken."
+    )
+    assert said(notices=notices)[1:] == [expected]
+    assert said(notices=notices[::-1])[1:] == [expected]
+    assert said("zh", notices=notices)[1:] == [
+        "没有可用的计划，全部问题写成一章；没有提出检索词；没有规划图表（模型的回复无法使用：格式不符合要求）。"
+        "一轮检索的归纳：模型的回复两次中途断开，只取了完整的部分。"
+    ]
+
+
+def test_notices_that_name_sections_stand_in_their_order() -> None:
+    sections = (Section(id="1", title="Width"), Section(id="2", title="Depth"))
+    notices = [f"section '{title}' was taken out, for the sources bear none of it" for title in ("Depth", "Width")]
+    short = [f"the text of '{title}': it is shorter than asked, and was so twice" for title in ("Depth", "Width")]
+    metadata: Any = {"method": FACTS | {"notices": [*notices, *short]}}
+    report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), metadata=metadata)
+    told = [part.text for part in paragraphs(report)][1]
+    assert told.index("'Width'") < told.index("'Depth'")
+    assert "taken out" not in told  # it is told beside what was found of the claims
+
+
+def test_a_question_that_a_section_answers_is_open_no_more() -> None:
+    plan = Plan(title="A", sections=(PlannedSection(id="1", title="Depth"),))
+    review = Review(
+        sections=(SectionReview(id="1", coverage="partial"),),
+        priority_gaps=("How deep is the inner harbour basin?", "Who sounded the western channel?"),
+    )
+    section = Section(id="1", title="Depth", text="The inner basin of the harbour is 40 fathoms deep [@e1].")
+    found = lacking(review, plan, (section,))
+    assert (found.gaps, found.sufficient) == (("Who sounded the western channel?",), False)
+    bare = section.model_copy(update={"text": "How deep the inner basin of the harbour is nobody says."})
+    assert lacking(review, plan, (bare,)).gaps == review.priority_gaps
+    both = review.model_copy(update={"priority_gaps": review.priority_gaps[:1]})
+    assert lacking(both, plan, (section,)).sufficient
+
+
+def test_a_gap_that_a_section_tells_is_not_told_as_an_open_question_too() -> None:
+    plan = Plan(title="A", sections=(PlannedSection(id="1", title="Depth"),))
+    review = Review(sections=(SectionReview(id="1", coverage="partial"),), priority_gaps=("所测水深是哪一年的？",))
+    section = Section(id="1", title="Depth", text="It is deep [@e1].", unanswered=("资料没有给出所测水深是哪一年的",))
+    found = lacking(review, plan, (section,))
+    assert found.gaps == ()
+    assert found.unanswered == (("Depth", "资料没有给出所测水深是哪一年的"),)

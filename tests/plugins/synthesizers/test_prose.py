@@ -233,7 +233,7 @@ async def test_a_gap_in_a_section_is_told() -> None:
         lambda asked: first_cited(asked).model_copy(update={"unanswered": "No year." if asked.title == "Dues" else ""})
     )
     assert [section.title for section in sections] == ["Dues", "Tides"]
-    assert notices == ["section 'Dues' has a gap: No year"]
+    assert notices == ["section 'Dues' leaves open, by the passages its writer had: No year"]
 
 
 async def test_where_no_section_is_answered_there_is_no_evidence() -> None:

@@ -44,7 +44,7 @@ class Writer:
             "CodeBlock": lambda c: f'<pre tabindex="0"><code>{escape(c[1])}</code></pre>',
             "Math": lambda c: formula(c[1], block=c[0]["t"] == "DisplayMath"),
             "Span": lambda c: f"<span{_attributes(c[0])}>{self.all(c[1])}</span>",
-            "Div": lambda c: f"<div{_attributes(c[0])}>{self.all(c[1])}</div>\n",
+            "Div": self._div,
             "BulletList": lambda c: self._list("ul", c),
             "OrderedList": lambda c: self._list(f'ol start="{c[0][0]}"', c[1]),
         }
@@ -71,6 +71,13 @@ class Writer:
             for place, note in enumerate(self._notes, start=1)
         )
         return f'<section class="notes" role="doc-endnotes"><hr><ol>{items}</ol></section>'
+
+    def _div(self, content: Any) -> str:
+        attr, blocks = content
+        if "folded" not in attr[1]:
+            return f"<div{_attributes(attr)}>{self.all(blocks)}</div>\n"
+        line, *rest = blocks
+        return f"<details><summary>{self.all(line['c'])}</summary>{self.all(rest)}</details>\n"
 
     def _link(self, content: Any) -> str:
         attr, inside, (url, _) = content

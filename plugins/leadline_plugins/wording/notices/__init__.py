@@ -11,26 +11,58 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
-from leadline_plugins.wording import fitting, translated
+from leadline_plugins.wording import fitting, listed, translated
 
 _LONGEST = 2_000
 """Characters of a notice that is looked at: a longer one quotes an error."""
+_JOINT = "; "
+_MOST = 20
+"""Notices in one that are looked at each by itself."""
 _NAME = re.compile(r"\\\{(\w+)\\\}")
 
 
 def retold(notice: str, language: str) -> str:
     """Return a notice in a language; empty where that has no words for it."""
     said: Mapping[str, str] = fitting(_languages(), language, {})
-    if not said or len(notice) > _LONGEST:
+    if not said:
         return ""
-    for key, pattern in _patterns().items():
-        if key in said and (found := pattern.fullmatch(notice)):
-            parts = found.groupdict().items()
-            return said[key].format(
-                **{name: retold(part, language) or translated(part, language) for name, part in parts}
-            )
-    return ""
+    pieces = notice.split(_JOINT, _MOST)
+    # What stands in brackets may be anything, also another notice: those that are joined are told each by itself.
+    if len(pieces) > 1 and all(each := [retold(piece, language) for piece in pieces]):
+        return listed(each, language, "semicolon")
+    key, parts = parsed(notice)
+    told = {name: task(part, language) if name == "task" else _part(part, language) for name, part in parts.items()}
+    return said[key].format(**told) if key in said else ""
+
+
+def says(notice: str, key: str) -> bool:
+    """Return whether a notice is the one of this key."""
+    return len(notice) <= _LONGEST and bool(_patterns()[key].fullmatch(notice))
+
+
+def parsed(notice: str) -> tuple[str, Mapping[str, str]]:
+    """Return the key of a notice and what stands in its brackets; an empty key where it is none of those known."""
+    if len(notice) <= _LONGEST:
+        for key, pattern in _patterns().items():
+            if found := pattern.fullmatch(notice):
+                return key, found.groupdict()
+    return "", {}
+
+
+def keys() -> tuple[str, ...]:
+    """Return the keys of all notices, in the order in which a run comes to them."""
+    return tuple(_patterns())
+
+
+def task(name: str, language: str) -> str:
+    """Return what a model does, by the name of its task; in English where the language has no words for it."""
+    return fitting(_tasks(), language, _tasks()["en"]).get(name, name)
+
+
+def _part(part: str, language: str) -> str:
+    return retold(part, language) or translated(part, language)
 
 
 @cache
@@ -43,9 +75,21 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
 
 @cache
 def _languages() -> Mapping[str, Mapping[str, str]]:
-    names = (item.name.removesuffix(".toml") for item in files(__name__).iterdir() if item.name.endswith(".toml"))
-    return {name.casefold(): _words(name) for name in names if name != "en"}
+    return {name.casefold(): _words(name) for name in _files() if name != "en"}
+
+
+@cache
+def _tasks() -> Mapping[str, Mapping[str, str]]:
+    return {name.casefold(): _read(name)["tasks"] for name in _files()}
+
+
+def _files() -> list[str]:
+    return [item.name.removesuffix(".toml") for item in files(__name__).iterdir() if item.name.endswith(".toml")]
 
 
 def _words(tag: str) -> Mapping[str, str]:
+    return {key: said for key, said in _read(tag).items() if key != "tasks"}
+
+
+def _read(tag: str) -> dict[str, Any]:
     return tomllib.loads(files(__name__).joinpath(f"{tag}.toml").read_text("utf-8"))

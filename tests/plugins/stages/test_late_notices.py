@@ -1,0 +1,52 @@
+"""What is told of a run reaches its report, also what was said last."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from leadline.findings import REPORT
+from leadline.records import Blob, Document, Files, Hit, Report, Source
+from leadline_plugins.stages.export import Exporting
+from leadline_plugins.stages.method import with_notices
+
+LATE = "8 of 23 claims were judged by words, not by the model (it said nothing of them)"
+
+
+def made(**metadata: Any) -> Report:
+    source = Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text="Deep."))
+    return Report(title="A", language="en", sections=(), sources=(source,), evidence=(), metadata=metadata)
+
+
+class Run:
+    """A run that renders nothing, and keeps what it was to render."""
+
+    settings = SimpleNamespace(report=SimpleNamespace(formats=("markdown",)))
+    models = ()
+    notices = (LATE,)
+
+    def __init__(self) -> None:
+        self.rendered: list[Report] = []
+
+    async def each(self, items: Any, do: Any) -> None:
+        for item in items:
+            await do(item)
+
+    async def format(self, report: Report, name: str) -> Files:
+        self.rendered.append(report)
+        return Files(files=(Blob(name="report.md", media_type="text/markdown", data=b"A"),))
+
+    async def save(self, file: Blob) -> None:
+        return None
+
+
+async def test_what_is_said_while_claims_are_checked_is_in_the_report() -> None:
+    run: Any = Run()
+    findings: Any = {REPORT: made(method={"queries": [], "notices": ["it was late"]})}
+    await Exporting().run(findings, run)
+    facts: Any = run.rendered[0].metadata["method"]
+    assert facts == {"queries": [], "notices": [LATE]}
+
+
+def test_a_report_without_facts_of_its_run_has_none_of_what_was_told() -> None:
+    assert with_notices(made(), [LATE]).metadata == {}
