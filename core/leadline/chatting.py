@@ -70,7 +70,7 @@ class Chatting:
         try:
             return taken_at_last(said, task)
         except BadReply as error:
-            raise unfit(choice, BadReply, in_words(error), str(error)) from error
+            raise unfit(choice, BadReply, in_words(error, said.message.text), str(error)) from error
 
     async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""

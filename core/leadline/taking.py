@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeVar
 
 from leadline.errors import BadReply
@@ -10,6 +11,16 @@ from leadline.records import ChatReply, Record
 from leadline.tasks import UNUSABLE, Talk, Task, checked
 
 R = TypeVar("R", bound=Record)
+_SHORT = 600
+"""Characters of a reply that says no and nothing else."""
+_DECLINES = re.compile(
+    r"""\W*(?:
+      (?:i['’]?m|i\sam|we['’]?re)\s+(?:\w+\s+)?(?:sorry|unable|not\sable)\b|sorry\b|i\s+(?:cannot|can['’]?t|won['’]?t)\b
+    | (?:很|非常)?抱歉|对不起|對不起|我(?:无法|無法|不能)|申し訳|お手伝いできま|죄송|извините
+    | lo\ssiento|no\spuedo|es\stut\smir|ich\skann\s(?:\w+\s)*nicht|(?:je\ssuis\s)?désolée?|je\sne\speux\spas
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 def read(reply: ChatReply, form: type[R]) -> Reading[R]:
@@ -22,12 +33,15 @@ def read(reply: ChatReply, form: type[R]) -> Reading[R]:
     return found
 
 
-def in_words(error: BadReply) -> str:
+def in_words(error: BadReply, text: str) -> str:
     """Return for people why a reply was not taken: what a model is told of its form, or to do, is nothing to them.
 
-    That stands behind a colon, in each clause of what was wrong.
+    That stands behind a colon, in each clause of what was wrong. Who declines is not said to have missed a form.
     """
-    wrong = "it has not the form that was asked for" if isinstance(error, NotInForm) else str(error)
+    wrong = str(error)
+    if isinstance(error, NotInForm):
+        declines = len(text) <= _SHORT and _DECLINES.match(text)
+        wrong = "it declines the task" if declines else "it has not the form that was asked for"
     clauses = wrong.removeprefix(UNUSABLE).split("; ")
     return f"the model's reply could not be used: {'; '.join(clause.partition(': ')[0] for clause in clauses)}"
 
