@@ -148,17 +148,18 @@ def _by_status(said: Refusal) -> type[ProviderError]:
 def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str, address: str) -> str:
     status = f" (HTTP {said.status})" if said.status else ""
     words = _short(said.message) or "no word of explanation"
+    bare = words.rstrip(".")  # before what is to be done about it
     if cause is TooLong:
         return f"{host}: the request is longer than {model!r} takes{status}: {words}"
     if cause is Denied:
-        return f"{host} does not accept the key{status}: {words}; check api_key in the plugin's section"
+        return f"{host} does not accept the key{status}: {bare}; check api_key in the plugin's section"
     if cause is QuotaSpent:
         return f"{host}: the account has no quota or credit left{status}: {words}"
     if cause is RateLimited:
         return f"{host} asks to slow down{status}: {words}"
     if cause is Unsupported and _NO_MODEL.search(said.words):
         return (
-            f"{host} has no model {model!r}{status}: {words}; set another in ai.roles, ai.tasks or the section's model"
+            f"{host} has no model {model!r}{status}: {bare}; set another in ai.roles, ai.tasks or the section's model"
         )
     lost = _NO_ADDRESS.search(said.words) or (said.status == 404 and not _NO_ENDPOINT.search(said.words))
     if cause is Unsupported and lost:
