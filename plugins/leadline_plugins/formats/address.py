@@ -1,4 +1,7 @@
-"""Addresses a reader may follow: to the web, to files there, to mail; nothing that runs, nothing of the reader's."""
+"""How a source is named: its title, and an address that a reader may follow.
+
+That leads to the web, to files there, to mail; nothing that runs, nothing of the reader's.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,14 @@ LONGEST = 2000
 _SAFE = re.compile(r"(?:https?|ftp)://[^\s/?#]|mailto:", re.IGNORECASE)
 _LETTERS = re.compile(r"(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
 _ODD = re.compile(r"[\s\"<>\\^`{|}]")
+
+_KEPT = re.compile(r"\{\{([^{}]*)\}\}|\$\\\{\$([^$]*)\$\\\}\$")
+"""What BibTeX has in braces, so that a style leaves its capitals as they are: catalogues take titles from there."""
+
+
+def titled(text: str) -> str:
+    """Return the title of a source on one line, as it is read."""
+    return " ".join(_KEPT.sub(lambda kept: kept[1] or kept[2] or "", text).split())
 
 
 def followable(url: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from leadline.citations import number
 from leadline.records import Report, Source
-from leadline_plugins.formats.address import followable
+from leadline_plugins.formats.address import followable, titled
 from leadline_plugins.formats.tree import clean
 
 DATES = {"issued", "accessed", "submitted", "original-date", "event-date"}
@@ -30,7 +30,7 @@ def item(source: Source, name: str) -> dict[str, Any]:
     url = hit.url if hit.url.startswith("file://") else followable(hit.url)
     own = {
         "type": "webpage",
-        "title": " ".join(clean(hit.title).split()) or clean(hit.url),
+        "title": titled(clean(hit.title)) or clean(hit.url),
         **({"URL": url} if url else {}),
         **({"issued": {"date-parts": [[int(part) for part in found.groups() if part]]}} if found else {}),
     }

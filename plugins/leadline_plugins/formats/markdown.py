@@ -11,7 +11,7 @@ from leadline.citations import CITATIONS, Numbered, cited, number, unenclosed
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Section, Source
-from leadline_plugins.formats.address import followable, readable
+from leadline_plugins.formats.address import followable, readable, titled
 from leadline_plugins.formats.checks import AtCitations, Checked, Checks, worst
 from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
@@ -148,7 +148,7 @@ def references(numbered: Numbered, language: str) -> Iterator[str]:
 
 def _list(sources: Iterable[tuple[int, Source]]) -> str:
     return "\n".join(
-        f"[{place}] {_plain(source.hit.title)} - {_address(source.hit.url)}  " for place, source in sources
+        f"[{place}] {_plain(titled(source.hit.title))} - {_address(source.hit.url)}  " for place, source in sources
     )
 
 

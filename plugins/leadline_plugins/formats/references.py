@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
-from leadline_plugins.formats.address import shown
+from leadline_plugins.formats.address import shown, titled
 from leadline_plugins.formats.checks import Checked, Checks, once
 from leadline_plugins.formats.tree import (
     Node,
@@ -72,7 +72,7 @@ class Lists:
 def entry(source: Source) -> list[Node]:
     """Return a source as `Title - URL`."""
     url = source.hit.url
-    return spaced([words(" ".join(source.hit.title.split()) or url), words("-"), shown(url)])
+    return spaced([words(titled(source.hit.title) or url), words("-"), shown(url)])
 
 
 def quote(item: Evidence, place: str, checks: Checks) -> Node:

@@ -218,3 +218,17 @@ async def test_what_did_not_hold_is_listed(
     text = (await Markdown().format(make_report(), make_call())).files[0].data.decode()
     assert "2 cited claims checked: supported 1, contradicted 1." in text
     assert "- **contradicted:** 7 m (70 there)" in text
+
+
+@pytest.mark.parametrize(
+    ("title", "said"),
+    [
+        ("Testing {{Shared Memories}}\nof {{Old}}", "Testing Shared Memories of Old"),
+        (r"Through $\{$Inter-Function$\}$ sharing", "Through Inter-Function sharing"),
+        ("What {} means in C, and {1, 2}", "What {} means in C, and {1, 2}"),
+    ],
+)
+async def test_titles_of_catalogues_are_shown_without_the_braces_of_bibtex(title: str, said: str) -> None:
+    given = report("Deep. [@e1]", sources=(source("bay"), source("sea", title)))
+    assert f"[1] {said} - <" in (await rendered(given))["report.md"]
+    assert f"[1] {said} - https" in content(document(given, Medium()).blocks)
