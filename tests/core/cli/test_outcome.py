@@ -7,11 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from leadline.cli.outcome import raised, resume_command
 from leadline.cli.summary import checks, summary
+from leadline.printable import by_reason
 from leadline.records import Figure, Report, Section
 from leadline.result import Result
-from leadline.state import Metadata, StepState
+from leadline.state import Metadata, StepError, StepState
 
 
 def metadata(**more: Any) -> Metadata:
@@ -92,3 +96,21 @@ def test_a_report_in_a_terminal_has_captions_in_place_of_figures() -> None:
     report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), figures=(figure,))
     result = Result("complete", "", 0, Path("r"), metadata(), report)
     assert result.text == "# A\n\n## Depth\n\nDeep.\n\n*The depths*\n\nWide ."
+
+
+def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
+    why = "task by openai: the model's reply could not be used: it declines the task"
+    detail = StepError(message=f"{why} [the reply is no Plan: there is no JSON object in it]", step="plan")
+    notices = (f"no usable plan ({why})", "it was late", f"no charts were planned ({why})")
+    told = summary(metadata(notices=notices, errors=(detail,)), Path("r"))
+    told = " ".join(told.split())
+    assert f"Note no usable plan; no charts were planned ({why}) Note it was late" in told
+    assert "Error" not in told
+
+
+@given(st.lists(st.text(max_size=30), max_size=6))
+def test_nothing_that_is_told_is_lost_among_what_has_one_reason(told: list[str]) -> None:
+    found = "".join(by_reason(told))
+    assert all(part in found for text in told for part in text.split(" (", 1)[0].split("（", 1)[:1])
+    assert by_reason(["a (b)", "c (d)"]) == ["a (b)", "c (d)"]
+    assert by_reason(["甲（乙）", "丙（乙）"]) == ["甲；丙（乙）"]
