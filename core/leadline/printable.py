@@ -34,7 +34,7 @@ def by_reason(told: Iterable[str]) -> list[str]:
     """Return what is told, all of one reason as one, which stands in brackets at the end: in the place of the first."""
     rows: dict[str, list[str]] = {}
     for text in told:
-        found = _REASON.fullmatch(text)
+        found = _REASON.fullmatch(text) if text.endswith((")", "）")) else None
         rows.setdefault(found["why"] if found else text, []).append(found["what"] if found else "")
     return [_together(why, what) for why, what in rows.items()]
 

@@ -63,7 +63,7 @@ def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     lines += [f"- {reason}" for reason in audit.reasons]
     if (unborne := _unborne(checks)) and unborne not in audit.reasons:
         lines += ["", f"This decides nothing, as `verify.require_support` is off: {unborne}."]
-    lines += ["", "| verdict | claims |", "|---|---|"]
+    lines += [*([""] if lines[-1] else []), "| verdict | claims |", "|---|---|"]
     lines += [f"| {label(kind, _ENGLISH)} | {count} |" for kind, count in checks.kinds.items()]
     lines += ["", "| judged | claims |", "|---|---|"]
     lines += [f"| {BY[name]} | {count} |" for name, count in sorted(checks.judged_by.items())]

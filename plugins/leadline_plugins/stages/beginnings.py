@@ -6,7 +6,8 @@ import re
 
 _CUT = re.compile(r"[^\s\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]+\Z")
 """The beginning of a word or number, where words are spaced."""
-_RULE = re.compile(r"\s*\|?[\s|:-]*-[\s|:-]*\|?\s*")
+_RULE = frozenset(" \t|:-")
+"""The signs of the line below the head of a table."""
 
 
 def beginning(text: str, most: int) -> str:
@@ -20,7 +21,7 @@ def beginning(text: str, most: int) -> str:
 
 def rows(block: str) -> int:
     """Return how many rows a block has below the head of its table; 0 where it is none."""
-    lines = block.strip().split("\n")
-    if len(lines) < 2 or not lines[0].lstrip().startswith("|") or not _RULE.fullmatch(lines[1]):
+    head, *below = block.strip().split("\n")
+    if not below or not head.lstrip().startswith("|") or "-" not in below[0] or not _RULE.issuperset(below[0]):
         return 0
-    return len([line for line in lines[2:] if line.lstrip().startswith("|")])
+    return sum(line.lstrip().startswith("|") for line in below[1:])

@@ -154,8 +154,22 @@ def test_what_was_repaired_is_told_with_what_now_stands_there() -> None:
     )
     checks = verification(given, paragraphs(given), by_rule(claims_of(given), Library(given)), True, done)
     told = markdown(given, Audit(accepted=True), checks)
+    assert "\n\n\n" not in told
     assert "- **weakened** (unsupported): It is wide.\n  - now: It is deep.\n" in told
     assert told.endswith("- **dropped** (unsupported): It is blue.\n")
+
+
+def test_what_decides_nothing_is_given_as_no_ground() -> None:
+    given = report("The bay is 41 fathoms deep. [@e1]\n\nIt is wide.")
+    checks = verification(given, paragraphs(given), by_rule(claims_of(given), Library(given)), require_support=False)
+    told = markdown(given, Audit(accepted=False, reasons=tuple(reasons(checks, False))), checks)
+    assert (
+        "- 1 paragraph ends without a citation\n\nThis decides nothing, as `verify.require_support` is off: 1 claim"
+        in told
+    )
+    strict = markdown(given, Audit(accepted=False, reasons=tuple(reasons(checks, True))), checks)
+    assert "- 1 claim is not borne by the passages cited" in strict
+    assert "This decides nothing" not in strict
 
 
 def test_a_report_without_any_citation_fails() -> None:
