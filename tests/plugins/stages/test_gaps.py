@@ -16,7 +16,7 @@ def piece(name: str, quote: str, under: str = "") -> Evidence:
 def said(*evidence: Evidence) -> str:
     other = Section(id="2", title="Shares", text="x", evidence_ids=tuple(item.id for item in evidence))
     (notice,) = unanswered([OWN, other], evidence)
-    return notice.removeprefix(f"section 'Size' has a gap: {GAP[:-1]}")
+    return notice.removeprefix(f"section 'Size' leaves open, by the passages its writer had: {GAP[:-1]}")
 
 
 def test_a_gap_that_passages_of_another_section_have_figures_on_is_told_with_them() -> None:
