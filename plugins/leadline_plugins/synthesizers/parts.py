@@ -25,7 +25,7 @@ MOST = 10
 """Parts of a report; of a longer one as many as there are stretches of `LONGEST` in it."""
 FEWEST = 8
 """Passages of a part: of fewer a text says little, and its section is better written in one go."""
-_SHORT, _CJK_SHORT = 6_000, 2_000
+_SHORT, _CJK_SHORT = 3_000, 1_000
 """Characters of a section's passages (Chinese, Japanese: a third says as much) up to which one writer is shown all."""
 _LEAD = 0.1
 """By how much one part must fit a passage better than another for that to be left without it."""
