@@ -109,7 +109,7 @@ def test_what_sections_leave_open_is_a_list_and_told_once() -> None:
 def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() -> None:
     why = "task by openai: the model's reply could not be used: it has not the form that was asked for"
     notices = [
-        "digest: the reply ended in the middle twice, and what was whole is taken",
+        "digest: the second reply ended in the middle, and what was whole of it is taken",
         f"no charts were planned ({why})",
         f"no queries were proposed ({why})",
         f"no usable plan: one section over the whole question ({why})",
@@ -117,7 +117,7 @@ def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() 
     expected = (
         "No usable plan: one section over the whole question; no queries were proposed; no charts were planned (the "
         "reply of openai could not be used: it has not the form that was asked for). "
-        "The digest of a round: the reply ended in the middle twice, and what was whole is taken."
+        "The digest of a round: the second reply ended in the middle, and what was whole of it is taken."
     )
     assert said(notices=notices)[1:] == [expected]
     assert said(notices=notices[::-1])[1:] == [expected]

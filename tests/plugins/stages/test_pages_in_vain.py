@@ -66,7 +66,7 @@ async def researched(folder: Path, said: str) -> leadline.Result:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ("I cannot.", "the model's reply could not be used: it has not the form that was asked for"),
+        ("I cannot.", "the model's reply could not be used: it declines the task"),
         (
             json.dumps({"learnings": [{"claim": MADE_UP, "quote": MADE_UP}] * 2}),
             "none of the 2 quotes that were given stands on the page",
