@@ -123,7 +123,7 @@ def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() 
     assert said(notices=notices[::-1])[1:] == [expected]
     assert said("zh", notices=notices)[1:] == [
         "没有可用的计划，全部问题写成一章；没有提出检索词；没有规划图表（模型的回复无法使用：格式不符合要求）。"
-        "一轮检索的归纳：模型的回复两次中途断开，只取了完整的部分。"
+        "一轮检索的归纳：模型的第二次回复中途断开，只取了其中完整的部分。"
     ]
 
 
