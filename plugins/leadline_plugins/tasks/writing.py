@@ -88,7 +88,8 @@ class ChangedSection(Record):
 class Composition(Record):
     """What stands around the sections. Texts are Markdown and cite as `[@evidence-id]`; empty ones are left out.
 
-    `sections` are those that are changed (repetition removed, cross-references added), by their ids; the others stand.
+    `sections` are those that are written anew, by their ids (of `write` only where repetition must go or a
+    cross-reference helps); the others stand.
     """
 
     title: Text = ""
