@@ -30,6 +30,13 @@ _PLACE = (
     r"|[章节節图圖表図]|上文|下文)"
 )
 _WORD = re.compile(r"\w")
+_ASIDE = re.compile(
+    r"\s*[(（](?:see|cf|siehe|vgl|voir|véase|参见|參見|详见|詳見|[见見])[\s.]*[^()（）\d]{1,80}[)）]\W*"
+    r"|\s*,\s(?:as|which|an?\s)[^.;\d]{0,90}\b(?:set\sout|given|shown|described|discussed|covered|told|said)"
+    r"\s(?:under|in|above|below)\b[^.\d]{0,80}\W*",
+    re.IGNORECASE,
+)
+"""How the end of a sentence leads to another section, by its title."""
 _POINTS = re.compile(
     rf"\W*(?:(?:see|compare|cf|more on (?:this|that)|siehe|vgl|voir|véase)\b\.?|参见|參見|详见|詳見|参照)"
     rf"[^.!?。！？]*{_PLACE}[^.!?。！？]*[.!?。！？]?\W*",
@@ -205,6 +212,8 @@ def _states_nothing(rest: str, before: str) -> bool:
     """
     if len(rest) > _LONGEST_REST:
         return False
+    if _ASIDE.fullmatch(rest):
+        return True
     said = (rest[start:end] for start, end in sentences(rest))
     return all(points(one) or remark(one, before) for one in said if _WORD.search(one))
 

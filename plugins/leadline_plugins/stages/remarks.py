@@ -66,6 +66,8 @@ _LACKING = re.compile(
     | [^,]{{2,90}}\s(?:is|are|was|were)\s+(?:not|nowhere|never)
       \s+{_TOLD}\s+(?:in|by)\s+(?:either|any|any\ of)?\s*{_SOURCES}
     | [^,]{{2,60}}\s(?:is|are)\s+(?:scarce|rare|missing|absent|lacking)\s+(?:in|from)\s+{_SOURCES}
+    | what\s[^,]{{2,90}}\s(?:no|none\ of\ the|neither)\s{_SOURCES}\s{_TELL}$
+    | nothing\s(?:can\ be|is)\ said\ (?:of|about|on)\s[^,]{{2,60}}$
     | a\ (?:direct|clear|full)\ (?:answer|comparison)\ is\ (?:missing|lacking)$
     | no\s[^,]{{2,90}}\sin\s+{_SOURCES}$ )""",
     re.IGNORECASE | re.VERBOSE,

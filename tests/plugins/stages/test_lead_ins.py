@@ -85,6 +85,8 @@ NOTHING = [
     "段落中没有给出科威特的数据。",
     "（详见“收益”一节）。",
     "This may suggest thrift, though no source says so.",
+    "What a berth costs no source says.",
+    "Nothing can be said about costs.",
 ]
 
 
@@ -92,6 +94,22 @@ NOTHING = [
 def test_what_states_nothing_may_stand_behind_the_last_citation_of_a_paragraph(rest: str) -> None:
     assert bare(f"Oslo paid 12 million [@e1]. {rest}") == []
     assert bare(f"Oslo paid 12 million. {rest}") != [], "it cites nothing"
+
+
+@pytest.mark.parametrize(
+    ("end", "leads_on"),
+    [
+        (" (see Costs).", True),
+        ("（参见“成本”一章）。", True),
+        (", as set out under Costs.", True),
+        (", a sum whose origin is given under Costs.", True),
+        (", which grew fast.", False),
+        (" (see the 20 % in Costs).", False),
+        (", as Bergen did.", False),
+    ],
+)
+def test_the_end_of_a_sentence_may_lead_to_another_section(end: str, leads_on: bool) -> None:
+    assert (bare(f"Oslo paid 12 million [@e1]{end}") == []) is leads_on
 
 
 @pytest.mark.parametrize(
