@@ -9,7 +9,6 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadline.citations import CITATION, cited_only
-from leadline.computing import compute
 from leadline.contracts import Context, Run
 from leadline.expecting import Expected, Scope
 from leadline.findings import (
@@ -33,7 +32,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.stages.material import BEST
-from leadline_plugins.stages.showing import Serving, asked, by_source, titled
+from leadline_plugins.stages.showing import asked, by_source, serving
 from leadline_plugins.tasks.writing import AnalyzeRequest
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -76,9 +75,9 @@ class Analyzing:
         if self._settings.mode == "auto" and not chat:
             return  # nobody asked for it by name, and no algorithm analyses
         tasks, sources, digest = findings[TASKS], findings[SOURCES], findings.get(DIGEST)
-        serving = await compute(Serving, tasks, evidence, titled(sources))
+        found = await serving(tasks, evidence, sources)
         # Without searches, in a pipeline of one's own, all was found somehow else.
-        shown = serving.in_turn([task.id for task in tasks]) or sorted(evidence, key=lambda item: -item.score)
+        shown = found.in_turn([task.id for task in tasks]) or sorted(evidence, key=lambda item: -item.score)
         best = tuple(shown[:BEST])
         request = AnalyzeRequest(
             question=asked(question), digest=digest and _merged(digest), sources=by_source(best, sources)

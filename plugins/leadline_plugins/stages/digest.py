@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import (
     DIGEST,
@@ -33,7 +32,7 @@ from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import fresh, rated
-from leadline_plugins.stages.showing import Serving, asked, by_source, outline, said, searched, titled, today
+from leadline_plugins.stages.showing import Serving, asked, by_source, outline, said, searched, serving, today
 from leadline_plugins.tasks.reading import DigestRequest
 
 ASK = TaskKind(
@@ -64,11 +63,11 @@ class Digesting:
         more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
         sources, new, chat = findings[SOURCES], fresh(evidence, tasks), await run.by_chat(ASK.name)
         if chat and known is not None and known.review is not None and not (more and new):
-            findings[DIGEST] = await compute(standing, known.model_copy(update={"round": this_round}), evidence)
+            findings[DIGEST] = await standing(known.model_copy(update={"round": this_round}), evidence)
             return
-        serving = await compute(Serving, tasks, evidence, titled(sources)) if chat else Serving((), ())
+        best = await serving(tasks, evidence, sources) if chat else Serving((), (), ())
         last = known or Digest()
-        shown = serving.in_turn([task.id for task in tasks if task.round == this_round], but=last.shown)[:BEST]
+        shown = best.in_turn([task.id for task in tasks if task.round == this_round], but=last.shown)[:BEST]
         request = DigestRequest(
             question=asked(question),
             plan=outline(findings[PLAN]),
@@ -79,7 +78,7 @@ class Digesting:
             passages=len(new) if chat else 0,
             last=_told(known) if chat else known,
             more=more,
-            past=searched(found, sources, evidence, serving) if more else (),
+            past=searched(found, sources, evidence, best) if more else (),
             today=today(run),
         )
         task = ASK.of(request)
@@ -92,7 +91,7 @@ class Digesting:
         findings[DIGEST] = whole.model_copy(update={"round": this_round, "shown": told})
 
 
-def standing(digest: Digest, evidence: Sequence[Evidence]) -> Digest:
+async def standing(digest: Digest, evidence: Sequence[Evidence]) -> Digest:
     """Return a digest that is not made anew, without the gaps for which there are passages that it did not see.
 
     Whether these fill them nobody has judged: so where none is left the research is neither sufficient nor wanting.
@@ -101,7 +100,7 @@ def standing(digest: Digest, evidence: Sequence[Evidence]) -> Digest:
     gaps = dict.fromkeys((*digest.knowledge_gaps, *review.priority_gaps))
     seen = frozenset(digest.shown)
     unseen = [item for item in evidence if item.id not in seen]
-    best = Serving([SearchTask(id=gap, query=gap) for gap in gaps], unseen).best
+    best = (await serving([SearchTask(id=gap, query=gap) for gap in gaps], unseen)).best
     left = [gap for gap in gaps if not best[gap]]
     if gaps and not left:
         review = Review()

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Context, Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.expecting import Expected, Scope
@@ -39,7 +38,7 @@ from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.exploring import ExploreSettings, Exploring
 from leadline_plugins.stages.fetch import Reading
 from leadline_plugins.stages.search import Searching
-from leadline_plugins.stages.showing import Serving, searched, titled
+from leadline_plugins.stages.showing import searched, serving
 from leadline_plugins.tasks.planning import ExploreRequest
 from leadline_plugins.tools import TOOLS
 from leadline_plugins.tools.calling import Calling
@@ -98,14 +97,14 @@ class Explore:
     async def _opening(self, desk: Desk, findings: Findings) -> ExploreRequest:
         review, digest = findings.get(REVIEW), findings.get(DIGEST)
         evidence, sources = findings[EVIDENCE], findings[SOURCES]
-        serving = await compute(Serving, [found.task for found in desk.before], evidence, titled(sources))
+        known = await serving([found.task for found in desk.before], evidence, sources)
         gaps = review.priority_gaps if review else digest.knowledge_gaps if digest else ()
         return ExploreRequest(
             question=desk.question,
             plan=desk.plan,
             steps=self._settings.steps,
             searches=desk.searches_left,
-            past=searched(desk.before, sources, evidence, serving),
+            past=searched(desk.before, sources, evidence, known),
             gaps=gaps,
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import (
     DIGEST,
@@ -30,7 +29,7 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import BEST
-from leadline_plugins.stages.showing import Serving, asked, by_source, outline, searched, titled, today
+from leadline_plugins.stages.showing import Serving, asked, by_source, outline, searched, serving, today
 from leadline_plugins.tasks.planning import Queries, QueryRequest
 
 ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_shown, expects=expect.query)
@@ -78,16 +77,16 @@ async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:
     """Return what a model or an algorithm is asked with: each is shown what it can make use of."""
     done, found, review = findings[TASKS], findings[FOUND], findings.get(REVIEW)
     evidence, sources, chat = findings[EVIDENCE], findings[SOURCES], await run.by_chat(ASK.name)
-    serving = await compute(Serving, done, evidence, titled(sources)) if chat else Serving((), ())
+    known = await serving(done, evidence, sources) if chat else Serving((), (), ())
     return QueryRequest(
         question=asked(findings[QUESTION]),
         plan=outline(findings[PLAN]),
         round=done[-1].round + 1 if done else 1,
         limit=limit,
-        past=searched(found, sources, evidence, serving),
+        past=searched(found, sources, evidence, known),
         gaps=review.priority_gaps if review else (),
         evidence=() if chat else tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]),
-        sources=by_source(serving.in_turn([task.id for task in done])[:BEST], sources),
+        sources=by_source(known.in_turn([task.id for task in done])[:BEST], sources),
         today=today(run),
     )
 

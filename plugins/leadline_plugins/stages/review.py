@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REVIEW, SOURCES, TASKS, Findings, Review, SearchTask
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -17,7 +16,7 @@ from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.rounds import fresh, rated
-from leadline_plugins.stages.showing import Serving, asked, by_source, outline, said, titled
+from leadline_plugins.stages.showing import asked, by_source, outline, said, serving
 from leadline_plugins.tasks.planning import SourceShown
 from leadline_plugins.tasks.reading import ReviewRequest
 
@@ -37,10 +36,11 @@ class Reviewing:
             round=tasks[-1].round if tasks else 1,
             digest=said(findings[DIGEST]),
             evidence=() if chat else evidence,
-            sources=await _shown(tasks, evidence, sources) if chat else (),
         )
         review = request.digest.review
         if review is None:
+            shown = await _shown(tasks, evidence, sources) if chat else ()
+            request = request.model_copy(update={"sources": shown})
             gaps = Review(priority_gaps=request.digest.knowledge_gaps)
             review = await perform_or(run, ASK.of(request), gaps, "this round was not reviewed")
             review = review if review is gaps else rated(review, request.plan)
@@ -58,8 +58,8 @@ async def _shown(
 ) -> tuple[SourceShown, ...]:
     """Return the best passages for the searches of the last round."""
     last = [task for task in tasks if task.round == tasks[-1].round]
-    serving = await compute(Serving, last, evidence, titled(sources))
-    return by_source(serving.in_turn([task.id for task in last])[:BEST], sources)
+    found = await serving(last, evidence, sources)
+    return by_source(found.in_turn([task.id for task in last])[:BEST], sources)
 
 
 @hookimpl

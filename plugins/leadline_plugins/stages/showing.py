@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import Digest, Found, Plan, Question, SearchTask
 from leadline.records import Evidence, Source
 from leadline_plugins.tasks.planning import Quoted, Searched, SourceShown
-from leadline_plugins.text import content_set
-from leadline_plugins.text.sought import Sought, enough
+from leadline_plugins.text.sought import enough, shares_of
 
 _SOME = 0.1
 """The share of what a search asks for from which a passage that it brought is shown behind the best."""
@@ -42,34 +42,34 @@ def today(run: Run) -> str:
 class Serving:
     """What of all that is known serves each search, best first, whoever found it; and what its search brought beside.
 
-    That is rated by the search's words. A passage that holds few of them is of use where none holds enough.
+    That is rated by the search's words: `shares` are how much of each search stands in each passage. A passage that
+    holds few of them is of use where none holds enough.
     """
 
     def __init__(
-        self, tasks: Iterable[SearchTask], evidence: Sequence[Evidence], titles: Mapping[str, str] | None = None
+        self, tasks: Sequence[SearchTask], evidence: Sequence[Evidence], shares: Iterable[Mapping[int, float]]
     ) -> None:
-        over = titles or {}
-        asked = list(tasks)
-        said = (
-            (item.quote, content_set(item.quote), content_set(f"{item.under} {over.get(item.source_id, '')}"))
-            for item in evidence
-        )
-        sought = Sought((task.query for task in asked), said)
         own: defaultdict[str, list[Evidence]] = defaultdict(list)
         for item in sorted(evidence, key=lambda item: -item.score):
             own[item.task_id].append(item)
         self.best: dict[str, list[Evidence]] = {}
         self._rest: dict[str, list[Evidence]] = {}
-        for task in asked:
-            shares = sought.shares(task.query)
-            self.best[task.id] = best = _best_first(enough(task.query, shares), evidence)
-            held = {evidence[place].id for place, share in shares.items() if share >= _SOME}
+        for task, share_of in zip(tasks, shares, strict=True):
+            self.best[task.id] = best = _best_first(enough(task.query, share_of), evidence)
+            held = {evidence[place].id for place, share in share_of.items() if share >= _SOME}
             self._rest[task.id] = [item for item in _not_far(own[task.id]) if not best or item.id in held]
 
     def in_turn(self, searches: Sequence[str], but: Container[str] = ()) -> list[Evidence]:
         """Return the best passages of each search in turn, `but` for some; behind them what the searches brought."""
         rows = (_in_turn([row[name] for name in searches if name in row]) for row in (self.best, self._rest))
         return list({item.id: item for row in rows for item in row if item.id not in but}.values())
+
+
+async def serving(tasks: Sequence[SearchTask], evidence: Sequence[Evidence], sources: Iterable[Source] = ()) -> Serving:
+    """Return what serves searches; nothing but texts is handed over to be rated."""
+    titles = titled(sources)
+    texts = [(item.quote, f"{item.under} {titles.get(item.source_id, '')}") for item in evidence]
+    return Serving(tasks, evidence, await compute(shares_of, [task.query for task in tasks], texts))
 
 
 def _best_first(shares: Mapping[int, float], evidence: Sequence[Evidence]) -> list[Evidence]:

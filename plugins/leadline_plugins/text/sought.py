@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log
 
 from leadline_plugins.text.abbreviations import written_out
-from leadline_plugins.text.tokens import content_words, has_cjk
+from leadline_plugins.text.tokens import content_set, content_words, has_cjk
 
 _NAME = 2.0
 """How often a name counts: a word with a capital in it."""
@@ -59,8 +59,12 @@ class Sought:
         whole = sum(worth)
         found: defaultdict[int, float] = defaultdict(float)
         for thing, most in zip(things, worth, strict=True):
-            for place, share in self._held(thing, weight).items():
-                found[place] += most * share / whole
+            if thing.acronym or len(thing.words) > 1:
+                for place, share in self._held(thing, weight).items():
+                    found[place] += most * share / whole
+                continue
+            for place in self._places.get(thing.words[0], ()):  # most are one word, which a text has or has not
+                found[place] += most / whole
         return dict(found)
 
     def _weight(self, word: str) -> float:
@@ -82,6 +86,12 @@ class Sought:
             full = written_out(thing.acronym)
             enough |= {place: 1.0 for place, text in enumerate(self._texts) if place not in held and full.search(text)}
         return enough
+
+
+def shares_of(queries: Sequence[str], texts: Iterable[tuple[str, str]]) -> list[dict[int, float]]:
+    """Return for each search the shares of it that stand in texts, each given with what stands over it."""
+    sought = Sought(queries, ((text, content_set(text), content_set(over)) for text, over in texts))
+    return [sought.shares(query) for query in queries]
 
 
 def _worth(thing: _Thing, weight: Mapping[str, float]) -> float:
