@@ -32,7 +32,7 @@ from leadline.result import Result
 from leadline.run import ActiveRun
 from leadline.secrets import Secrets
 from leadline.state import EXIT_CODES, REJECTED, Metadata, RunState, Status
-from leadline.summary import summarize, write_metadata
+from leadline.summary import files_of, summarize, write_metadata
 from leadline.troubles import lived_through
 
 T = TypeVar("T")
@@ -214,7 +214,8 @@ class Session:
         await self.bus.emit("run.finished", {"status": self.state.status, "reason": self.state.reason})
         await self.bus.close()
         if self.earlier:
-            await self.earlier.settle(self.journal, self.order, whole=self.state.status == "complete")
+            await self.earlier.settle(self.journal, self.order, metadata)
+            metadata = metadata.model_copy(update={"files": tuple(files_of(self.folder))})
         await self.journal.close(self.state.status)
         kept = self.state.status in ("complete", "partial") and self._engine is not None
         report = self._engine.board.get(REPORT) if kept and self._engine else None

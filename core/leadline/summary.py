@@ -69,7 +69,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
         verification=_dumped(board.get(VERIFICATION), exclude={"verdicts", "unjudged"}),
         audit=_dumped(board.get(AUDIT)),
         targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), kept if replied else None),
-        files=tuple(_files(session.folder)),
+        files=tuple(files_of(session.folder)),
         errors=tuple(state.errors),
         versions=order.versions,
         tags=order.tags,
@@ -87,7 +87,8 @@ def _dumped(record: Any, exclude: set[str] | None = None) -> dict[str, Any]:
     return {} if record is None else record.model_dump(mode="json", exclude=exclude)
 
 
-def _files(folder: Path) -> Iterable[str]:
+def files_of(folder: Path) -> Iterable[str]:
+    """Return the names of the files of a run's folder that are meant for people and programs."""
     if not folder.is_dir():
         return []
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())

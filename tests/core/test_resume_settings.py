@@ -7,11 +7,15 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import leadline
+from leadline import earlier
 from leadline.contracts import Call
 from leadline.earlier import ASIDE, Earlier
-from leadline.errors import Denied
+from leadline.errors import Denied, LeadlineError
 from leadline.findings import REPORT
+from leadline.folder import METADATA, write_whole
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import SearchRequest
 from leadline.summary import read_metadata
@@ -89,14 +93,14 @@ async def test_a_session_that_comes_to_less_leaves_a_complete_report_as_it_was(t
     async with client(tmp_path, report__formats=["markdown", "json"]) as runs:
         first = await runs.research(QUESTION)
     assert first.status == "complete"
-    before = {path.name: path.read_bytes() for path in first.files if path.name != "events.jsonl"}
+    before = {path.name: path.read_bytes() for path in first.files if path.name not in ("events.jsonl", METADATA)}
     settings = settings_of(first.folder)
     lesser = await resumed(
         tmp_path,
         first.folder,
         pipeline="mine",
         pipelines=BREAKING,
-        report__formats=["markdown", "html"],
+        report__formats=["markdown", "html", "bibtex"],
         report__title="Mine",
     )
     assert (lesser.status, lesser.metadata.pipeline) == ("failed", "mine")
@@ -104,12 +108,12 @@ async def test_a_session_that_comes_to_less_leaves_a_complete_report_as_it_was(t
     assert {name: (first.folder / name).read_bytes() for name in before} == before
     assert read_metadata(first.folder).status == "complete"
     assert settings_of(first.folder) == settings
-    assert not (first.folder / "report.html").exists()
-    assert not (first.folder / ASIDE).exists()
+    assert not [name for name in ("report.html", "references.bib", ASIDE) if (first.folder / name).exists()]
+    assert {path.name for path in lesser.files} == {path.name for path in first.files}
     again = await resumed(tmp_path, first.folder, report__formats=["json"])
     assert again.status == "complete"
     assert settings_of(first.folder)["report"]["formats"] == ["json"]
-    assert not (first.folder / ASIDE).exists()
+    assert not [name for name in ("report.md", ASIDE) if (first.folder / name).exists()], "it is not that session's"
 
 
 async def test_what_a_killed_session_left_aside_is_what_the_next_is_held_against(tmp_path: Path) -> None:
@@ -122,3 +126,41 @@ async def test_what_a_killed_session_left_aside_is_what_the_next_is_held_against
     assert lesser.status == "failed"
     assert (first.folder / "report.md").read_bytes() == whole
     assert read_metadata(first.folder).status == "complete"
+
+
+async def test_what_could_not_be_put_back_stays_aside_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with client(tmp_path) as runs:
+        first = await runs.research(QUESTION)
+    whole = {path.name: path.read_bytes() for path in first.folder.glob("report.*")}
+    assert len(whole) > 1
+    write = write_whole
+
+    def full(path: Path, data: bytes) -> Path:
+        if path.name == METADATA:
+            raise LeadlineError("cannot write: No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(earlier, "write_whole", full)
+    for times in (1, 2):
+        lesser = await resumed(
+            tmp_path, first.folder, pipeline="mine", pipelines=BREAKING, report__title=f"Mine {times}"
+        )
+        assert lesser.status == "failed"
+        assert {path.name: path.read_bytes() for path in (first.folder / ASIDE).glob("report.*")} == whole
+    monkeypatch.undo()
+    await resumed(tmp_path, first.folder, pipeline="mine", pipelines=BREAKING)
+    assert {path.name: path.read_bytes() for path in first.folder.glob("report.*")} == whole
+    assert not (first.folder / ASIDE).exists()
+
+
+async def test_what_a_kill_left_half_given_up_is_nothing_to_be_held_against(tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        first = await runs.research(QUESTION)
+    whole = {path.name: path.read_bytes() for path in first.folder.glob("report.*")}
+    half = first.folder / f"{ASIDE}.old"
+    half.mkdir()
+    (half / METADATA).write_bytes((first.folder / METADATA).read_bytes())
+    lesser = await resumed(tmp_path, first.folder, pipeline="mine", pipelines=BREAKING)
+    assert lesser.status == "failed"
+    assert {path.name: path.read_bytes() for path in first.folder.glob("report.*")} == whole
+    assert not half.exists()
