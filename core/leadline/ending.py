@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from leadline.assemble import House
 from leadline.board import Board
@@ -11,15 +11,21 @@ from leadline.errors import NoEvidence
 from leadline.findings import AUDIT, FOUND, REPORT
 from leadline.journal import Journal
 from leadline.records import Report
+from leadline.rows import Row
 from leadline.state import Status
 from leadline.undone import lacking
 
 
-async def ending(engine: Engine, house: House, journal: Journal, winding_down: str | None) -> tuple[Status, str]:
-    """Return the status, and the reason where it is not complete; `winding_down` is why calls were refused."""
+async def ending(
+    engine: Engine, house: House, journal: Journal, rows: Sequence[Row], winding_down: str | None
+) -> tuple[Status, str]:
+    """Return the status, and the reason where it is not complete.
+
+    `rows` are the calls of the run, of a replay those that it asked for; `winding_down` is why calls were refused.
+    """
     report = engine.board.get(REPORT)
     reasons = _lost(engine.lost, winding_down)
-    reasons += await lacking(journal, engine.pipeline, house, told=bool(reasons))
+    reasons += await lacking(journal, rows, engine.pipeline, house, told=bool(reasons))
     reasons += _unwritten(report)
     why = "; ".join(dict.fromkeys(reasons))
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from leadline.kinds import CHAT, TASK
@@ -36,6 +37,22 @@ def with_those_above(rows: Iterable[Row], keys: Iterable[str]) -> set[str]:
     while more := {row.key for row in failures if row.key not in found and not found.isdisjoint(row.causes)}:
         found |= more
     return found
+
+
+def those_of(rows: Collection[Row], keys: Iterable[str]) -> list[Row]:
+    """Return the rows of these keys, of what stands below them, and of what they were lost of."""
+    known = {row.key: row for row in rows}
+    below: defaultdict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        below[row.parent].append(row.key)
+    found: set[str] = set()
+    waiting = [*keys]
+    while waiting:
+        key = waiting.pop()
+        if key in known and key not in found:
+            found.add(key)
+            waiting += [*below[key], *known[key].causes]
+    return [row for row in rows if row.key in found]
 
 
 def above(rows: Mapping[str, Row], below: Iterable[Row], stages: Collection[str]) -> list[Row]:

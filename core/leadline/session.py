@@ -24,6 +24,7 @@ from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvi
 from leadline.events import Bus, Subscription
 from leadline.findings import QUESTION, REPORT, Question
 from leadline.journal import Journal
+from leadline.lineage import those_of
 from leadline.opening import budget_of, bus_of, closing_stages, door_of, pipeline_of
 from leadline.order import Order
 from leadline.person import Asker
@@ -186,7 +187,10 @@ class Session:
         """Decide how a run ended that went through its pipeline."""
         engine = self._engine
         assert engine is not None
-        self._end(*await ending(engine, self.house, self.journal, self.door.winding_down))
+        rows = self.journal.rows()
+        if self.replaying:  # what another session failed at has no part in what this one went through
+            rows = those_of(rows, self.door.replayed)
+        self._end(*await ending(engine, self.house, self.journal, rows, self.door.winding_down))
         if self.state.status == "complete" and rejected(engine.board):
             self._exit_code = REJECTED
 

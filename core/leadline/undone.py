@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from leadline.assemble import House
@@ -22,12 +22,15 @@ _LONGEST = 300
 """Characters of a failure that a reason repeats."""
 
 
-async def lacking(journal: Journal, pipeline: Pipeline, house: House, *, told: bool) -> list[str]:
+async def lacking(
+    journal: Journal, rows: Sequence[Row], pipeline: Pipeline, house: House, *, told: bool
+) -> list[str]:
     """Return why a report is not the whole that it could be: calls refused, models in vain, tasks that nobody did.
 
-    `told`: there is another reason already, of which refusals and failures are only what followed.
+    `rows` are the calls that it was made by. `told`: there is another reason already, of which refusals and failures
+    are only what followed.
     """
-    reasons, rows = [], journal.rows()
+    reasons = []
     if not told and (stages := refused(rows)):
         reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
     heard = answered(rows)

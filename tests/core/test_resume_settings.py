@@ -110,6 +110,8 @@ async def test_a_session_that_comes_to_less_leaves_a_complete_report_as_it_was(t
     assert settings_of(first.folder) == settings
     assert not [name for name in ("report.html", "references.bib", ASIDE) if (first.folder / name).exists()]
     assert {path.name for path in lesser.files} == {path.name for path in first.files}
+    async with leadline.Client(plugins=PLUGINS, cache=tmp_path / "cache") as runs:
+        assert (await runs.replay(first.folder)).status == "complete"
     again = await resumed(tmp_path, first.folder, report__formats=["json"])
     assert again.status == "complete"
     assert settings_of(first.folder)["report"]["formats"] == ["json"]
