@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
+from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.places import near
 from leadline_plugins.text import content_words, sentences
 
 Span = tuple[int, int]
@@ -16,6 +20,11 @@ _MOST = 3
 """Sentences; a claim is rarely borne by more, and more would bear anything."""
 _RARE = 5
 """Sentences of a source up to which a word is rare: for another one alone no sentence is picked."""
+_NUMBER = re.compile(r"(?<![\d.,])\d+(?:[.,]\d+)*")
+_SPOKEN = 2
+"""Words of a claim that a sentence with its number must have: by one a page says much else."""
+_TRIED = 4
+"""Sentences with a number that are looked at for it: those that have most of the claim."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,8 @@ class Passage:
 def passage(claim: str, text: str, spans: Sequence[Span] | None = None) -> Passage:
     """Return the sentences of a text that serve a claim best, picked one after the other by what each adds.
 
-    Words that few of the sentences have weigh more: those tell where a source speaks of the claim.
+    Words that few of the sentences have weigh more: those tell where a source speaks of the claim. To that a figure is
+    one word among others: so for each that none of those sentences has, the best is added that has it in the same way.
     """
     spans = list(spans if spans is not None else sentences(text)) or [(0, len(text))]
     held = [_content(text[start:end]) for start, end in spans]
@@ -53,16 +63,39 @@ def passage(claim: str, text: str, spans: Sequence[Span] | None = None) -> Passa
         picked.append(place)
         open_words -= shared[place]
     best = picked[0] if picked else 0
-    chosen = sorted(picked or [0])
+    chosen = sorted({*(picked or [0]), *_with_figures(claim, text, spans, shared, picked)})
     parts = tuple(text[slice(*spans[place])] for place in chosen)
-    near = sorted({*chosen, *range(max(0, best - 1), min(len(spans), best + 2))})
+    seen = sorted({*chosen, *range(max(0, best - 1), min(len(spans), best + 2))})
     return Passage(
         text=" ".join(parts),
         parts=parts,
         spans=tuple(spans[place] for place in chosen),
         best=text[slice(*spans[best])],
-        wide=_joined(text, spans, near),
+        wide=_joined(text, spans, seen),
     )
+
+
+def _with_figures(
+    claim: str, text: str, spans: Sequence[Span], shared: Sequence[Set[str]], picked: Sequence[int]
+) -> Iterator[int]:
+    """Yield for each figure of a claim that no sentence picked has the best that has it beside words of the claim.
+
+    Only numbers written alike are looked for, by their digits: figures are read of few sentences, and only then.
+    """
+    held = {number for place in picked for number in _NUMBER.findall(text[slice(*spans[place])])}
+    lacking = {number for number in _NUMBER.findall(claim) if number not in held and number in text}
+    if not (picked and lacking):
+        return
+    starts = [start for start, _ in spans]
+    for figure in figures(claim):
+        digits = _NUMBER.search(figure.said)
+        if digits is None or digits[0] not in lacking:
+            continue
+        found = re.finditer(rf"(?<![\d.,]){re.escape(digits[0])}(?![.,]?\d)", text)
+        places = {max(0, bisect_right(starts, match.start()) - 1) for match in found}
+        told = {place: sum(not word.isdigit() for word in shared[place]) for place in places}
+        likely = sorted((at for at in places if told[at] >= _SPOKEN), key=lambda at: (-told[at], at))[:_TRIED]
+        yield from [at for at in likely if near(figure, claim, text[slice(*spans[at])])][:1]
 
 
 def _weight(words: Set[str], weights: Mapping[str, float]) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from leadline_plugins.checks.conflicts import conflicts
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.text import sentences
 
@@ -44,3 +46,40 @@ def test_what_is_picked_stands_in_the_text_and_in_what_a_judge_sees(claim: str, 
     assert 1 <= len(found.parts) <= 3
     assert all(text[slice(*span)] == part for span, part in zip(found.spans, found.parts, strict=True))
     assert len(found.wide) <= len(text) + 6 * max(1, len(sentences(text)))
+
+
+RISKS = (
+    "Few friends go with higher risks of early death (hazard ratio about 1.32), of heart disease (risk ratio 1.29), "
+    "and with impaired sleep. The odds of care put off were higher, with an odds ratio of 1.59. "
+    "Other risks: poor sleep (OR ≈1.75), more falls, and worse outcomes in heart failure. "
+) + "".join(f"In town {place} those over 75 were asked. " for place in range(8))
+"""The digits of a figure are words that many of its sentences have."""
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["The odds ratio of the risk of impaired sleep is about 1.75.", "Risks of impaired sleep; few friends; OR ≈1.75"],
+)
+def test_a_sentence_is_added_for_a_figure_that_none_of_those_picked_has(claim: str) -> None:
+    found = passage(claim, RISKS)
+    assert "(OR ≈1.75)" in found.text
+    assert "Few friends" in found.best
+    assert not list(conflicts(claim, found, RISKS))
+
+
+def test_a_figure_of_another_thing_adds_no_sentence() -> None:
+    other = f"{RISKS} The boat was sold for 1.75 million crowns.".replace("≈1.75", "≈1.74")
+    assert "boat" not in passage("The hazard ratio of early death is 1.75.", other).text
+
+
+def test_another_figure_in_the_place_of_the_claims_is_found_still() -> None:
+    claim = "The hazard ratio of early death with few friends is about 1.75."
+    assert [one.found for one in conflicts(claim, passage(claim, RISKS), RISKS)] == ["1.32"]
+
+
+@given(numbers=st.lists(st.integers(1, 99), min_size=1, max_size=9), said=st.integers(1, 99))
+def test_a_figure_that_stands_beside_the_claims_word_is_picked(numbers: list[int], said: int) -> None:
+    text = " ".join(f"The level of lake {'abcdefghi'[at]} was {number} cubits." for at, number in enumerate(numbers))
+    found = passage(f"The level of a lake was {said} cubits.", text)
+    assert (str(said) in found.text.replace(".", "").split()) == (said in numbers)
+    assert len(found.parts) <= 4
