@@ -19,12 +19,13 @@ _SUP = re.compile(r"\[?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]?")
 
 @dataclass
 class Flat:
-    """Visible text; `links` with their addresses, `code` and `escaped` brackets by their spans."""
+    """Visible text; `links` with their addresses, `code`, `images` and `escaped` brackets by their spans."""
 
     text: str = ""
     links: list[tuple[int, int, str]] = field(default_factory=list)
     code: list[Span] = field(default_factory=list)
     escaped: list[Span] = field(default_factory=list)
+    images: list[Span] = field(default_factory=list)
 
     def add(self, other: Flat, between: str = "") -> None:
         """Append another text."""
@@ -33,6 +34,7 @@ class Flat:
         self.links += [(start + at, end + at, url) for start, end, url in other.links]
         self.code += [(start + at, end + at) for start, end in other.code]
         self.escaped += [(start + at, end + at) for start, end in other.escaped]
+        self.images += [(start + at, end + at) for start, end in other.images]
 
     def bare(self) -> Iterator[tuple[int, int, str]]:
         """Yield the addresses that stand in the text without being links."""
@@ -140,7 +142,9 @@ def flatten(children: Sequence[Any]) -> Flat:
                     flat.text = f"{flat.text[:opened]}[{said}]"
                 flat.links.append((opened, len(flat.text), href))
             case "image":
+                shown = len(flat.text)
                 flat.add(flatten(token.children or ()))
+                flat.images.append((shown, len(flat.text)))
                 source = str(token.attrs.get("src", ""))
                 flat.links.append((len(flat.text), len(flat.text), source))
             case "html_inline":

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from leadline_plugins.citing import marks, urls
-from leadline_plugins.citing.blocks import Block, Flat, parse
+from leadline_plugins.citing.blocks import Block, Flat, parse, within
 from leadline_plugins.citing.entries import Covered, entries, lists
 from leadline_plugins.citing.model import CitedReport, Claim, Entry, Mark
+from leadline_plugins.citing.own import of_itself
 from leadline_plugins.stages.paragraphs import CAPTION, leads
 from leadline_plugins.stages.remarks import remark
 from leadline_plugins.text import content_words, sentences
@@ -37,19 +38,20 @@ def read(markdown: str) -> CitedReport:
     found: list[Mark] = []
     claims: list[Claim] = []
     uncited = 0
-    over: list[Block] = []
+    over: list[tuple[int, Block]] = []
+    aside = of_itself(blocks)
     for place, block in enumerate(blocks):
         if block.kind == "code":
             continue
         if block.kind == "heading":
-            over = [*(one for one in over if one.level < block.level), block]
+            over = [*(one for one in over if one[1].level < block.level), (place, block)]
         spans = covered.get(place, [])
         own = sorted((mark for mark in _marks(block.flat, listed) if _counts(mark, spans)), key=lambda mark: mark.start)
         found += own
         if block.kind != "heading" and not spans and not CAPTION.match(block.flat.text):
-            under = BETWEEN.join(one.flat.text.strip() for one in over if one.level > 1)
+            under = BETWEEN.join(one.flat.text.strip() for _, one in over if one.level > 1)
             claims += _claims(block, own, place, under)
-            uncited += not own and block.kind == "text" and not block.item and _states(block.flat.text)
+            uncited += not own and _states(block) and aside.isdisjoint(at for at, _ in over)
     return CitedReport(
         title=next((block.flat.text.strip() for block in blocks if block.kind == "heading"), ""),
         entries=listed,
@@ -211,5 +213,9 @@ def _in_order(own: list[Mark]) -> list[Mark]:
     return sorted(own, key=lambda mark: (mark.start, -mark.end))
 
 
-def _states(text: str) -> bool:
-    return bool(re.search(r"\w", text)) and not text.rstrip().endswith((":", "："))
+def _states(block: Block) -> bool:
+    """Return whether a block is a paragraph that says something: not by its pictures alone, nor of what follows it."""
+    flat = block.flat
+    letters = (match.start() for match in re.finditer(r"\w", flat.text))
+    said = any(not within(at, flat.images) for at in letters)
+    return said and block.kind == "text" and not block.item and not flat.text.rstrip().endswith((":", "："))
