@@ -24,7 +24,7 @@ from leadline.findings import UNBORNE
 from leadline.hookspecs import GROUP
 from leadline.kinds import CHAT
 from leadline.printable import one_line
-from leadline.records import Document
+from leadline.records import Document, Report
 from leadline.rows import Row
 from leadline.summary import usage_of
 
@@ -44,6 +44,8 @@ class Checked:
     cost: str = ""
     own: bool = False
     """Whether it is a run's own report: of that each paragraph must end with a citation."""
+    tolerated: bool = False
+    """Whether the run accepted it with claims that are not borne."""
 
     @property
     def judged_by(self) -> dict[str, int]:
@@ -61,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
     checker = _checker()
     own = None if args.sources or args.fetch else asyncio.run(_own(args))
     if own:
-        checked = Checked(checker.recheck(own.report, own.markdown), own=True)
+        found = checker.recheck(own.report, own.markdown)
+        checked = Checked(found, own=True, tolerated=_tolerated(own.report))
     else:
         checked = asyncio.run(_foreign(args, checker))
     found, wanted = checked.found, args.sources or args.fetch
@@ -74,6 +77,12 @@ def run(args: argparse.Namespace) -> int:
     if not found.passed:
         return REJECTED
     return UNREAD if wanted and not checked.judged_by else 0
+
+
+def _tolerated(report: Report) -> bool:
+    """Return whether the run accepted its report with claims that are not borne, as it does by default."""
+    known: Any = report.metadata.get("verification") or {}
+    return bool(known.get("passed")) and any(known.get("claims", {}).get(kind) for kind in UNBORNE)
 
 
 async def _own(args: argparse.Namespace) -> OwnReport | None:
@@ -178,7 +187,20 @@ def _passed(checked: Checked) -> str:
     """Say whether the report passed; what nobody could judge has not."""
     found = checked.found
     if not found.passed:
-        return "no" if found.claims else "no: nothing in it cites a source"
+        accepted = " (the run itself was accepted: verify.require_support is off)" if checked.tolerated else ""
+        return f"no: {_grounds(found)}{accepted}"
     if not checked.judged_by:
         return "nothing was judged: every mark points at a source, and no source was read"
     return f"yes, of the {len(found.claims) - found.unchecked} that could be judged" if found.unchecked else "yes"
+
+
+def _grounds(found: Any) -> str:
+    """Say why a report did not pass."""
+    if not found.claims:
+        return "nothing in it cites a source"
+    unborne = [(found.counts[kind], kind) for kind in UNBORNE if found.counts.get(kind)]
+    said = [
+        f"{count} {kind}" if at else f"{several(count, 'claim')} {kind}" for at, (count, kind) in enumerate(unborne)
+    ]
+    nowhere = len(found.dangling)
+    return ", ".join([*said, *([f"{several(nowhere, 'number')} without an entry"] if nowhere else [])])

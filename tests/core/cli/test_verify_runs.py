@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,21 @@ def test_what_was_written_into_the_file_since_is_held_against_the_stored_sources
     assert done.code == 3
     assert found["dangling"] == ["9"]
     assert [one["verdict"] for one in found["claims"] if "1872" in one["claim"]] == ["contradicted"]
+
+
+def test_why_a_run_does_not_pass_is_told_and_that_it_was_accepted_itself(cli: Cli, folder: Path) -> None:
+    file, stored = folder / "report.md", folder / "report.json"
+    file.write_text(file.read_text().replace("sounded in 1871", "sounded in 1872").replace("[1]", "[1] [9]", 1))
+    done = cli("verify", str(file))
+    assert done.code == 3
+    assert re.search(r"^Passed +no: \d claims? contradicted, 1 number without an entry$", done.out, re.MULTILINE)
+    report = json.loads(stored.read_text())
+    assert report["metadata"]["verification"]["passed"]
+    report["metadata"]["verification"]["claims"]["unsupported"] = 1
+    stored.write_text(json.dumps(report))
+    assert (
+        "without an entry (the run itself was accepted: verify.require_support is off)" in cli("verify", str(file)).out
+    )
 
 
 def test_a_runs_folder_serves_as_the_sources_of_a_report_elsewhere(cli: Cli, folder: Path) -> None:
