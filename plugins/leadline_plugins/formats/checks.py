@@ -7,6 +7,7 @@ those stand, none is shown at a number.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -63,9 +64,10 @@ class Checks:
         """Return the claims that cite this evidence."""
         return self._by_evidence.get(evidence_id, ())
 
-    def failed(self) -> list[tuple[Checked, int]]:
-        """Return the claims that their passages do not bear, or a rule doubts, each once, with how often it is made."""
-        return once(claim for claim in self.claims if claim.kind in MARKS)
+    def lacking(self) -> list[tuple[Checked, int]]:
+        """Return the claims that are marked, then those borne in part, each once, with how often it is made."""
+        marked = (claim for claim in self.claims if claim.kind in MARKS)
+        return once(itertools.chain(marked, (claim for claim in self.claims if claim.kind == "partial")))
 
     def bare(self, section: Section) -> list[tuple[int, int, str]]:
         """Return the paragraphs of a section that end without a citation: first line, line behind the last, text."""

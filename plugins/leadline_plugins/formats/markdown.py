@@ -129,7 +129,7 @@ def checks(report: Report) -> Iterator[str]:
     yield f"## {say('checks', language)}"
     yield from (part for line in lines for part in _set_out(line))
     colon = say("colon", language).rstrip()
-    rows = ((label(claim.kind, language) + colon, *failure(claim, times)) for claim, times in found.failed())
+    rows = ((label(claim.kind, language) + colon, *failure(claim, times)) for claim, times in found.lacking())
     yield "\n".join(" ".join(filter(None, (f"- **{kind}**", _plain(text), _plain(why)))) for kind, text, why in rows)
     if without := bare(report, found):
         yield from _set_out(Said(say("without", language), tuple(without)))

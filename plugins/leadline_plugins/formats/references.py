@@ -110,7 +110,7 @@ def verified(report: Report, checks: Checks, name: Callable[[], str]) -> Iterato
     yield header(1, name(), words(say("checks", checks.language)))
     for line in lines:
         yield from set_out(line)
-    if rows := [[_failure(claim, times, checks.language)] for claim, times in checks.failed()]:
+    if rows := [[_failure(claim, times, checks.language)] for claim, times in checks.lacking()]:
         yield bullets(rows)
     if without := bare(report, checks):
         yield para(words(say("without", checks.language)))

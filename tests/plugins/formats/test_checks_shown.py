@@ -122,7 +122,7 @@ def test_a_report_that_is_not_accepted_says_so_and_why(make_report: Make) -> Non
         "paragraphs_without_citation": ["1.2"],
     }
     report = judged(make_report(f"{TWICE}\n\nNobody *knows* why."), {"dry": "unsupported"}, **failed)
-    told = "Not accepted: 1 paragraph ends without a citation. 4 cited claims checked: supported 3, unsupported 1."
+    told = "Not accepted: 1 paragraph ends without a citation. 4 claims checked: supported 3, unsupported 1."
     made = page(document(report, MEDIUM))
     assert made.count(told) == 2
     assert '<div class="uncited" title="1 paragraph ends without a citation"><p>Nobody' in made
@@ -135,13 +135,13 @@ def test_a_report_that_is_not_accepted_says_so_and_why(make_report: Make) -> Non
 def test_a_claim_contradicted_in_the_summary_is_told_first(make_report: Make) -> None:
     report = make_report(sections=(Section(id="summary", title="Summary", text=TWICE),))
     told = document(judged(report, {"dry": "contradicted"}, passed=True), MEDIUM).checks
-    assert told.startswith("The summary says what its source contradicts: The bay is dry. 4 cited claims checked:")
+    assert told.startswith("The summary says what its source contradicts: The bay is dry. 4 claims checked:")
 
 
 def test_claims_are_counted_and_equal_ones_listed_once(make_report: Make) -> None:
     said = "It is *dry* [@e1][@e2]. It is *dry* [@e3]. It is deep [@e4]."
     told = "\n".join(checks(judged(make_report(said), {"dry": "unsupported"})))
-    assert "3 cited claims checked: supported 1, unsupported 2." in told
+    assert "3 claims checked: supported 1, unsupported 2." in told
     assert told.count("**unsupported:** It is dry × 2 (so it says)") == 1
 
 
@@ -160,13 +160,27 @@ def test_the_reasons_of_rules_are_told_in_the_language(make_report: Make) -> Non
     assert "(论断说的是“39%”，原文：没有)" in "\n".join(checks(report))
 
 
+def test_what_is_borne_in_part_is_listed_behind_what_is_marked(make_report: Make) -> None:
+    report = judged(make_report(TWICE), {"deep": "partial", "wide": "unsupported"})
+    found: Any = report.metadata["verification"]
+    for verdict in found["verdicts"]:
+        verdict["by"] = "model"
+    assert marks(report)[0] == "[1]"
+    told = "\n".join(checks(report))
+    assert "4 claims checked: supported 2, supported in part 1, unsupported 1." in told
+    listed = ["unsupported: It is wide", "supported in part: The bay is deep"]
+    assert [line[2:].replace("**", "").split(" (")[0] for line in told.split("\n") if line[:4] == "- **"] == listed
+    tree = text(document(report, Medium()).blocks)
+    assert tree.index(listed[0]) < tree.index(listed[1])
+
+
 @pytest.mark.parametrize("by", ["words", "model"])
 def test_not_decided_is_said_only_of_what_nobody_decided(make_report: Make, by: str) -> None:
     report = judged(make_report("It is deep [@e1]."), {"deep": "partial"})
     verdict: Any = report.metadata["verification"]
     verdict["verdicts"][0]["by"] = by
     told = "\n".join(checks(report))
-    assert f"1 cited claim checked: {'not decided' if by == 'words' else 'supported in part'} 1." in told
+    assert f"1 claim checked: {'not decided' if by == 'words' else 'supported in part'} 1." in told
 
 
 UNSHOWN = "the claim says 3, the passage 4; the model calls it supported, and shows no words of a passage that say so"
@@ -216,13 +230,13 @@ def test_what_a_rule_objects_to_and_the_model_cannot_show_is_marked_and_listed(m
     verdict["verdicts"][1]["reason"] = UNSHOWN
     assert marks(report)[1] == "[1]?"
     told = "\n".join(checks(report))
-    assert "4 cited claims checked: supported 3, doubted by a rule 1." in told
+    assert "4 claims checked: supported 3, doubted by a rule 1." in told
     assert f"- **doubted by a rule:** The bay is dry ({UNSHOWN})" in told
 
 
 def test_what_the_text_itself_hedges_is_no_open_verdict(make_report: Make) -> None:
     report = judged(make_report("It is deep (not confirmed by the source cited) [@e1]."), {"deep": "partial"})
-    assert "1 cited claim checked: marked as not confirmed 1." in "\n".join(checks(report))
+    assert "1 claim checked: marked as not confirmed 1." in "\n".join(checks(report))
 
 
 def test_sentences_held_against_nothing_are_named_with_the_reason(make_report: Make) -> None:

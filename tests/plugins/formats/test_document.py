@@ -162,9 +162,9 @@ def test_a_figure_stands_where_the_text_shows_it(make_report: Make) -> None:
 
 def test_failed_claims_are_listed_with_the_reason(make_report: Make) -> None:
     told = text(document(make_report(), Medium()).blocks)
-    assert "2 cited claims checked: supported 1, contradicted 1." in told
+    assert "2 claims checked: supported 1, contradicted 1." in told
     assert "contradicted: 7 m (70 there)" in told
-    assert "cited claims" not in text(document(make_report(metadata={}), Medium()).blocks)
+    assert "claims checked" not in text(document(make_report(metadata={}), Medium()).blocks)
 
 
 def test_without_references_nothing_links_to_them(make_report: Make) -> None:

@@ -216,7 +216,7 @@ async def test_what_did_not_hold_is_listed(
     make_report: Callable[..., Report], make_call: Callable[..., FakeCall]
 ) -> None:
     text = (await Markdown().format(make_report(), make_call())).files[0].data.decode()
-    assert "2 cited claims checked: supported 1, contradicted 1." in text
+    assert "2 claims checked: supported 1, contradicted 1." in text
     assert "- **contradicted:** 7 m (70 there)" in text
 
 
