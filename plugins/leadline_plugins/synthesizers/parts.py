@@ -15,7 +15,7 @@ from leadline.records import Evidence, SectionRequest
 from leadline_plugins.synthesizers.lengths import bearable
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.tokens import has_cjk
-from leadline_plugins.text.topics import fits, weighed
+from leadline_plugins.text.topics import fits, headed, joined, weighed
 
 LONGEST, CJK_LONGEST = 450, 900
 """Words (Chinese, Japanese: characters) that are written in one go."""
@@ -30,7 +30,7 @@ _SHORT, _CJK_SHORT = 3_000, 1_000
 _LEAD = 0.1
 """By how much one part must fit a passage better than another for that to be left without it."""
 _OVER_IT = 2.0
-"""What the headings over a passage count beside its own words."""
+"""What a word of the headings over a passage counts beside its own, one that stands over no other of its page."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,9 @@ def _dealt(groups: Sequence[tuple[str, ...]], evidence: tuple[Evidence, ...]) ->
     A group with few has the next best too.
     """
     topics = [weighed(("\n".join(group), 1.0)) for group in groups]
-    rows = fits(topics, [weighed((item.quote, 1.0), (item.under, _OVER_IT)) for item in evidence])
+    over = headed([(item.source_id, item.under) for item in evidence])
+    own = [weighed((item.quote, 1.0)) for item in evidence]
+    rows = fits(topics, [joined(words, above, _OVER_IT) for words, above in zip(own, over, strict=True)])
     return [_own(place, rows, evidence) for place in range(len(groups))]
 
 

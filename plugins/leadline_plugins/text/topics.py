@@ -13,6 +13,9 @@ Words = Mapping[str, float]
 Fits = list[float]
 """How well a text fits each topic: 0 where it has no word of it, 1 where it has no other."""
 
+_OVER_ALL = 0.25
+"""What a word of a heading over all of a page counts, beside a word over one text of it."""
+
 
 def weighed(*parts: tuple[str, float]) -> dict[str, float]:
     """Return the content words of texts, each as much as the part that counts most."""
@@ -22,16 +25,39 @@ def weighed(*parts: tuple[str, float]) -> dict[str, float]:
     return found
 
 
+def headed(texts: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+    """Return the content words of the headings over each text, each text given by its page and those headings.
+
+    A word over one text of its page counts whole, and less the more texts of the page it stands over: what is said of
+    a whole chapter tells little of one sentence in it.
+    """
+    words = [content_set(over) for _, over in texts]
+    sizes = Counter(page for page, _ in texts)
+    below = Counter((page, word) for (page, _), own in zip(texts, words, strict=True) for word in own)
+    shares = {key: log(count) / log(max(2, sizes[key[0]])) for key, count in below.items()}
+    return [
+        {word: 1 - (1 - _OVER_ALL) * shares[page, word] for word in own}
+        for (page, _), own in zip(texts, words, strict=True)
+    ]
+
+
+def joined(words: Words, others: Words, weight: float) -> dict[str, float]:
+    """Return words with others that count so many times as much, each as where it counts most."""
+    return {word: max(words.get(word, 0.0), weight * others.get(word, 0.0)) for word in words.keys() | others.keys()}
+
+
 def fits(topics: Sequence[Words], texts: Sequence[Words]) -> list[Fits]:
     """Return for each text how well it fits each topic.
 
     A word of one topic alone says most, one of all topics nothing, and less the more texts have it: what stands over
-    all of them tells none from another. Long topics have no more of it than short ones.
+    all of them tells none from another. Texts without a word of any topic do not count among these, for with them a
+    word of the whole subject would look rare. Long topics have no more of it than short ones.
     """
     counts = Counter(word for topic in topics for word in topic)
     spread = Counter(word for text in texts for word in text if word in counts)
+    speaking = sum(1 for text in texts if not text.keys().isdisjoint(counts))
     apart = {word: log(len(topics) / count) for word, count in counts.items()}
-    worth = {word: apart[word] * (1 - count / (len(texts) + 1)) for word, count in spread.items()}
+    worth = {word: apart[word] * (1 - count / (speaking + 1)) for word, count in spread.items()}
     own = [_size(topic, topic, apart) for topic in topics]
     rows = []
     for text in texts:

@@ -113,6 +113,45 @@ def test_a_word_of_a_title_tells_that_plan_and_pages_are_in_one_language() -> No
     assert left_open(*pieces, title="Wie die Kräne von Elmford bezahlt wurden") == ["a", "b", "c", "d"]
 
 
+BOATS = (
+    PlannedSection(id="1", title="Dues", questions=("What do small fishing boats pay?",)),
+    PlannedSection(id="2", title="Dredging"),
+)
+
+
+def test_a_heading_over_a_whole_page_does_not_outweigh_what_a_passage_says() -> None:
+    under = "What was done for small fishing boats"
+    dredged = piece("a", "Dredging took three years.", under=under)
+    rain = [piece(f"e{n}", f"It rained {n} times.", under=under) for n in range(9)]
+    row, *_ = shares(BOATS, [dredged, *rain, *page("other", *["It froze."] * 30)])
+    assert first_of(row) == 1
+
+
+def test_a_heading_over_a_chapter_makes_nothing_sure() -> None:
+    silent, against = piece("a", "It rained."), piece("b", "Dredging took three years.")
+    agreeing, others = piece("c", "The boats pay less."), [piece(f"e{n}", "It froze.") for n in range(9)]
+    under = "Help that the council gave to fishing boats, and what was thought of it"
+    rows = shares(BOATS, [*(item.model_copy(update={"under": under}) for item in (silent, against, agreeing)), *others])
+    assert [row.sure for row in rows[:3]] == [False, False, True]
+    assert first_of(rows[0]) == 0, "where nobody is asked, it is better than nothing"
+
+
+def test_what_is_searched_for_every_section_tells_none_from_another() -> None:
+    queries = {"1": "dues of small fishing boats", "2": "dredging small fishing boats"}
+    tasks = tuple(SearchTask(id=f"q1.{name}", query=query, section=name) for name, query in queries.items())
+    boats, dredged = piece("a", "Small fishing boats are many."), piece("b", "Dredging for small fishing boats began.")
+    rows = shares(BOATS, (boats, dredged), (), tasks)
+    assert [row.sure for row in rows] == [False, True]
+    assert first_of(rows[1]) == 1
+
+
+def test_a_section_of_which_all_is_searched_for_every_section_is_still_one() -> None:
+    tasks = tuple(SearchTask(id=f"q1.{name}", query="dues, dredging", section=name) for name in "12")
+    dues, dredging = (PlannedSection(id=name, title=title) for name, title in (("1", "Dues"), ("2", "Dredging")))
+    rows = shares((dues, dredging), (piece("a", "The dues rose."), piece("b", "Dredging began.")), (), tasks)
+    assert [(first_of(row), row.sure) for row in rows] == [(0, True), (1, True)]
+
+
 def test_what_every_passage_says_sends_none_of_them_anywhere() -> None:
     sections = (PlannedSection(id="1", title="The three ports compared"), PlannedSection(id="2", title="Dues"))
     under = "The three ports, compared in depth"

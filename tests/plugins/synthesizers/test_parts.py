@@ -123,6 +123,23 @@ def test_what_stands_over_a_passage_counts() -> None:
     assert {name[0] for name in second} == {"e"}
 
 
+def test_a_heading_over_a_whole_page_does_not_outweigh_what_a_passage_says() -> None:
+    dredged = [f"The channel was dredged to {n} fathoms.{FILLING}" for n in range(20)]
+    whole = long_section(dredged, under="What port dues were levied for")
+    pages = {
+        "d": [f"Port dues brought {n} pounds.{FILLING}" for n in range(10)],
+        "r": [f"It rained for {n} days.{FILLING}" for n in range(40)],
+    }
+    others = [
+        item.model_copy(update={"id": f"{name}{item.id}", "source_id": name})
+        for name, quotes in pages.items()
+        for item in long_section(quotes).evidence
+    ]
+    first, second = shown(whole.model_copy(update={"evidence": (*whole.evidence, *others)}))
+    assert {name[0] for name in first} == {"d", "r"}
+    assert {name[0] for name in second} == {"e", "r"}
+
+
 def test_a_section_that_is_little_over_the_longest_is_written_in_one_go() -> None:
     assert [count_of(length, 7, cjk=False) for length in (471, 540)] == [1, 1]
     assert count_of(660, 5, cjk=False) == 2

@@ -17,7 +17,8 @@ from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.choose import Rated, size_of
 from leadline_plugins.tasks.sorting import SortedSection
 from leadline_plugins.text import content_set
-from leadline_plugins.text.topics import Words, fits, weighed
+from leadline_plugins.text.headings import BETWEEN
+from leadline_plugins.text.topics import Fits, Words, fits, headed, joined, weighed
 
 _ANSWER = 3
 """Sentences that stand first, in the order of their rating."""
@@ -34,7 +35,7 @@ _OF_TITLE = 0.5
 _OF_PAGE = 0.66
 """The share of what words claim of a page by which it is one on the section that it was searched for."""
 _OVER = 2.0
-"""What the words of the headings over a quote count beside its own: they say what all below them speaks of."""
+"""What a word of the headings over a quote counts beside its own, one that stands over no other of its page."""
 _LEAD = 0.1
 """By how much a section must be ahead of the next for its choice to be sure."""
 _MEET = 0.25
@@ -92,23 +93,54 @@ def shares(
 
     A section is what the plan says of it, and not the words of its queries: those try what may be said. A piece of
     evidence speaks of what stands over it too, and of what the title of its source names. One word of a longer title
-    makes nothing sure, for it would claim a whole document: it decides what the piece's own words leave open.
+    or heading makes nothing sure, for it would claim a document or a chapter: it decides what is left open.
     """
     pieces = list(evidence)
-    topics = [weighed(("\n".join((one.title, one.goal, *one.questions)), 1.0)) for one in sections]
+    topics = _topics(sections, tasks)
     titles = {source.id: title_of(source) for source in sources}
     naming = {name: title for name, title in titles.items() if _names(title, topics)}
-    texts = [weighed((item.quote, 1.0), (naming.get(item.source_id, ""), 1.0), (item.under, _OVER)) for item in pieces]
-    own = fits(topics, texts)
+    said = [weighed((item.quote, 1.0), (naming.get(item.source_id, ""), 1.0)) for item in pieces]
+    over = headed([(item.source_id, item.under) for item in pieces])
+    own = fits(topics, [joined(words, above, _OVER) for words, above in zip(said, over, strict=True)])
     rows = [_sum(row, worth) for row, worth in zip(own, _searched(sections, pieces, own, tasks), strict=True)]
     called = dict(zip(titles, fits(topics, [weighed((title, 1.0)) for title in titles.values()]), strict=True))
     named = [called.get(item.source_id, [0.0] * len(sections)) for item in pieces]
     claimed = sum(max(_sum(row, by_title), default=0.0) > _SEARCHED for row, by_title in zip(rows, named, strict=True))
     least = 0.0 if claimed >= _MEET * len(rows) else _SEARCHED
+    spoken = _spoken(pieces, fits(topics, said), topics)
+    agreed = [_agree(*each) for each in zip(own, spoken, fits(topics, over), strict=True)]
     return [
-        Shares(row, sure=True) if _sure(row, least) else Shares(_sum(row, by_title, _TITLED), sure=False)
-        for row, by_title in zip(rows, named, strict=True)
+        Shares(row, sure=True) if agree and _sure(row, least) else Shares(_sum(row, by_title, _TITLED), sure=False)
+        for row, by_title, agree in zip(rows, named, agreed, strict=True)
     ]
+
+
+def _topics(sections: Sequence[PlannedSection], tasks: Sequence[SearchTask]) -> list[Words]:
+    """Return what the plan says of each section, without the words that are searched for all of them.
+
+    Those are of the whole subject: that one section alone is told with them does not make all that has them its own.
+    """
+    topics = [weighed(("\n".join((one.title, one.goal, *one.questions)), 1.0)) for one in sections]
+    queries = [content_set("\n".join(task.query for task in tasks if task.section == one.id)) for one in sections]
+    shared = queries[0].intersection(*queries) if queries else frozenset[str]()
+    own = [{word: weight for word, weight in topic.items() if word not in shared} for topic in topics]
+    return [some or topic for some, topic in zip(own, topics, strict=True)]
+
+
+def _spoken(pieces: Sequence[Evidence], said: Sequence[Fits], topics: Sequence[Words]) -> list[Fits]:
+    """Return what each piece's own words speak of; of one whose words speak of nothing, the headings that name it."""
+    paths = {item.under for item, row in zip(pieces, said, strict=True) if not any(row)}
+    naming = {path: "\n".join(one for one in path.split(BETWEEN) if _names(one, topics)) for path in paths}
+    by_path = dict(zip(naming, fits(topics, [weighed((text, 1.0)) for text in naming.values()]), strict=True))
+    return [row if any(row) else by_path[item.under] for item, row in zip(pieces, said, strict=True)]
+
+
+def _agree(own: Fits, spoken: Fits, over: Fits) -> bool:
+    """Return whether what a piece fits best is what its own words speak of most, and its headings of nothing else."""
+    if not any(own):
+        return True
+    place = own.index(max(own))
+    return spoken[place] > 0 and spoken[place] == max(spoken) and max(over) - over[place] < _LEAD
 
 
 def unsure(evidence: Sequence[Evidence], parted: Sequence[Shares]) -> tuple[Evidence, ...]:
