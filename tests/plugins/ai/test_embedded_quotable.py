@@ -7,7 +7,7 @@ import pytest
 from leadline.findings import Question
 from leadline.records import Document, Hit, Source
 from leadline_plugins.ai.embedded.extract import extract
-from leadline_plugins.ai.embedded.quotable import LONGEST, quotable
+from leadline_plugins.ai.embedded.quotable import LONGEST, leads, quotable
 from leadline_plugins.tasks.reading import ExtractRequest, Learning
 
 
@@ -77,6 +77,52 @@ def test_entries_of_a_list_of_sources_are_not_quotable(text: str) -> None:
 )
 def test_labels_are_not_quotable(text: str) -> None:
     assert not quotable(text)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- TOLL+ older carters",
+        "- Elmford Bridge Friends and the Tollkeepers",
+        "- Elm Porch/Well Kept (formerly “a house without walls”)",
+        "* Freunde der Brücke für Lorn",
+        "1. 桥梁养护",
+    ],
+)
+@pytest.mark.parametrize("below", ["  - They mend the bridge.", "\t* They mend it", "   1. They mend it"])
+def test_a_name_over_items_that_speak_of_it_is_a_label(item: str, below: str) -> None:
+    text = f"They help.\n{item}\n{below}\n"
+    place = text.index(item)
+    assert quotable(item)
+    assert leads(text, place, place + len(item))
+    assert leads(text, place, place + len(item) + 1)
+    alone = f"They help.\n{item}\n- Others\n"
+    assert not leads(alone, place, place + len(item)), "it may be what was asked for"
+    deep = f"They help.\n  {item}\n  - Others\n"
+    assert not leads(deep, place + 2, place + 2 + len(item))
+    assert not leads(text[: place + len(item)], place, place + len(item))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "- Carters paid more than others did",
+        "- Elmford Bridge is the oldest",
+        "- Elmford Bridge 1871",
+        "- Tolls fell.",
+        "Elmford Bridge",
+    ],
+)
+def test_what_says_something_over_items_is_no_label(item: str) -> None:
+    text = f"{item}\n  - They mend the bridge.\n"
+    assert not leads(text, 0, len(item))
+
+
+def test_of_an_outline_the_items_are_taken_and_not_what_leads_to_them() -> None:
+    items = "- Friends of Elmford Bridge\n  - They mend Elmford Bridge in May\n- Tarn Masons\n"
+    text = f"# Who keeps Elmford Bridge\n\n{items}"
+    found = learnings(text, "Who keeps Elmford Bridge?")
+    assert {one.quote for one in found} == {"- They mend Elmford Bridge in May", "- Tarn Masons"}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from leadline.records import Confidence
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.elsewhere import other_language
-from leadline_plugins.ai.embedded.quotable import among_entries, quotable
+from leadline_plugins.ai.embedded.quotable import among_entries, leads, quotable
 from leadline_plugins.ai.embedded.regions import pieces, regions
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
@@ -78,7 +78,8 @@ def extract(request: ExtractRequest) -> Learnings:
 
 def _quotable(text: str, scored: Iterable[Scored]) -> Iterator[Scored]:
     """Yield those that can be quoted; looked at until there are enough."""
-    return (item for item in scored if quotable(text[item.start : item.end]) and not _entry(text, item))
+    found = (item for item in scored if quotable(text[item.start : item.end]))
+    return (item for item in found if not leads(text, item.start, item.end) and not _entry(text, item))
 
 
 def _weights(question: Asked, query: str) -> dict[str, float]:

@@ -65,6 +65,15 @@ _LONG_HEADING = 12
 _FEWEST = 2
 """Words of the shortest statement: a name alone is a label."""
 _WORD = re.compile(rf"[{CJK}]{{2}}|[^\W_{CJK}]+")
+_BELOW = re.compile(r"[ \t]*\n([ \t]+)(?:[-*+•‣▪◦·–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
+"""A line below a list item that is an item too, and how far it is set in."""
+_INDENT = re.compile(r"[ \t]*")
+_SHORT = 3
+"""Words at most of what is a label whatever its words are, where items below it say what there is to say."""
+_JOINING = re.compile(
+    r"(?:and|or|of|the|for|in|on|at|with|und|oder|für|von|der|die|das|et|ou|de|du|des|la|les?|y|del|d[ao])"
+)
+"""Words between those of a name that are written small."""
 _LETTER = re.compile(r"[^\W\d_]")
 LONGEST = 1200
 """Characters; more is a page without full stops."""
@@ -96,6 +105,23 @@ def row(text: str) -> bool:
 def among_entries(text: str, start: int, end: int) -> bool:
     """Return whether a place of a text has the marks of a list of sources, in it or close by."""
     return bool(_ENTRY.search(text, max(0, start - _AROUND), end + _AROUND))
+
+
+def leads(text: str, start: int, end: int) -> bool:
+    """Return whether a place of a text is a list item that only names what the items of a list below it speak of.
+
+    It is short or a name, without a figure or a full stop. A name with nothing below it may be what was asked for.
+    """
+    item = text[start:end].strip()
+    mark = _ITEM.match(item)
+    below = _BELOW.match(text, start + len(text[start:end].rstrip()))
+    if not mark or not below or _FIGURE.search(item, mark.end()) or item.rstrip(_CLOSING).endswith(_TERMINATORS):
+        return False
+    line = _INDENT.match(text, text.rfind("\n", 0, start + 1) + 1)
+    if line and len(below[1].expandtabs()) <= len(line[0].expandtabs()):
+        return False
+    words = _WORD.findall(_BRACKETS.sub("", item[mark.end() :]))
+    return len(words) <= _SHORT or not any(word[0].islower() and not _JOINING.fullmatch(word) for word in words)
 
 
 def _drawn(text: str) -> bool:
