@@ -22,7 +22,7 @@ from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.checks.places import other_name
-from leadline_plugins.checks.polarity import BARE, contrary
+from leadline_plugins.checks.polarity import contrary
 from leadline_plugins.checks.quotes import find, plain
 from leadline_plugins.checks.verbatim import stands
 from leadline_plugins.text import content_words
@@ -59,6 +59,16 @@ class Cause:
     claim: str = ""
     against: Conflict | Hint | None = None
 
+    @property
+    def certain(self) -> bool:
+        """Whether the passages have another figure or name in its very place."""
+        return isinstance(self.against, Conflict) and self.against.certain
+
+    @property
+    def denies(self) -> bool:
+        """Whether it is a word that is denied, or its opposite, which other words may take back."""
+        return isinstance(self.against, Conflict) and self.against.kind in ("negation", "opposite")
+
     def answered(self, words: str, passages: Iterable[str]) -> bool:
         """Return whether these words stand in passages and may bear the claim, in spite of what was found.
 
@@ -84,10 +94,11 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
             return all(_bear(words, one, text) for one in figures(claim) if one.said == against.said)
         case "name":
             return not other_name(against.said, claim, (words,))
-        case "negation" if against.said != BARE:
+        case "negation" if not against.rest:
             return against.said in content_words(words) and not contrary(claim, words)
         case "negation":  # the passage has nothing of what is denied, and may say so without denying: `remained`
-            return _speaks(words, claim) and contrary(claim, words) in ("", BARE)
+            denied = contrary(claim, words)
+            return (_speaks(words, claim) or _speaks(words, against.rest)) and (denied is None or denied.bare)
         case "opposite":
             return _speaks(words, claim) and not opposed(claim, words)
         case "comparison" if against.found:

@@ -30,6 +30,8 @@ class Conflict:
     certain: bool = False
     """Whether nothing is left to ask: the passage has another figure or name in its very place, and the source nowhere
     has the claim's own."""
+    rest: str = ""
+    """What the claim says beside a negation that the passage has nothing of."""
 
     @property
     def contradicts(self) -> bool:
@@ -45,8 +47,8 @@ def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     """
     yield from _figures(claim, passage, around)
     yield from _names(claim, passage, around)
-    if word := contrary(claim, passage.best):
-        yield Conflict("negation", word)
+    if denied := contrary(claim, passage.best):
+        yield Conflict("negation", denied.said, rest=denied.rest)
     if pair := opposed(claim, passage.best):
         yield Conflict("opposite", *pair)
     yield from _comparisons(claim, passage)

@@ -32,9 +32,13 @@ _REACH = 4
 
 
 class Scope(NamedTuple):
-    """The content words to which a negation may apply; `mild` counts only where the other text says what it denies."""
+    """The content words to which a negation may apply, and where in the text it stands.
+
+    What is `mild` counts only where the other text says most of what it denies.
+    """
 
     words: frozenset[str]
+    at: int
     mild: bool = False
 
 
@@ -106,9 +110,8 @@ def scopes(text: str) -> Iterator[Scope]:
     """Yield for each negation the content words to which it may apply."""
     for match in _WORD.finditer(text):
         if _is_english(match.group()) and not _LIMITS.match(text, match.end()):
-            yield _lacking(text, match) or Scope(
-                frozenset(content_words(text[match.end() : match.end() + 80])[:_REACH])
-            )
+            behind = content_words(text[match.end() : match.end() + 80])[:_REACH]
+            yield _lacking(text, match) or Scope(frozenset(behind), match.start())
     yield from _spaced(text)
     if text.isascii():
         return
@@ -117,13 +120,13 @@ def scopes(text: str) -> Iterator[Scope]:
     else:
         yield from (_han(text, match) for match in _HAN.finditer(text))
     for match in _KOREAN.finditer(text) if _HANGUL.search(text) else ():
-        yield Scope(content_set(match["verb"]))
+        yield Scope(content_set(match["verb"]), match.start())
 
 
 def _lacking(text: str, negator: re.Match[str]) -> Scope | None:
     """Return the scope of a negation by which a text says that its sources lack something: `not given`."""
-    lacking = gap(text, negator.end())
-    return Scope(content_set(lacking), mild=True) if lacking else None
+    lacking = gap(text, *negator.span())
+    return Scope(content_set(lacking), negator.start(), mild=True) if lacking else None
 
 
 def _is_english(word: str) -> bool:
@@ -136,7 +139,7 @@ def _spaced(text: str) -> Iterator[Scope]:
         for negator in negators if sign.search(text) else ():
             for match in negator.pattern.finditer(text):
                 before = _before(text, match.start()) if negator.before else frozenset()
-                yield _lacking(text, match) or Scope(_behind(text, match.end()) | before)
+                yield _lacking(text, match) or Scope(_behind(text, match.end()) | before, match.start())
 
 
 def _behind(text: str, end: int) -> frozenset[str]:
@@ -150,10 +153,11 @@ def _before(text: str, start: int) -> frozenset[str]:
 
 def _han(text: str, negator: re.Match[str]) -> Scope:
     if word := made(text, negator.start()):
-        return Scope(content_set(word), mild=True)
-    return Scope(content_set(_PAUSE.split(text[negator.end() : negator.end() + 5], maxsplit=1)[0]))
+        return Scope(content_set(word), negator.start(), mild=True)
+    return Scope(content_set(_PAUSE.split(text[negator.end() : negator.end() + 5], maxsplit=1)[0]), negator.start())
 
 
 def _japanese(text: str) -> Iterator[Scope]:
     for match in _KANA.finditer(_AFFIRMS.sub(lambda found: "、" * len(found.group()), text)):
-        yield Scope(content_set(text[max(0, match.start() - 6) : match.start() + 1]))
+        begin = max(0, match.start() - 6)
+        yield Scope(content_set(text[begin : match.start() + 1]), begin)

@@ -2,26 +2,70 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from leadline_plugins.checks.negators import scopes
-from leadline_plugins.text import content_set
+from leadline_plugins.text import content_set, content_words
 
-BARE = "not"
-"""What stands for the word that is denied where the passage has none of it."""
+_PARTS = re.compile(
+    r"[,.:](?!\d)|[;!?，。：；！？、،؛।]|\s(?:and|but|or|though|although|while|whereas|yet|und|aber|y|pero|et|mais)\s"
+    r"|\s(?=(?:without|ohne|sans|sin)\s)",
+    re.IGNORECASE,
+)
+"""What parts the parts of a sentence, one of which may be denied and the others said."""
+_FEWEST = 2
+"""Content words of what says something by itself."""
+_SHOWN = 80
+"""Characters of what is denied, as it is named."""
 
 
-def contrary(claim: str, passage: str) -> str:
-    """Return a word that is denied in one and said in the other; empty where there is none.
+@dataclass(frozen=True)
+class Denied:
+    """What one text denies and the other says: a word, or the words of a negation the other has nothing of.
+
+    `rest` is what the text says beside such a negation, or all of it where that is hardly anything.
+    """
+
+    said: str
+    bare: bool = False
+    rest: str = ""
+
+
+def contrary(claim: str, passage: str) -> Denied | None:
+    """Return what is denied in one and said in the other; None where there is nothing.
 
     A negation counts against the other text only where that speaks of what is negated and does not negate it itself;
-    where that negates nothing at all, any negation in the claim counts, but for a mild one.
+    where that negates nothing at all, any negation in the claim counts, but for a mild one. A mild one counts where the
+    other text has most of its words.
     """
     mine, theirs = list(scopes(claim)), list(scopes(passage))
     said, found = content_set(claim), content_set(passage)
-    for scope, mild in mine:
-        spoken = scope & found or not (mild or any(other.words & said for other in theirs))
-        if spoken and not any(scope & other.words for other in theirs):
-            return min(scope & found, default=BARE)
-    for scope, _ in theirs:
-        if len(scope & said) * 2 > len(scope) and not any(scope & own.words for own in mine):
-            return min(scope & said)
-    return ""
+    for scope in mine:
+        spoken = _most(scope.words, found) if scope.mild else bool(scope.words & found)
+        bare = not (spoken or scope.mild or any(other.words & said for other in theirs))
+        if (spoken or bare) and not any(scope.words & other.words for other in theirs):
+            return _bare(claim, scope.at) if bare else Denied(min(scope.words & found))
+    for scope in theirs:
+        if _most(scope.words, said) and not any(scope.words & own.words for own in mine):
+            return Denied(min(scope.words & said))
+    return None
+
+
+def _most(words: frozenset[str], of: frozenset[str]) -> bool:
+    return len(words & of) * 2 > len(words)
+
+
+def _bare(claim: str, at: int) -> Denied:
+    """Return a negation that stands there, with the part of the claim that it denies, and what is said beside that."""
+    begin, end = 0, len(claim)
+    for mark in _PARTS.finditer(claim):
+        if mark.start() >= at + 1:
+            end = mark.start()
+            break
+        begin = mark.end()
+    behind = claim[at:end].strip()
+    part = behind if len(content_words(behind)) >= _FEWEST else claim[begin:end].strip()
+    rest = f"{claim[:begin]} {claim[end:]}"
+    alone = len(set(content_words(rest))) < _FEWEST
+    return Denied(part[:_SHOWN], bare=True, rest=claim if alone else rest)
