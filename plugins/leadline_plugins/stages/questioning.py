@@ -94,6 +94,7 @@ async def answers(
     So is what it does not find in a passage that has the very words, and what it calls a remark that rules do not let
     `passes` as one. That call has these claims alone, and what was found. Who shows no words of a passage then is not
     believed, nor who calls it a remark again: the claim is what rules make of it, so that no model is worse than none.
+    What rules are not sure of contradicts nothing then: it is partial.
     """
     said = await _in_batches(run, claims)
     by_id = {one.id: _reasoned(said.by_id[one.id], one.found) for one in claims if one.id in said.by_id}
@@ -161,12 +162,17 @@ def _stated(put: Put, found: Cause | None, said: ClaimVerdict | None) -> ClaimVe
 
 
 def _settled(put: Put, found: Cause, said: ClaimVerdict | None) -> ClaimVerdict:
-    """Return the verdict on a claim against which rules found something."""
+    """Return the verdict on a claim against which rules found something.
+
+    Where a model called it supported, only what is certain contradicts it: else a doubt of the rules would outweigh two
+    looks of a model. A denial or an opposite, which is none, leaves it partial at worst.
+    """
     if said is not None and said.verdict != "supported":
         return _reasoned(said, found.reason)
     if said is not None and _shows(said, put, found):
         return said.model_copy(update={"reason": f"a passage says “{said.words.strip()}”; by rule: {found.reason}"})
-    kind = "partial" if put.held == "supported" else put.held
+    unsure = put.held == "contradicted" and not found.certain
+    kind = "partial" if unsure or put.held == "supported" or found.denies else put.held
     return ClaimVerdict(id=put.id, verdict=kind, reason=found.reason + _UNSHOWN)
 
 

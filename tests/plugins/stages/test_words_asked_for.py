@@ -97,7 +97,7 @@ async def test_a_bare_word_does_not_erase_what_rules_can_name() -> None:
     judge = Judge(lazy)
     true = "More patients got well with the drug than with the placebo in the 2020 trial."
     found = await verdicts_on(judge, *FALSE, true)
-    rules = [*["contradicted"] * 4, "unsupported"]
+    rules = ["contradicted", "partial", "partial", "contradicted", "unsupported"]
     assert [one.verdict for one in found] == [*rules, "supported"]
     first, second = judge.asked
     assert len(first.claims) == len(FALSE) + 1
@@ -170,8 +170,17 @@ async def test_without_an_answer_rules_stand() -> None:
 
 async def test_where_the_second_call_fails_nothing_is_supported_against_the_rules() -> None:
     found = await verdicts_on(Judge(lazy, fails_on=2), *FALSE)
-    assert {one.verdict for one in found} == {"contradicted", "unsupported"}
+    assert {one.verdict for one in found} == {"contradicted", "partial", "unsupported"}
     assert {one.by for one in found} == {"model"}
+
+
+@pytest.mark.parametrize("claim", FALSE[1:3])
+async def test_what_rules_are_not_sure_of_contradicts_nothing_that_a_model_supports_twice(claim: str) -> None:
+    (alone,) = await verdicts_on(Judge(lazy, fails_on=1), claim)
+    assert alone.verdict == "contradicted"
+    for words in "", QUOTED, "the drug worked better than the placebo":
+        (found,) = await verdicts_on(Judge(quoting(words)), claim)
+        assert (found.verdict, found.by) == ("partial", "model")
 
 
 async def test_of_what_is_judged_ahead_in_vain_nothing_is_told_and_all_is_asked_again() -> None:
