@@ -31,11 +31,15 @@ _SHARE = re.compile(
     r"|[占佔]|比重|比例|相[当當]于|相當於|比率|割合|비중|비율"
 )
 _CHANGE = re.compile(
-    r"\b(?:increas\w+|decreas\w+|r[io]se|grow\w*|grew|fell|fall|drop\w*|declin\w+|up|down|more|less|higher|lower|gain\w*)\b"
-    r"|增[长長加幅]|下降|减少|減少|上升|上涨|上漲|下跌|[涨漲降跌]幅|提高|高出|증가|감소"
+    r"\b(?:increas\w+|decreas\w+|r[io]se|rais\w+|reduc\w+|elevated|grow\w*|grew|fell|fall|drop\w*|declin\w+|up|down"
+    r"|more|less|greater|higher|lower\w*|gain\w*)\b"
+    r"|增[长長加幅]|下降|降低|减少|減少|上升|上涨|上漲|下跌|[涨漲降跌]幅|提高|高出|[高低][了约約]?\d|증가|감소"
 )
 _WITHIN = 40
 """Characters to each side of a figure in which such a word is of it."""
+_CLAUSE = 90
+"""The same within its clause; a share, which an `of` tells already, is not looked for so far off."""
+_ENDS = re.compile(r"[,.:](?!\d)|[;!?，。：；！？、]")
 _ALONE = 4
 """Figures of a unit among which a number may be found that says nothing of what it is made from."""
 _BESIDE = 8
@@ -84,7 +88,16 @@ def _ways(figure: Figure, claim: str) -> frozenset[str]:
     if figure.unit == "%":
         spoken = {"share": _SHARE, "change": _CHANGE, "sum": _SUM}
     near = claim[max(0, figure.at - _WITHIN) : end + _WITHIN]
-    return frozenset(way for way, words in spoken.items() if words.search(near))
+    clause = _clause(claim, figure.at, end)
+    return frozenset(
+        way for way, words in spoken.items() if words.search(near) or (way != "share" and words.search(clause))
+    )
+
+
+def _clause(claim: str, start: int, end: int) -> str:
+    """Return the clause around a figure, as far as its words are taken to be of it."""
+    before = _ENDS.split(claim[max(0, start - _CLAUSE) : start])[-1]
+    return before + claim[start:end] + _ENDS.split(claim[end : end + _CLAUSE], maxsplit=1)[0]
 
 
 def _follows(figure: Figure, ways: frozenset[str], said: Sequence[Figure], held: Sequence[Figure]) -> bool:
