@@ -14,6 +14,7 @@ from decimal import Decimal
 from leadline_plugins.checks.figure import Figure, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.marks import marked
+from leadline_plugins.checks.risks import risk_ratios
 from leadline_plugins.text.tokens import fold
 
 _POINTS = re.compile(r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|[个個]?百分[点點]|ポイント|%?\s?포인트)")
@@ -30,11 +31,15 @@ _SHARE = re.compile(
     r"\b(?:of|share|proportion|accounts?|represents?|equivalent|equals?|ratio|percentage|portion|part)\b"
     r"|[占佔]|比重|比例|相[当當]于|相當於|比率|割合|비중|비율"
 )
-_CHANGE = re.compile(
-    r"\b(?:increas\w+|decreas\w+|r[io]se|rais\w+|reduc\w+|elevated|grow\w*|grew|fell|fall|drop\w*|declin\w+|up|down"
-    r"|more|less|greater|higher|lower\w*|gain\w*)\b"
-    r"|增[长長加幅]|下降|降低|减少|減少|上升|上涨|上漲|下跌|[涨漲降跌]幅|提高|高出|[高低][了约約]?\d|증가|감소"
+_MORE = re.compile(
+    r"\b(?:increas\w+|r[io]se|rais\w+|elevated|grow\w*|grew|up|more|greater|higher|gain\w*)\b"
+    r"|增[长長加幅]|上升|上涨|上漲|[涨漲]幅|提高|高出|高[了约約]?\d|증가"
 )
+_LESS = re.compile(
+    r"\b(?:decreas\w+|reduc\w+|fell|fall|drop\w*|declin\w+|down|less|lower\w*)\b"
+    r"|下降|降低|减少|減少|下跌|[降跌]幅|低[了约約]?\d|감소"
+)
+_CHANGE = re.compile(rf"{_MORE.pattern}|{_LESS.pattern}|\bby\s+(?:(?:about|around|some|roughly|nearly)\s+)?[≈~]?\d")
 _WITHIN = 40
 """Characters to each side of a figure in which such a word is of it."""
 _CLAUSE = 90
@@ -59,7 +64,10 @@ def derived(figure: Figure, claim: str, said: Sequence[Figure], *texts: str) -> 
     """Return whether a claim's figure follows from two figures that one of the texts has."""
     if figure.month or figure.dated or figure.ordinal or figure.reference:
         return False
-    ways = _ways(figure, fold(marked(claim)))
+    folded = fold(marked(claim))
+    ways = _ways(figure, folded)
+    if figure.unit == "%" and "change" in ways and any(_by_ratio(figure, folded, text) for text in texts):
+        return True
     return bool(ways) and any(_follows(figure, ways, said, figures(text)) for text in texts)
 
 
@@ -98,6 +106,14 @@ def _clause(claim: str, start: int, end: int) -> str:
     """Return the clause around a figure, as far as its words are taken to be of it."""
     before = _ENDS.split(claim[max(0, start - _CLAUSE) : start])[-1]
     return before + claim[start:end] + _ENDS.split(claim[end : end + _CLAUSE], maxsplit=1)[0]
+
+
+def _by_ratio(figure: Figure, claim: str, text: str) -> bool:
+    """Return whether a change in percent is what a ratio of risks comes to: `HR 1.32` is 32% more, 0.75 25% less."""
+    near = _clause(claim, figure.at, figure.at + len(figure.said))
+    more, less = bool(_MORE.search(near)), bool(_LESS.search(near))
+    changes = [100 * (value - 1) for value in risk_ratios(text)]
+    return any(_same(figure, abs(change)) for change in changes if change and (more == less or more == (change > 0)))
 
 
 def _follows(figure: Figure, ways: frozenset[str], said: Sequence[Figure], held: Sequence[Figure]) -> bool:

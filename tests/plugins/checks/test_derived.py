@@ -12,6 +12,7 @@ from leadline_plugins.checks.causes import cause
 from leadline_plugins.checks.derived import derived
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.judge import judge
+from leadline_plugins.checks.risks import risk_ratios
 
 REST = "Growth was 4.1% in towns and 6.3% in the country."
 INCOME = "城镇居民人均可支配收入51,821元，增长5.1%；\n农村居民人均可支配收入21,691元，增长7.7%。"
@@ -67,3 +68,61 @@ def test_only_the_difference_of_the_two_is_one(one: int, other: int, said: int) 
     claim, held = f"It was {Decimal(said) / 10} points higher.", f"They were {first}% and {second}%."
     found = [figure for figure in figures(claim) if derived(figure, claim, figures(claim), held)]
     assert bool(found) == (said == abs(one - other))
+
+
+RISKS = (
+    "Death: isolation HR ≈1.32 (95% CI 1.07–1.63); among those who walk a relative risk of 0.75; late care went with "
+    "damp homes (adjusted odds ratio 1.59). The harbour has 1.44 cranes a ship."
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Isolation goes with a hazard of death about 32% higher.",
+        "Isolation raises the risk of an early death by 32%.",
+        "Isolation raises the risk of an early death by 32%, and what is done late in damp homes by 59%.",
+        "Those who walk have a 25% lower risk.",
+        "In damp homes the odds of late care were 59% higher (odds ratio 1.59).",
+    ],
+)
+def test_a_ratio_of_risks_is_a_change_in_percent(claim: str) -> None:
+    assert cause(claim, RISKS) is None
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "In damp homes the odds of late care were 41% higher.",
+        "Isolation lowers the risk of an early death by 32%.",
+        "Those who walk have a 25% higher risk of death.",
+        "Isolation raises the risk of an early death by 63%.",
+        "The harbour has 44% more cranes.",
+        "Isolation was found in 32% of all.",
+    ],
+)
+def test_what_no_ratio_comes_to_is_doubted(claim: str) -> None:
+    found = [one for one in figures(claim) if one.unit == "%"]
+    assert found
+    assert not any(derived(one, claim, figures(claim), RISKS) for one in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "ratios"),
+    [
+        ("dementia HR ≈1.31 (≈1.39 Alzheimer’s; ≈1.74 vascular)", ["1.31", "1.39"]),
+        ("aHRs of 1.2 to 1.4 were found. It is 1.59 times", []),
+        ("孤独的风险比为1.32，隔离的比值比为1.59。", ["1.32", "1.59"]),
+        ("It costs 1.32 OR so", []),
+        ("RR 1.32 (95% CI: 1.1, 1.5) for stroke", ["1.32"]),
+    ],
+)
+def test_the_ratios_of_a_text(text: str, ratios: list[str]) -> None:
+    assert sorted({str(one) for one in risk_ratios(text)}) == ratios
+
+
+@given(st.integers(1, 999), st.integers(1, 999))
+def test_only_the_change_that_a_ratio_tells_follows_from_it(ratio: int, said: int) -> None:
+    claim, held = f"The risk is {said}% higher.", f"It has a hazard ratio of {Decimal(ratio) / 100:.2f}."
+    found = [one for one in figures(claim) if derived(one, claim, figures(claim), held)]
+    assert bool(found) == (said == ratio - 100)
