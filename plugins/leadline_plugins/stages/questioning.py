@@ -6,6 +6,7 @@ those are held against the claim by the same rules.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,13 +22,18 @@ from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.numbered import by_number, named
 from leadline_plugins.stages.putting import Put, listed
-from leadline_plugins.stages.remarks import speaks_of_sources
+from leadline_plugins.stages.remarks import speaks_of_sources, tells_nothing
 from leadline_plugins.tasks.checking import ClaimVerdict, ClaimVerdicts, VerifyRequest
 
 BATCH = 50
 """Claims a model is asked about in one call."""
 _FEW = 3
 """Claims called supported without words for it that are no habit."""
+_ALSO = re.compile(
+    r"\b(?:and|but|while|whereas|though|although|yet|however|because|since|despite)\b|[;:；：—]|但|而|不过|不過|可是|却|卻|因[为為]|由于|由於",
+    re.IGNORECASE,
+)
+"""What joins to what the sources lack something that may be true or false of the world."""
 _STATES = "it has a figure, a name or a citation of its own: judge it as a claim"
 _REMARKED = "the model calls it a remark, but it counts as a claim"
 _STOPS = " .。!！?？"
@@ -99,7 +105,8 @@ async def answers(
     said = await _in_batches(run, claims)
     by_id = {one.id: _reasoned(said.by_id[one.id], one.found) for one in claims if one.id in said.by_id}
     supported = [one for one in claims if one.id in by_id and by_id[one.id].verdict == "supported"]
-    firm = [one for one in claims if one.id in by_id and by_id[one.id].verdict == "remark" and not passes(one)]
+    firm = [one for one in claims if one.id in by_id and by_id[one.id].verdict == "remark"]
+    firm = [one for one in firm if not (passes(one) or _lacks(one))]
     found = await against([*supported, *firm]) if supported or firm else {}
     doubted = [one for one in supported if one.id in found and not _shows(by_id[one.id], one, found[one.id])]
     unseen = [one for one in claims if one.id in by_id and _unseen(by_id[one.id], one)]
@@ -130,6 +137,11 @@ async def tell_left(run: Run, left: int, claims: int, why: str) -> None:
     """Say of how many claims a model said nothing."""
     if left:
         await tell(run, f"{left} of {claims} claims were judged by words, not by the model ({why or _SILENT})")
+
+
+def _lacks(put: Put) -> bool:
+    """Return whether a claim only tells what the sources lack: a citation, which all have, makes it no other."""
+    return speaks_of_sources(put.claim) and tells_nothing(put.claim, put.under) and not _ALSO.search(put.claim)
 
 
 def _shows(said: ClaimVerdict | None, put: Put, found: Cause) -> bool:

@@ -373,6 +373,31 @@ async def test_what_a_model_calls_a_remark_and_rules_a_claim_is_asked_for_once_m
     assert judge.asked[1].claims[0].found == "it has a figure, a name or a citation of its own: judge it as a claim"
 
 
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("The source does not say how long this lasted, so that figure holds for the early years alone", True),
+        ("The passages do not tell how far this would carry over to elsewhere, which leaves it open for all", True),
+        ("来源没有说明这一影响会持续多久，所以只能看作早期的情况", True),
+        ("The source does not say how long this lasted, but exports collapsed", False),
+        ("The source does not say how long this lasted, so the 40 prices hold", False),
+        ("The source does not say how long this lasted, so that holds for Oslo alone", False),
+        ("This lasted for the early years alone", False),
+    ],
+)
+async def test_a_citation_alone_makes_no_claim_of_what_the_sources_lack(text: str, remark: bool) -> None:
+    class Lazy(Judge):
+        async def perform(self, task: Task[Any]) -> Any:
+            await super().perform(task)
+            asked = self.asked[-1].claims
+            return ClaimVerdicts(others=tuple(ClaimVerdict(id=one.id, verdict="remark") for one in asked))
+
+    made = on_headings(f"{text} [@e1].")
+    (found,) = await judged(cast("Run", judge := Lazy()), claims_of(made), Library(made))
+    assert found.remark is remark
+    assert len(judge.asked) == (1 if remark else 2)
+
+
 async def test_what_the_sources_lack_is_not_called_unsupported_for_being_a_remark() -> None:
     class Lazy(Judge):
         async def perform(self, task: Task[Any]) -> Any:
