@@ -23,7 +23,7 @@ from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.checks.places import other_name
 from leadline_plugins.checks.polarity import contrary
-from leadline_plugins.checks.quotes import find, plain
+from leadline_plugins.checks.quotes import find_said, plain
 from leadline_plugins.checks.verbatim import stands
 from leadline_plugins.text import content_words
 from leadline_plugins.text.language import language
@@ -79,7 +79,7 @@ class Cause:
             return False
         texts = tuple(passages)
         pieces = [piece for part in _LEFT_OUT.split(words) if (piece := part.strip(_MARKS))]
-        stand = all(any(find(piece, text) for text in texts) for piece in pieces)
+        stand = all(any(find_said(piece, text) for text in texts) for piece in pieces)
         return stand and (self.against is None or _bears(words, self.claim, self.against, "\n".join(texts)))
 
 
@@ -104,7 +104,7 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
         case "comparison" if against.found:
             return _speaks(words, claim) and not (turned(claim, words) or other_since(claim, words))
         case "comparison":  # its own figures deny it, unless a passage puts it so too
-            return _speaks(words, claim) and bool(find(against.said, words))
+            return _speaks(words, claim) and bool(find_said(against.said, words))
 
 
 def _bear(words: str, wanted: Figure, text: str) -> bool:

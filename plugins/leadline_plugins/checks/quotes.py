@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
+
+from leadline_plugins.checks.edges import parts_number
 
 _SAME = str.maketrans(
     {
@@ -49,9 +52,9 @@ class Squeezed:
         """Return whether this quote stands in a source."""
         return self.full in source.full or (bool(source.marks) and source.place(self) >= 0)
 
-    def place(self, quote: Squeezed) -> int:
-        """Return where a quote stands in the bare form; -1 where it does not."""
-        at = self.bare.find(quote.bare)
+    def place(self, quote: Squeezed, start: int = 0) -> int:
+        """Return where a quote stands in the bare form, from a place on; -1 where it does not."""
+        at = self.bare.find(quote.bare, start)
         for _ in range(_TRIED):
             if at < 0 or all(self.marks.get(at + place) == mark for place, mark in quote.marks.items()):
                 return at
@@ -71,23 +74,40 @@ def _squeezed(full: str) -> Squeezed:
 
 def find(quote: str, text: str) -> Span | None:
     """Return where a quote stands in a text, in characters of the text; None where it does not."""
-    start = text.find(quote)
-    if start >= 0 and quote:
-        return start, start + len(quote)
+    return next(_spans(quote, text), None)
+
+
+def find_said(words: str, text: str) -> Span | None:
+    """Return where a text says these words: where they stand, and part no number of it, as `5% of` parts `95% of`."""
+    return next((span for span in islice(_spans(words, text), _TRIED) if not parts_number(text, *span)), None)
+
+
+def _spans(quote: str, text: str) -> Iterator[Span]:
+    """Yield where the signs of a quote stand in a text: as they are, then in the compared form, then without marks."""
+    if not quote:
+        return
+    yield from ((at, at + len(quote)) for at in _starts(partial(text.find, quote)))
     wanted = squeezed(quote)
     if not wanted.full:
-        return None
+        return
     folded, places = _mapped(text)
-    at = folded.find(wanted.full)
-    if at >= 0:
-        return places[at], places[at + len(wanted.full) - 1] + 1
+    for at in _starts(partial(folded.find, wanted.full)):
+        yield places[at], places[at + len(wanted.full) - 1] + 1
     bare = _squeezed(folded)
-    at = bare.place(wanted) if wanted.bare and bare.marks else -1
-    if at < 0:
-        return None
+    if not (wanted.bare and bare.marks):
+        return
     marked = {sign for mark in _references(folded) for sign in range(*mark.span())}
     kept = [place for sign, place in enumerate(places) if sign not in marked]
-    return kept[at], kept[at + len(wanted.bare) - 1] + 1
+    for at in _starts(partial(bare.place, wanted)):
+        yield kept[at], kept[at + len(wanted.bare) - 1] + 1
+
+
+def _starts(found: Callable[[int], int]) -> Iterator[int]:
+    """Yield every place that is found, each from the one before on."""
+    at = found(0)
+    while at >= 0:
+        yield at
+        at = found(at + 1)
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from leadline_plugins.checks.quotes import find, squeezed
+from leadline_plugins.checks.quotes import find_said, squeezed
 
 # fmt: off
 _JOINING = frozenset((
@@ -31,6 +31,8 @@ _CJK_FRONT = re.compile(
 )
 
 _BREAK = re.compile(r"[.!?]\s|[。！？]|\n\s*\n")
+_BOUND = re.compile(r"(?:\d[^\s,;]*\s+(?:to|and|or)|\b(?:above|below|over))\s*$", re.IGNORECASE)
+"""What makes another figure of digits behind it, though its words only join: `20 to 30`, `over 30`."""
 _END = re.compile(r"[\s*_`\"'”’»)\]]*(?:$|[.。!！?？;；:：|\[(（]|\n)")
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -50,10 +52,12 @@ def _forms(claim: str) -> Iterator[str]:
 
 def _told(form: str, text: str) -> bool:
     """Return whether a text says this, and neither denies it in front ("No proof that …") nor takes it back behind."""
-    span = find(form, text) if squeezed(form).stands_in(squeezed(text)) else None
+    span = find_said(form, text) if squeezed(form).stands_in(squeezed(text)) else None
     if span is None:
         return False
     before = _BREAK.split(text[: span[0]])[-1]
+    if form[:1].isdecimal() and _BOUND.search(before):
+        return False
     return bool(_END.match(text, span[1])) and _JOINING.issuperset(_WORD.findall(before.casefold()))
 
 

@@ -16,7 +16,7 @@ from leadline.errors import CallFailed
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.checks.causes import Cause, cause
-from leadline_plugins.checks.quotes import find
+from leadline_plugins.checks.quotes import find_said
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_claims
 from leadline_plugins.stages.degrade import tell
@@ -157,7 +157,7 @@ def _unseen(said: ClaimVerdict, put: Put) -> bool:
     """
     if said.verdict not in ("unsupported", "contradicted") or put.held != "supported":
         return False
-    return any(find(put.claim.rstrip(_STOPS), one.text) for one in put.passages)
+    return any(find_said(put.claim.rstrip(_STOPS), one.text) for one in put.passages)
 
 
 def _seen(said: ClaimVerdict) -> ClaimVerdict:
