@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 from leadline_plugins.checks.figure import Figure, is_year
@@ -68,6 +70,12 @@ _PER = re.compile(
     r"(?:当た?り|あたり|につき|[=约約兑]|接近|等于|[\d$])"
 )
 """What makes a 1 before it a mere `per`: 1オンス2,000ドル, 1ドル=150円."""
+_TO = re.compile(r"\s?(?:to|bis|auf|à|a|до|[至到~〜～–—-])\s?|から")
+_AND = re.compile(r"\s(?:and|und|et|y|e|и)\s|[和与與]")
+_BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre|tra|fra|между)|[在于於介])[\s$€£¥]*$")
+"""What makes the figure before an `and` the lower end of a range."""
+_APART = 20
+"""Times from which the first of two numbers is not said short: in `from 900 to 1.2 million` it is 900."""
 _ANY_DIGIT = re.compile(r"\d")
 _BEHIND = re.compile(r"(\w+)\s$")
 
@@ -80,7 +88,8 @@ def numbers(text: str) -> Iterator[Figure]:
 
 
 def _digits(text: str) -> Iterator[Figure]:
-    for match in _NUMBER.finditer(text):
+    matches = list(_NUMBER.finditer(text))
+    for match, behind in itertools.zip_longest(matches, matches[1:]):
         digits, chain = match["digits"], match["chain"]
         if digits == "1" and _PER.match(text, match.end("digits")):
             continue
@@ -93,10 +102,10 @@ def _digits(text: str) -> Iterator[Figure]:
         first, *others = _scaled(readings(digits), by, chain)
         if scale > 1 and (also := OTHER_SCALES.get(match["scale"])):
             others += _scaled(readings(digits), also, None)
-        start = match.start("sign") if match["sign"] else match.start("digits")
+        start = _start(match)
         plain = digits.isdigit() and not raised
         several = () if plain else parts(digits, measured=bool(unit or chain or match["scale"]))
-        yield Figure(
+        found = Figure(
             first.normalize() + 0,
             unit,
             match.group().strip(),
@@ -108,6 +117,41 @@ def _digits(text: str) -> Iterator[Figure]:
             certain=not several,
             at=start,
         )
+        yield _completed(found, match, behind, text) if behind else found
+
+
+def _start(match: re.Match[str]) -> int:
+    return match.start("sign") if match["sign"] else match.start("digits")
+
+
+def _completed(figure: Figure, match: re.Match[str], behind: re.Match[str], text: str) -> Figure:
+    """Return a figure with the scale and unit that are said once, at the end of its range: `12 to 15 million`.
+
+    What is read into it is not certain, so its bare value is another reading.
+    """
+    scale = SCALES.get(behind["scale"] or "", 10**9 if behind["billions"] else 1)
+    chain = behind["chain"] if not _ANY_DIGIT.search(behind["chain"] or "") else None
+    unit = figure.unit or UNIT_OF.get(behind["unit"] or behind["sign"] or "", "")
+    bare = not any(match[part] for part in ("scale", "chain", "unit", "decade", "ordinal", "billions", "e", "power"))
+    if not bare or figure.dated or figure.parts or figure.ordinal or (scale == 1 and not chain and unit == figure.unit):
+        return figure
+    low, high = sorted((figure.value, readings(behind["digits"])[0]))
+    if not _ranges(match, behind, text) or high > low * _APART:
+        return figure
+    if scale == 1 and not chain:
+        return replace(figure, unit=unit)
+    scaled = _scaled(figure.readings, scale, chain)
+    return replace(
+        figure, value=scaled[0].normalize() + 0, unit=unit, others=(*scaled[1:], *figure.readings), certain=False
+    )
+
+
+def _ranges(match: re.Match[str], behind: re.Match[str], text: str) -> bool:
+    """Return whether two numbers are the ends of a range, or say from where to where."""
+    between = text[match.end() : _start(behind)]
+    if _TO.fullmatch(between):
+        return True
+    return bool(_AND.fullmatch(between) and _BETWEEN.search(text[max(0, match.start() - 12) : match.start("digits")]))
 
 
 def _scaled(values: Iterable[Decimal], scale: Decimal | int, chain: str | None) -> list[Decimal]:
