@@ -28,14 +28,20 @@ _EXPECTED = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\b(?:should|may|might|could|would|will|shall|can|expect\w*|(?:un)?likely|project\w*|predict\w*|plan\w*|forecast\w*|due"
-    r"|suppos\w+|slated|hop\w+|aim\w*|intend\w*|want\w*|possib\w+|potential\w*|perhaps|probabl\w+|suggest\w*|seem\w*|appear\w*"
-    r"|estimat\w+|if|wh(?:ether|en))\b",
+    r"\b(?:should|may|might|could|would|will|shall|can|expect\w*|(?:un)?likely|project\w*|predict\w*|plan(?:s|ned|ning)?|forecast\w*"
+    r"|due(?!\s+to\b)|(?:is|are|was|were)\s+to\s+be|suppos\w+|slated|hop\w+|aim\w*|intend\w*|want\w*|possib\w+|potential\w*|perhaps|probabl\w+|suggest\w*|seem\w*"
+    r"|appear\w*|estimat\w+|if|wh(?:ether|en))\b",
     re.IGNORECASE,
 )
 """What leaves a claim of English open itself."""
 _VERB = 4
 """Letters that forms of a verb have in common."""
+_DONE = re.compile(
+    rf"\b(?:(?:has|have|had)\s+(?:(?:not|also|now|since|been|\w+ly)\s+)*(?P<perfect>[a-z]{{{_VERB},}})"
+    r"|(?P<past>[a-z]{2,}ed|built|meant|dealt|learnt|burnt|spelt))\b",
+    re.IGNORECASE,
+)
+"""A verb in the past or perfect: what tells that something has come about."""
 _CJK_EXPECTED = re.compile(
     r"(?P<said>预计|預計|预期|預期|有望|或将|或將|可能|料将|計劃|计划|即将|即將|将会|將會)(?P<what>[^，。；,;]+)"
 )
@@ -97,7 +103,8 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
 def _only_expected(claim: str, held: str) -> str:
     """Return the words by which a passage only expects what a claim tells as a fact."""
     if (found := list(_EXPECTED.finditer(held))) and not _OPEN.search(claim):
-        roots = {word[:_VERB] for word in re.findall(rf"[a-z]{{{_VERB},}}", claim.lower())}
+        done = ((match["perfect"] or match["past"]).lower() for match in _DONE.finditer(claim))
+        roots = {verb[:_VERB] for verb in done}
         for match in found:
             if match["verb"][:_VERB].lower() in roots:
                 return f"“{match[0]}”"

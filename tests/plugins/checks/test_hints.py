@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from leadline_plugins.checks.causes import cause
+from leadline_plugins.checks.hints import hints
 from leadline_plugins.checks.judge import judge
+from leadline_plugins.checks.passages import passage
 
 KEYS = "Given its design, the new keyboard should prove far more reliable than the old keyboards."
 LOUD = (
@@ -83,3 +85,35 @@ def test_words_that_say_it_as_the_claim_does_answer() -> None:
 def test_a_subject_that_a_judge_is_shown_beside_the_passage_is_named() -> None:
     claim = "DigiTimes has predicted that the lineup will move to scissor keyboards in 2020."
     assert cause(claim, SAYS, shown="DigiTimes: what comes next") is None
+
+
+def _expected(claim: str, held: str) -> bool:
+    return any("tells as a fact" in hint.reason for hint in hints(claim, passage(claim, held), held, held))
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("Prices rise with demand.", "Prices will rise with demand."),
+        ("The rise in prices followed demand.", "Prices will rise with demand."),
+        ("The club will be joining the league.", "The club is expected to join the league."),
+        ("The bridge is to be opened in May.", "The bridge is expected to open in May."),
+        ("The design of the bridge won a prize.", "They plan to design a bridge."),
+        ("The power plant is planned to have opened in May.", "The power plant is expected to open in May."),
+    ],
+)
+def test_what_is_not_told_as_done_may_well_be_expected(claim: str, held: str) -> None:
+    assert not _expected(claim, held)
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("The power plant opened in May.", "The power plant is expected to open in May."),
+        ("The plane has landed on the planet.", "The plane should land on the planet."),
+        ("Due to demand, the company has opened a shop.", "The company expects to open a shop."),
+        ("The city has not built a bridge.", "The city plans to build a bridge."),
+    ],
+)
+def test_what_is_told_as_done_was_only_expected(claim: str, held: str) -> None:
+    assert _expected(claim, held)
