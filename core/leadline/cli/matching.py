@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +12,10 @@ from urllib.parse import unquote
 
 _ENOUGH = 0.6
 """Share of the words of a file's name that must stand in the entry of a source."""
-_NUMBER = re.compile(r"\W*0*(\d+)(?!\d)")
+_NUMBER = re.compile(r"\W*0*(\d+)(?![^\W_])(?!\.\d)(?![\W_][b-zB-Z\d](?![^\W_]))")
+"""A number that a name begins with, by itself: not that of `3d-printing`, `1.5-degrees`, `10-K_2023`, `10.1000_182`."""
+_LETTER = re.compile(r"[^\W\d_]")
+_IDENTIFIER = re.compile(r"\d{6}|\d+\.\d")
 _AROUND = "\"'<>()[]（）【】,;。，；"
 
 
@@ -47,17 +50,18 @@ def matches(sources: Sequence[Listed], files: Sequence[Path], folder: Path) -> M
     with, as `index.html`, tells none of them.
     """
     places = {source.key: tuple(dict.fromkeys(_places(source))) for source in sources}
-    called = Counter(map(_last, {place for own in places.values() for place in own}))
+    called = Counter(name for name, _ in {pair for own in places.values() for pair in _ends(own)})
     found = Matches(files=_addressed(places, called, files))
     left = [path for path in files if path not in found.files.values()]
     worded = [path for path in left if max(called[path.name], called[path.stem]) < 2]
     for source in (source for source in sources if source.key not in found.files):
-        fits = _numbered(source, left) or _worded(source, worded)
+        numbered = _numbered(source, left)
+        fits = _better(source, numbered, _worded(source, worded))
         if len(fits) == 1:
             found.files[source.key] = fits[0]
         elif fits:
-            names = ", ".join(path.name for path in fits)
-            found.problems[source.key] = f"{len(fits)} files in {folder} fit: {names}; name one {_name(source)}"
+            names, one = ", ".join(path.name for path in fits), "only one" if numbered else "one"
+            found.problems[source.key] = f"{len(fits)} files in {folder} fit: {names}; name {one} {_name(source)}"
         else:
             found.problems[source.key] = f"no file in {folder} is named as its number, title or address"
     return found
@@ -68,42 +72,71 @@ def _name(source: Listed) -> str:
     return f"as its number, {number}" if number.isdigit() else "as its address ends"
 
 
+@dataclass(frozen=True)
+class _Place:
+    """An address, or what may be one; the query tells apart what ends alike: `watch?v=1`, `watch?v=2`."""
+
+    path: str
+    query: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """How a file of it may be called: with its query, as downloaders write it, or without."""
+        last = self.path.rpartition("/")[2]
+        return (f"{last}?{self.query}", last) if self.query else (last,)
+
+
+def _ends(places: Iterable[_Place]) -> Iterator[tuple[str, _Place]]:
+    """Yield what the places of one source end with, each with the first of them: they are one document."""
+    yield from {name: place for place in reversed([*places]) for name in place.names}.items()
+
+
 def _addressed(
-    places: Mapping[str, Sequence[str]], called: Mapping[str, int], files: Sequence[Path]
+    places: Mapping[str, Sequence[_Place]], called: Mapping[str, int], files: Sequence[Path]
 ) -> dict[str, Path]:
     """Return the files that an entry names, by path or by name; `called`: how many addresses end with a name."""
     by_path = {str(path.resolve()): path for path in files}
     named = {path.stem: path for path in reversed(files)} | {path.name: path for path in files}
     found: dict[str, Path] = {}
     for key, own in places.items():
-        at = [by_path[place] for place in own if place in by_path]
-        at += [named[name] for place in own if (name := _last(place)) in named and _tells(name) and called[name] == 1]
+        at = [by_path[place.path] for place in own if place.path in by_path]
+        names = [name for place in own for name in place.names]
+        at += [named[name] for name in names if name in named and _tells(name) and called[name] == 1]
         if at:
             found[key] = at[0]
     return found
 
 
-def _places(source: Listed) -> Iterator[str]:
+def _places(source: Listed) -> Iterator[_Place]:
     """Yield the addresses of a source, and what else of its entry may be one: with a slash or the end of a name."""
     said = (word for word in source.text.split() if "/" in word or "." in word)
     for place in (*source.urls, *said):
-        bare = place.strip(_AROUND).partition("#")[0].partition("?")[0]
-        yield unquote(bare.removeprefix("file://")).rstrip("/.")
-
-
-def _last(place: str) -> str:
-    return place.rpartition("/")[2]
+        bare, _, query = place.strip(_AROUND).partition("#")[0].partition("?")
+        yield _Place(unquote(bare.removeprefix("file://")).rstrip("/."), unquote(query))
 
 
 def _tells(name: str) -> bool:
-    """Return whether a name is more than a number, which counts something else than the sources."""
-    return bool(re.search(r"[^\W\d_]", name.partition(".")[0]))
+    """Return whether a name is more than a number, which counts something else than the sources.
+
+    A long number is the name of something, and so is one with a point: `1706.03762`.
+    """
+    return bool(_LETTER.search(name.partition(".")[0]) or _IDENTIFIER.match(name))
 
 
 def _numbered(source: Listed, files: Sequence[Path]) -> list[Path]:
-    """Return the file that begins with the number of a source: `7.pdf`, `[7] Title.html`, `07-title.md`."""
+    """Return the files that begin with the number of a source: `7.pdf`, `[7] Title.html`, `07-title.md`."""
     key = source.key.lstrip("^#")
-    return [path for path in files if (number := _NUMBER.match(path.stem)) and number[1] == key][:1]
+    fits = [path for path in files if (number := _NUMBER.match(path.stem)) and number[1] == key]
+    return _once(fits)
+
+
+def _better(source: Listed, numbered: list[Path], worded: list[Path]) -> list[Path]:
+    """Return the files that fit by number, but by words where they tell which, or that the number counts others."""
+    if both := [path for path in numbered if path in worded]:
+        return both
+    words = _parted(_said(source))[0]
+    strange = worded and all((own := _parted(path.stem)[0]) and not own & words for path in numbered)
+    return worded if strange else numbered
 
 
 def _worded(source: Listed, files: Sequence[Path]) -> list[Path]:
@@ -111,7 +144,7 @@ def _worded(source: Listed, files: Sequence[Path]) -> list[Path]:
 
     Numbers tell apart what words do not: of the years and volumes of an entry, a file that has some must have one.
     """
-    words, numbers = _parted(" ".join([source.text, *source.urls]))
+    words, numbers = _parted(_said(source))
     ranked: list[tuple[tuple[float, int, int], Path]] = []
     for path in files:
         own, counted = _parted(path.stem)
@@ -119,8 +152,16 @@ def _worded(source: Listed, files: Sequence[Path]) -> list[Path]:
         if own and len(shared) / len(own) >= _ENOUGH and (same or not counted or not numbers):
             ranked.append(((len(shared) / len(own), len(same), len(shared)), path))
     best = max((rank for rank, _ in ranked), default=None)
-    fits = {path.stem: path for rank, path in reversed(ranked) if rank == best}
-    return sorted(fits.values())
+    return _once([path for rank, path in ranked if rank == best])
+
+
+def _once(files: Sequence[Path]) -> list[Path]:
+    """Return the first of the files of each name: one document in several forms."""
+    return sorted({path.stem: path for path in reversed(files)}.values())
+
+
+def _said(source: Listed) -> str:
+    return " ".join([source.text, *source.urls])
 
 
 def _parted(text: str) -> tuple[set[str], set[str]]:

@@ -84,6 +84,47 @@ def test_a_document_in_two_forms_is_one() -> None:
     assert found(Entry("4", "Survey of the bay"), "survey.html", "survey.pdf") == "survey.html"
 
 
+@pytest.mark.parametrize(
+    ("key", "name"),
+    [("10", "10-K_Bay_Company_2023.txt"), ("3", "3d-printing.md"), ("1", "1.5-degrees.md"), ("10", "10.1000_182.pdf")],
+)
+def test_a_number_within_a_name_is_that_of_no_source(key: str, name: str) -> None:
+    assert found(Entry(key, "Fish"), name).startswith("no file")
+
+
+@pytest.mark.parametrize("name", ["7.pdf", "[7] Soundings.html", "07-title.md", "7_2019_title.md", "7-a-title.md", "7"])
+def test_a_number_by_itself_is_that_of_its_source(name: str) -> None:
+    assert found(Entry("7", "Fish"), name) == name
+
+
+def test_words_are_taken_where_the_file_of_the_number_is_of_something_else() -> None:
+    assert found(Entry("2", "Survey of the bay"), "2-fish-stocks.md", "survey-bay.md") == "survey-bay.md"
+    assert found(Entry("2", "Survey of the bay"), "2.md", "survey-bay.md") == "2.md"
+    assert found(Entry("2", "Survey of the bay"), "2-survey-tides.md", "survey-bay.md") == "2-survey-tides.md"
+
+
+def test_addresses_are_told_apart_by_their_query() -> None:
+    urls = ("https://v.example.org/watch?v=AA", "https://v.example.org/watch?v=BB")
+    sources = [Entry(str(at), "A film", (url,)) for at, url in enumerate(urls, start=1)]
+    done = matches(sources, files("2.txt", "watch.txt"), FOLDER)
+    assert {key: path.name for key, path in done.files.items()} == {"2": "2.txt"}
+    done = matches(sources, files("watch?v=AA", "watch?v=BB.html"), FOLDER)
+    assert [path.name for path in done.files.values()] == ["watch?v=AA", "watch?v=BB.html"]
+
+
+@pytest.mark.parametrize("end", ["1706.03762", "1706.03762v5", "20230415"])
+@pytest.mark.parametrize("suffix", ["", ".txt", ".pdf"])
+def test_a_number_that_names_something_is_the_end_of_an_address(end: str, suffix: str) -> None:
+    assert found(Entry("4", "Attention", (f"https://example.org/abs/{end}",)), end + suffix) == end + suffix
+
+
+def test_of_two_files_of_a_number_none_is_chosen_unless_words_tell_which() -> None:
+    said = found(Entry("4", "Survey of the bay"), "4.txt", "4-other.md")
+    assert said == "2 files in sources fit: 4-other.md, 4.txt; name only one as its number, 4"
+    assert found(Entry("4", "Survey of the bay"), "4-fish.txt", "4-survey-bay.md") == "4-survey-bay.md"
+    assert found(Entry("4", "Survey of the bay"), "4.html", "4.pdf") == "4.html"
+
+
 @given(st.sets(st.integers(0, 999), min_size=1, max_size=8))
 def test_each_of_many_that_differ_by_number_is_found_by_its_address(numbers: set[int]) -> None:
     names = [f"run_{number:03}.md" for number in sorted(numbers)]
