@@ -59,7 +59,7 @@ class PluginError(ConfigError):
     """A plugin is at fault: says which, of which distribution and version."""
 
     traceback: str = ""
-    """Of what it raised while it was loaded or made, without the secrets of the settings."""
+    """Of what it raised while it was loaded or made; without the secrets of the settings where these were read."""
 
 
 class PluginFault(PluginError):

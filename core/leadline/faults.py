@@ -6,6 +6,8 @@ import asyncio
 import traceback
 from collections.abc import Callable, Iterator
 
+_NAMED = 3
+"""Errors of a group that are told."""
 _FRAMES, _LINE, _TRACE = 30, 500, 8_000
 """Frames of a traceback that are kept, the innermost, and characters of a line and of it all.
 
@@ -44,11 +46,20 @@ def _task() -> asyncio.Task[object] | None:
 
 
 def words(error: BaseException) -> str:
-    """Return an error with its class, on one line for people."""
+    """Return an error with its class, on one line for people; of a group what it is made of, which its text hides."""
     if isinstance(error, Held):
         return str(error)
-    name, text = type(error).__name__, text_of(error)
+    name, text = type(error).__name__, _of_group(error) or text_of(error)
     return f"{name}: {text}" if text else name
+
+
+def _of_group(error: BaseException) -> str:
+    """Return the first errors of a group, those in the same words once; empty for another error."""
+    if not isinstance(error, BaseExceptionGroup):
+        return ""
+    said = [*dict.fromkeys(map(words, leaves(error)))]
+    more = len(said) - _NAMED
+    return "; ".join(said[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
 
 
 def text_of(error: BaseException) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 import pluggy
 
 from leadline.errors import PluginError
+from leadline.faults import trace, words
 from leadline.hookspecs import KINDS, Hooks, MapOffer, Offer, PluginSettings, StageOffer
 from leadline.nearest import choose_from
 from leadline.task_kinds import TaskKind
@@ -77,14 +78,12 @@ def _import(point: EntryPoint, who: str) -> object:
     try:
         return point.load()
     except (Exception, SystemExit) as error:
-        raise PluginError(
-            f"{who} cannot be imported: {point.value} raised {_told(error)}; "
+        told = PluginError(
+            f"{who} cannot be imported: {point.value} raised {words(error)}; "
             f"update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
-        ) from error
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        )
+        told.traceback = trace(error, str)
+        raise told from error
 
 
 def _check_hooks(module: object, who: str) -> None:
@@ -133,7 +132,9 @@ def _answers(hooks: pluggy.HookRelay, hook: str, who: str) -> list[list[object]]
     except PluginError:
         raise
     except (Exception, SystemExit) as error:
-        raise PluginError(f"{who} raised in {hook}: {_told(error)}; this is a fault of the plugin") from error
+        told = PluginError(f"{who} raised in {hook}: {words(error)}; this is a fault of the plugin")
+        told.traceback = trace(error, str)
+        raise told from error
 
 
 def _listed(answer: object, hook: str, who: str) -> list[object]:

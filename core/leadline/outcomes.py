@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError
+from leadline.errors import CallFailed, CallRefused, Category, JournalError, LeadlineError, PluginError
 from leadline.faults import leaves, text_of, trace, words
 from leadline.records import Failure, Record
 from leadline.retry import translate
@@ -55,7 +55,12 @@ class Blame:
 
     def _trace(self, error: BaseException) -> str:
         """Return where in a plugin it was raised, for whoever wrote that."""
-        return "" if isinstance(error, LeadlineError) else without_surrogates(trace(error, self.secrets.scrub))
+        if isinstance(error, LeadlineError):  # of a plugin that could not be made it was taken there
+            place = self.secrets.scrub(error.traceback) if isinstance(error, PluginError) else ""
+        else:
+            place = trace(error, self.secrets.scrub)
+        text: str = without_surrogates(place)
+        return text
 
     def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Ended:
         """Return a refusal by the house."""

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import Field, create_model
 
 from leadline.declared import templates
-from leadline.errors import ConfigError
+from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
 from leadline.host import Host, Plugin
 from leadline.loading import AnyOffer
@@ -28,7 +28,7 @@ from leadline.settings_pipelines import Loop, PipelineSettings, resolve, stage_n
 from leadline.settings_plugins import Sections
 from leadline.settings_presets import with_preset
 from leadline.settings_section import Section
-from leadline.settings_select import Selector
+from leadline.settings_select import Chosen, Selector
 from leadline.settings_sound import beside, sound
 from leadline.settings_sources import Sources
 from leadline.settings_toml import commented_toml
@@ -100,7 +100,7 @@ def load_settings(
     chosen = Selector(host, sections).choose(core)
     chosen.problems = [*wrong, *beside(wrong, (*chosen.problems, *unread))]
     if chosen.problems and complete:
-        raise ConfigError("\n".join(chosen.problems))
+        raise _unfit(chosen)
     settings = _joined(core, chosen.settings)
     values = settings.model_dump()
     return Loaded(
@@ -114,6 +114,14 @@ def load_settings(
         tuple(dict.fromkeys(filter(None, secrets_of(values)))),
         tuple(chosen.problems),
     )
+
+
+def _unfit(chosen: Chosen) -> ConfigError:
+    """Return the error that tells what cannot stand, with where plugins failed that could not be loaded."""
+    error = PluginError("\n".join(chosen.problems)) if chosen.traces else ConfigError("\n".join(chosen.problems))
+    if isinstance(error, PluginError):
+        error.traceback = "\n".join(chosen.traces.values())
+    return error
 
 
 def obstacles(

@@ -13,7 +13,7 @@ from leadline.host import Host, Plugin
 from leadline.loading import NAME
 from leadline.nearest import choose_from
 from leadline.settings_errors import problems
-from leadline.settings_layers import PREFIX, Layer, origin_of
+from leadline.settings_layers import PREFIX, Layer, leaves, origin_of
 from leadline.settings_types import KeyPath, read_text
 
 USE = "use"
@@ -60,6 +60,13 @@ class Sections:
         return bool(self._values.get(name)) or any(
             key.startswith(prefix) and value for _, variables in self._variables for key, value in variables.items()
         )
+
+    def texts(self, name: str) -> Iterator[str]:
+        """Yield the texts in a section and in the variables of its name: which are secret, only its model knows."""
+        yield from (str(value) for _, value in leaves({name: self._values.get(name, "")}))
+        prefix = f"{self.base(name).upper()}_"
+        for _, variables in self._variables:
+            yield from (value for key, value in variables.items() if key.startswith(prefix) and value)
 
     def place(self, key: str) -> str:
         """Return where a key stands, in brackets; empty for a default."""

@@ -15,6 +15,7 @@ from leadline.hookspecs import PluginSettings
 from leadline.host import Host, Plugin, lacking
 from leadline.loading import NAME, AnyOffer
 from leadline.nearest import choose_from
+from leadline.secrets import Secrets
 from leadline.settings_model import Settings
 from leadline.settings_pipelines import resolve, stage_names, written_at
 from leadline.settings_plugins import Misset, Sections, Unset
@@ -45,6 +46,8 @@ class Chosen:
     notices: list[str] = field(default_factory=list)
     choices: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    traces: dict[str, str] = field(default_factory=dict)
+    """Of plugins that could not be loaded, by name."""
 
 
 class Selector:
@@ -173,12 +176,19 @@ class Selector:
         try:
             plugin = self._host.load(base)
         except PluginError as error:
-            return str(error)
+            return self._unloaded(name, error)
         offer = self._host.offer(selection.kind, base)
         reason = lacking(plugin, offer) or self._configured(plugin, offer, name)
         if not reason:
             self._chosen.plugins[name] = plugin
         return reason
+
+    def _unloaded(self, name: str, error: PluginError) -> str:
+        """Say why a plugin could not be loaded, and keep where, without what its settings hold: no model read them."""
+        secrets = Secrets(self._sections.texts(name))
+        if error.traceback:
+            self._chosen.traces[name] = secrets.scrub(error.traceback)
+        return secrets.scrub(str(error))
 
     def why_not(self, plugin: Plugin) -> str:
         """Say why a plugin could not work if it were chosen; empty where it could."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,9 @@ from pydantic import SecretStr
 import leadline
 from leadline import cli
 from leadline.contracts import Call, Context
-from leadline.faults import Held, trace
+from leadline.faults import Held, trace, words
 from leadline.findings import REPORT
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.hookspecs import GROUP, Offer, PluginSettings, StageOffer
 from leadline.host import Host
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
@@ -95,9 +97,9 @@ def test_the_command_line_shows_it_when_asked(
     monkeypatch.setattr(Host, "discover", _discovering(Host.discover, STAGE))
     if asked:
         monkeypatch.setenv("LEADLINE_DEBUG", "1")
-    words = ["--quiet", "--docs", "docs", "--set", f"plugins.stumbles_too.api_key={KEY}", "--set", "pipeline=mine"]
-    words += ["--set", 'pipelines.mine={ extends = "research", after = { write = ["stumbles_too"] } }']
-    assert cli.main(["research", "How deep is the harbour in fathoms?", *words]) == 1
+    said = ["--quiet", "--docs", "docs", "--set", f"plugins.stumbles_too.api_key={KEY}", "--set", "pipeline=mine"]
+    said += ["--set", 'pipelines.mine={ extends = "research", after = { write = ["stumbles_too"] } }']
+    assert cli.main(["research", "How deep is the harbour in fathoms?", *said]) == 1
     told = capsys.readouterr().err
     assert ("_stumble_here" in told) is asked
     assert KEY not in told
@@ -111,12 +113,61 @@ def test_what_cannot_be_made_before_a_run_is_shown_too(
     monkeypatch.setattr(Host, "discover", _discovering(Host.discover, UNMADE, fake_web()))
     if asked:
         monkeypatch.setenv("LEADLINE_DEBUG", "1")
-    words = ["--set", f"plugins.never_made.api_key={KEY}", "--set", "middleware=never_made", "--set"]
-    assert cli.main(["research", QUESTION, *words, "search.engines=fakeweb"]) == 78
+    said = ["--set", f"plugins.never_made.api_key={KEY}", "--set", "middleware=never_made", "--set"]
+    assert cli.main(["research", QUESTION, *said, "search.engines=fakeweb"]) == 78
     told = capsys.readouterr().err
     assert "could not be made" in told
     assert ("_stumble_here" in told) is asked
     assert KEY not in told
+
+
+async def test_where_the_constructor_of_an_engine_failed_stands_in_the_metadata(tmp_path: Path) -> None:
+    unmade = plugin("unmade", search_providers=Offer(_unmade, Keyed, "Cannot be made"))
+    async with client(tmp_path, unmade, **{"search.engines": ["unmade", "fakeweb"]}) as runs:
+        result = await runs.research(QUESTION)
+    assert any("_stumble_here" in error.traceback for error in result.metadata.errors)
+    for path in result.folder.rglob("*"):
+        assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("words", [["research", QUESTION], ["plugins", "show", "unimported"]])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def stumble_here():\n    raise KeyError(os.environ['UNIMPORTED_API_KEY'])\nstumble_here()",
+        "@leadline.hookimpl\ndef leadline_middleware():\n    stumble_here\n    yield",
+    ],
+)
+def test_where_an_import_or_a_hook_failed_is_shown_too(
+    body: str,
+    words: list[str],
+    asked: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "unimported_module.py").write_text(f"import os\nimport leadline\n\n{body}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "unimported_module", raising=False)
+    point = EntryPoint("unimported", "unimported_module", GROUP)
+    monkeypatch.setattr(Host, "discover", _discovering(Host.discover, point, fake_web()))
+    monkeypatch.setenv("UNIMPORTED_API_KEY", KEY)
+    if asked:
+        monkeypatch.setenv("LEADLINE_DEBUG", "1")
+    assert cli.main([*words, "--set", "middleware=unimported", "--set", "search.engines=fakeweb"]) == 78
+    told = capsys.readouterr().err
+    assert "plugin 'unimported'" in told
+    assert ("unimported_module.py" in told) is asked
+    assert words[0] == "plugins" or KEY not in told  # what is shown of a plugin alone is read without settings
+
+
+def test_a_group_is_told_by_what_it_is_made_of() -> None:
+    inner = ExceptionGroup("unhandled errors in a TaskGroup", [ValueError("a"), KeyError("b"), ValueError("a")])
+    assert words(ExceptionGroup("unhandled", [inner])) == "ExceptionGroup: ValueError: a; KeyError: 'b'"
+    many = ExceptionGroup("many", [ValueError(str(at)) for at in range(5)])
+    assert words(many) == "ExceptionGroup: ValueError: 0; ValueError: 1; ValueError: 2; and 2 more"
 
 
 def _discovering(discover: Any, *points: Any) -> Any:
