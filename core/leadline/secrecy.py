@@ -16,11 +16,15 @@ _SECRET = (SecretStr, SecretBytes)
 _ADDRESS = re.compile(r"\s*[A-Za-z][\w+.-]*://\S+\s*")
 _IN_ADDRESS = re.compile(
     r"(?<=://)(?:[^\s/?#@:]*:(?P<password>[^\s/?#@]+)|(?P<token>[^\s/?#@:]{16,}))@"
-    r"|[?&;](?:[\w.-]*[_.-])?(?:api|access|secret|private|auth|subscription|client)?"
-    r"(?:key|token|sig|signature|secret|passwd|password|pwd|credentials?|code)=(?P<named>[^\s&;#]+)",
+    r"|[?&;](?:key|token|sig|(?:[\w.-]*[_.-])?(?:"
+    r"(?:api|access|secret|private|auth|subscription|client|security|session)[_.-]?(?:key|token|sig)"
+    r"|signature|secret|passwd|password|pwd|credentials?))=(?P<named>[^\s&;#]+)",
     re.IGNORECASE,
 )
-"""A password before the host, as proxies have it, or a token alone, and what the query names by a word for a secret."""
+"""A password before the host, as proxies have it, or a token alone, and what the query names by a word for a secret.
+
+`key` and `token` are one alone or with a word that says of what: `api_key`, and not `sort_key` or `page_token`.
+"""
 
 
 def in_address(value: Any) -> list[str]:
@@ -60,6 +64,11 @@ def secrets_of(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from secrets_of(item)
+
+
+def left_out(settings: BaseModel, stored: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of settings that hold a text and were not stored: as a rule an address with a secret."""
+    yield from (name for name, value in settings if isinstance(value, str) and name not in stored)
 
 
 def public(settings: BaseModel) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
 from leadline.host import Host, Plugin
 from leadline.loading import AnyOffer
-from leadline.secrecy import answer_options, secrets_of
+from leadline.secrecy import answer_options, left_out, secrets_of
 from leadline.settings_layers import leaves, origin_of
 from leadline.settings_model import Limits, Settings
 from leadline.settings_pipelines import Loop, PipelineSettings, resolve, stage_names
@@ -109,11 +109,27 @@ def load_settings(
         chosen.plugins,
         chosen.names,
         tuple(chosen.choices),
-        (*sources.passed_over(), *chosen.notices),
+        (*sources.passed_over(), *chosen.notices, *_forgotten(chosen, stored or {}, sections.place)),
         chosen.dropped,
         tuple(dict.fromkeys(filter(None, secrets_of(values)))),
         tuple(chosen.problems),
     )
+
+
+def _forgotten(chosen: Chosen, stored: Mapping[str, Any], place: Callable[[str], str]) -> Iterator[str]:
+    """Yield what a run goes on without: an address that was not kept with it, for its secret, and stands nowhere now.
+
+    The plugin's default would be asked in its place, without a word.
+    """
+    for name, settings in chosen.settings.items():
+        section = stored.get("plugins", {}).get(name)
+        for key in left_out(settings, section) if section is not None else ():
+            dotted = f"plugins.{name}.{key}"
+            if not place(dotted):
+                yield (
+                    f"{dotted} was not kept with the run, as an address that holds a secret is not: "
+                    f"its default is taken; give it again with --set {dotted}=…"
+                )
 
 
 def _unfit(chosen: Chosen) -> ConfigError:
