@@ -22,7 +22,7 @@ from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.checks.places import other_name
-from leadline_plugins.checks.polarity import contrary
+from leadline_plugins.checks.polarity import contrary, lacking
 from leadline_plugins.checks.quotes import find_said, plain
 from leadline_plugins.checks.verbatim import stands
 from leadline_plugins.text import content_words
@@ -136,7 +136,7 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     alike = language(said) == language(held.text)
     absent = {one.said for one in missing(figures(said), figures(f"{shown}\n{text}")) if _counts(one)}
     found = conflicts(said, held, f"{shown}\n{around}\n{text}")
-    named = [one for one in found if _named(one, absent, same=alike and share >= SAME_THING)]
+    named = [one for one in found if _named(one, absent, same=alike and share >= SAME_THING) and not _of_gap(one, said)]
     if named:
         worst = max(named, key=lambda one: (one.certain, one.kind == "figure", one.contradicts))
         return Cause(reason(worst), said, worst)
@@ -152,6 +152,14 @@ def _named(one: Conflict, absent: Container[str], *, same: bool) -> bool:
     if one.certain:
         return True
     return one.said in absent if one.kind == "figure" else same and one.kind in ("negation", "opposite", "comparison")
+
+
+def _of_gap(one: Conflict, claim: str) -> bool:
+    """Return whether a figure only tells of what the source is said to lack: a year, or a bound as `over 65`."""
+    if one.kind != "figure" or one.certain:
+        return False
+    told = [figure for part in lacking(claim) for figure in figures(part) if figure.said == one.said]
+    return len(told) == claim.count(one.said) and all(figure.bound or figure.kind == "year" for figure in told)
 
 
 def _counts(figure: Figure) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leadline_plugins.checks.negators import scopes
 from leadline_plugins.text import content_set, content_words
+from leadline_plugins.text.tokens import has_cjk
 
 _PARTS = re.compile(
     r"[,.:](?!\d)|[;!?，。：；！？、،؛।]|\s(?:and|but|or|though|although|while|whereas|yet|und|aber|y|pero|et|mais)\s"
@@ -56,14 +58,27 @@ def _most(words: frozenset[str], of: frozenset[str]) -> bool:
     return len(words & of) * 2 > len(words)
 
 
+def lacking(claim: str) -> Iterator[str]:
+    """Yield the parts of a claim that say what its source lacks: no share of those over 65 is given."""
+    if not has_cjk(claim):
+        for scope in scopes(claim):
+            if scope.mild:
+                yield claim[scope.at : _part(claim, scope.at)[1]]
+
+
+def _part(claim: str, at: int) -> tuple[int, int]:
+    """Return where the part of a sentence that has this place begins and ends."""
+    begin = 0
+    for mark in _PARTS.finditer(claim):
+        if mark.start() > at:
+            return begin, mark.start()
+        begin = mark.end()
+    return begin, len(claim)
+
+
 def _bare(claim: str, at: int) -> Denied:
     """Return a negation that stands there, with the part of the claim that it denies, and what is said beside that."""
-    begin, end = 0, len(claim)
-    for mark in _PARTS.finditer(claim):
-        if mark.start() >= at + 1:
-            end = mark.start()
-            break
-        begin = mark.end()
+    begin, end = _part(claim, at)
     behind = claim[at:end].strip()
     part = behind if len(content_words(behind)) >= _FEWEST else claim[begin:end].strip()
     rest = f"{claim[:begin]} {claim[end:]}"

@@ -69,6 +69,21 @@ def test_a_gap_that_the_other_text_fills_is_denied(claim: str, held: str) -> Non
     assert contrary(held, claim)
 
 
+@pytest.mark.parametrize(
+    ("claim", "asked"),
+    [
+        ("Sales of the fish hall rose 5% in 2023, but no figure for 2024 is given.", False),
+        ("Sales of the fish hall rose 5%, but no share of buyers over 65 is given.", False),
+        ("Sales of the fish hall rose 5%, but no reason for the 14,000 deaths is given.", True),
+        ("Sales of the fish hall rose 5% in 2024, but no figure for 2024 is given.", True),
+        ("Sales of the fish hall rose 5% to over 65, but no reason is given.", True),
+        ("Sales of the fish hall rose 6%, but no reason is given.", True),
+    ],
+)
+def test_a_year_or_bound_of_what_is_lacking_stands_in_no_passage(claim: str, asked: bool) -> None:
+    assert (cause(claim, HELD) is not None) is asked
+
+
 def test_what_is_denied_is_named_in_its_own_words() -> None:
     found = cause("The fish hall rose to fame in town, but no ships called at its quay.", "The fish hall rose to fame.")
     assert found is not None
