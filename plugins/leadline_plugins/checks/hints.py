@@ -28,7 +28,7 @@ _EXPECTED = re.compile(
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\b(?:should|may|might|could|would|will|shall|can|expect\w*|(?:un)?likely|project\w*|predict\w*|plan(?:s|ned|ning)?|forecast\w*"
+    r"\b(?:should|(?-i:may)|might|could|would|will|shall|can|expect\w*|(?:un)?likely|project\w*|predict\w*|plan(?:s|ned|ning)?|forecast\w*"
     r"|due(?!\s+to\b)|(?:is|are|was|were)\s+to\s+be|suppos\w+|slated|hop\w+|aim\w*|intend\w*|want\w*|possib\w+|potential\w*|perhaps|probabl\w+|suggest\w*|seem\w*"
     r"|appear\w*|estimat\w+|if|wh(?:ether|en))\b",
     re.IGNORECASE,
