@@ -22,9 +22,7 @@ _LONGEST = 300
 """Characters of a failure that a reason repeats."""
 
 
-async def lacking(
-    journal: Journal, rows: Sequence[Row], pipeline: Pipeline, house: House, *, told: bool
-) -> list[str]:
+async def lacking(journal: Journal, rows: Sequence[Row], pipeline: Pipeline, house: House, *, told: bool) -> list[str]:
     """Return why a report is not the whole that it could be: calls refused, models in vain, tasks that nobody did.
 
     `rows` are the calls that it was made by. `told`: there is another reason already, of which refusals and failures

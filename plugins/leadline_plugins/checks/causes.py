@@ -38,6 +38,8 @@ _FEWEST = 2
 """Content words that bear something; a figure does alone."""
 _HELD = 1 / 3
 """The share of a claim's words that words for it hold where they cannot have the very one that is contested."""
+_RECKONED = ("", "%")
+"""Kinds of figures that nothing is converted into: what they do not come to they do not bear."""
 _DIGIT = re.compile(r"\d")
 _COUNTED = re.compile(
     r"\b(?:hal(?:f|ves|ved|ving)|thirds?|quarters?|fifths?|tenths?|doubl\w+|tripl\w+|twice|thrice|dozens?|score|decades?"
@@ -115,8 +117,16 @@ def _bear(words: str, wanted: Figure, text: str) -> bool:
     held = figures(words)
     if not missing([wanted], held) or follows(wanted, held):
         return True
+    numbers = all(one.kind in _RECKONED for one in (wanted, *held))
+    if (numbers and len(held) > 1) or any(_is_of_another(one, wanted) for one in held):
+        return False
     unread = bool(held) or bool(_COUNTED.search(words)) or language(text) != "en"
     return unread and not any(one.kind == wanted.kind for one in held)
+
+
+def _is_of_another(one: Figure, wanted: Figure) -> bool:
+    """Return whether the same number is one of something else: 40 minutes and not 40 hours."""
+    return one.value == wanted.value and bool(one.unit and wanted.unit) and one.unit != wanted.unit
 
 
 def _speaks(words: str, claim: str) -> bool:
