@@ -8,13 +8,27 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
 from leadline_plugins.text import content_words, tokens
 from leadline_plugins.text.tokens import has_cjk, stem
 
-_PAIRS = """increase decrease|increased decreased|increases decreases|rise fall|rising falling|rose fell|grow shrink|
+_UP = """increase increased increases increasing rise rises rising rose risen grow grows growing grew grown climb climbs
+climbed climbing jump jumped surge surged surging soar soared soaring expand expanded expanding
+stieg stiegen gestiegen steigt wuchs wuchsen gewachsen erhöhte erhöhten kletterte kletterten
+augmenté augmente augmentation hausse aumentó aumentado subió creció
+上升 上涨 上漲 增长 增長 增加 提高 攀升 上扬 上揚 回升 走高 升至 涨至 漲至 增至 升到 涨到 漲到 增到
+上昇 増加 増え 上がっ 증가 상승"""
+_DOWN = """decrease decreased decreases decreasing fall falls falling fell fallen decline declines declined declining
+drop drops dropped dropping plunge plunged plunging plummet plummeted tumble tumbled slump slumped slid shrink shrinks
+shrank shrunk shrinking reduce reduced reduces reducing
+sank sanken gesunken sinkt fiel fielen schrumpfte schrumpften verringerte verringerten
+baissé baisse diminué diminution disminuyó disminuido cayó descendió
+下降 下跌 减少 減少 降低 下滑 回落 走低 下挫 降至 跌至 减至 減至 降到 跌到 减到 減到
+下落 低下 減っ 下がっ 감소 하락"""
+"""What goes up and what goes down: of each language any of the one denies any of the other."""
+_PAIRS = """improve worsen/deteriorate|improved worsened/deteriorated|strengthened weakened|
 more fewer|more less|higher lower|high low|larger smaller|above below|before after|first last|win lose|won lost|
 better worse|best worst|
 true false|possible impossible|likely unlikely|safe unsafe|safe dangerous|effective ineffective|positive negative|
@@ -23,16 +37,14 @@ accepted rejected|support oppose|supported opposed|allow forbid|allowed banned|l
 male female|man woman|men women|boy girl|north south|northern southern|east west|eastern western|left right|
 all none|always never|everyone nobody|cause prevent|causes prevents|gain loss|strong weak|rich poor|old young|new old|
 buy sell|bought sold|public private|domestic foreign|maximum minimum|major minor|majority minority|black white|
-上升/上涨/上漲/增长/增長/增加/提高 下降/下跌/减少/減少/降低/下滑|
-升至/涨至/漲至/增至/升到/涨到/漲到/增到 降至/跌至/减至/減至/降到/跌到/减到/減到|
 扩大/擴大 缩小/縮小/收窄|支持 反对/反對|赞成/贊成 反对/反對|成功 失败/失敗|男性 女性|白天 夜晚|室内 室外|室內 室外|
-高于/高於 低于/低於|增幅/升幅/涨幅/漲幅 降幅/跌幅|转增/轉增/转升/轉升 转降/轉降/转减/轉減|转正/轉正 转负/轉負|回升 回落|
-上调/上調 下调/下調|加快/加速 放缓/放緩/减速/減速|盈利 亏损/虧損|流入 流出|
+高于/高於 低于/低於|增幅/升幅/涨幅/漲幅 降幅/跌幅|转增/轉增/转升/轉升 转降/轉降/转减/轉減|转正/轉正 转负/轉負|
+改善 恶化/惡化|上调/上調 下调/下調|加快/加速 放缓/放緩/减速/減速|盈利 亏损/虧損|流入 流出|
 顺差/順差 逆差|升值 贬值/貶值|
 买入/買入 卖出/賣出|增持 减持/減持|最高 最低|最大 最小|最多 最少|
 男 女|左 右|增 减|增 減|上 下|多 少|冷 热|大 小|高 低|新 旧|開 閉|昼 夜|赤 青|白 黒|
-立っ 座っ|屋内 屋外|晴れ 雨|上昇 下落/低下|増加 減少|拡大 縮小|黒字 赤字|増益 減益|増収 減収|上回 下回|円高 円安|
-증가 감소|상승 하락|확대 축소|흑자 적자"""
+立っ 座っ|屋内 屋外|晴れ 雨|拡大 縮小|黒字 赤字|増益 減益|増収 減収|上回 下回|円高 円安|
+확대 축소|흑자 적자"""
 _WORD = re.compile(r"[^\W_]+")
 _PAUSE = re.compile(r"[,，](?!\d)|[.;:!?。；：！？、()（）]")
 _WITHIN = 60
@@ -53,7 +65,7 @@ def _pairs(claim: str, passage: str) -> Iterator[tuple[str, str]]:
     opposites = _opposites()
     for one in sorted(filter(opposites.__contains__, said), key=lambda word: len(word) == 1):
         for other in opposites[one]:
-            if other not in found:
+            if other not in found or _both_ways(one, other, said, found):
                 continue
             if len(one) == 1:
                 yield from _signs(one, other, claim, passage)
@@ -61,6 +73,15 @@ def _pairs(claim: str, passage: str) -> Iterator[tuple[str, str]]:
                 mine, theirs = _places(one, claim), _places(other, passage)
                 if mine and theirs and _alike(_beside(claim, mine), _beside(passage, theirs)):
                     yield mine[0][0], theirs[0][0]
+
+
+def _both_ways(one: str, other: str, said: Collection[str], found: Collection[str]) -> bool:
+    """Return whether of an up and a down a text has the other too, in whichever words: it rose before it fell."""
+    up, down = _ways()
+    for mine, theirs in ((up, down), (down, up)):
+        if one in mine and other in theirs:
+            return not (mine.isdisjoint(found) and theirs.isdisjoint(said))
+    return False
 
 
 def _signs(one: str, other: str, claim: str, passage: str) -> Iterator[tuple[str, str]]:
@@ -101,9 +122,17 @@ def _beside(text: str, places: list[re.Match[str]]) -> set[str]:
 def _opposites() -> Mapping[str, Sequence[str]]:
     """Return the opposites of each word, all as tokens: of scripts without spaces one or two characters."""
     found: dict[str, list[str]] = {}
-    for pair in _PAIRS.replace("\n", "").split("|"):
-        ones, others = (side.split("/") for side in pair.split())
-        for one, other in itertools.product(map(stem, ones), map(stem, others)):
+    written = (pair.split() for pair in _PAIRS.replace("\n", "").split("|"))
+    pairs = (tuple(map(stem, side.split("/")) for side in pair) for pair in written)
+    for ones, others in (*pairs, map(sorted, _ways())):
+        for one, other in itertools.product(ones, others):
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
     return found
+
+
+@cache
+def _ways() -> tuple[frozenset[str], frozenset[str]]:
+    """Return what goes up and what goes down, as tokens."""
+    up, down = (frozenset(map(stem, words.split())) for words in (_UP, _DOWN))
+    return up, down
