@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +19,10 @@ from leadline_plugins.checks.passages import Passage
 from leadline_plugins.checks.places import near, other_figure, other_name
 from leadline_plugins.checks.polarity import contrary
 from leadline_plugins.text.language import language
+
+_DIGIT = re.compile(r"\d")
+_SMALL = 12
+"""Up to here a count mostly is written in words."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
             elif not _borne_around(figure, claim, around):
                 yield Conflict("figure", figure.said)
         elif other := other_figure(figure, claim, (*passage.parts, around)):
-            yield Conflict("figure", figure.said, other.said)
+            yield Conflict("figure", figure.said, _found(figure, other))
         elif figure in unsure:
             yield Conflict("figure", figure.said)
 
@@ -87,8 +92,20 @@ def _instead(figure: Figure, others: Sequence[Figure], placed: Figure | None, ar
     Figures of one kind are many in a passage, and most are of something else: only the one in its place is certain, and
     only while the claim's own stands nowhere in the source.
     """
-    certain = placed is not None and differ(figure, placed) and bool(missing([figure], figures(around)))
-    return Conflict("figure", figure.said, (placed or others[0]).said, certain=certain)
+    small = any(_small(one) for one in (figure, placed or others[0]))
+    certain = placed is not None and not small and differ(figure, placed) and bool(missing([figure], figures(around)))
+    return Conflict("figure", figure.said, _found(figure, placed or others[0]), certain=certain)
+
+
+def _found(figure: Figure, other: Figure) -> str:
+    """Return a figure of the passage as it is said, with its bound where nothing else differs: `≥ 25`."""
+    sign = {"least": "≥ ", "most": "≤ "}.get(other.side, "") if other.value == figure.value else ""
+    return f"{sign}{other.said}"
+
+
+def _small(figure: Figure) -> bool:
+    """Return whether a figure is a small count in words, as a text may have it of anything: `the two plants`."""
+    return not figure.unit and not _DIGIT.search(figure.said) and figure.value <= _SMALL
 
 
 def _borne_around(figure: Figure, claim: str, around: str) -> bool:

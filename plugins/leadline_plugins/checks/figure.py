@@ -14,9 +14,9 @@ from typing import Literal
 
 from leadline_plugins.checks.rounding import decimals_left_out, rounded, same_digits, within
 
-Bound = Literal["", "about", "least", "most", "near", "limit"]
-"""What the words around a figure say of it: `about 20`, `more than 20`, `less than 20`, `nearly 20`; a limit, as in `at
-least 20`, is itself what is said."""
+Bound = Literal["", "about", "least", "most", "near", "floor", "ceiling"]
+"""What the words around a figure say of it: `about 20`, `more than 20`, `less than 20`, `nearly 20`; a floor or
+ceiling, as in `at least 20` and `at most 20`, is itself what is said."""
 TO_DATE = "months to date"
 """The unit of a year's months told together from the first on: 1-8月, 前8月."""
 _LARGE = 1000
@@ -69,6 +69,13 @@ class Figure:
         return self.unit or ("year" if self.dated else "")
 
     @property
+    def side(self) -> Literal["", "least", "most"]:
+        """On which side of its value it leaves all others."""
+        if self.bound in ("least", "floor"):
+            return "least"
+        return "most" if self.bound in ("most", "near", "ceiling") else ""
+
+    @property
     def readings(self) -> tuple[Decimal, ...]:
         """All that it may mean, the likeliest first."""
         return (self.value, *self.others)
@@ -105,11 +112,19 @@ def same(claimed: Figure, found: Figure) -> bool:
         return claimed.value <= found.value < claimed.value + 10
     if found.decade and claimed.dated:
         return False
+    if _excluded(claimed, found):
+        return False
     if _agree(claimed, found) or _is_part(claimed, found):
         return True
     if claimed.ordinal or found.ordinal or found.reference:
         return False
     return decimals_left_out(claimed.value, found.value) or _nearly(claimed, found)
+
+
+def _excluded(claimed: Figure, found: Figure) -> bool:
+    """Return whether two figures bound one value from two sides: what is at least 25 is not fewer than 25."""
+    sides = {claimed.side, found.side}
+    return sides == {"least", "most"} and claimed.value == found.value
 
 
 def _of_a_unit(claimed: Figure, found: Figure) -> bool:
@@ -118,7 +133,7 @@ def _of_a_unit(claimed: Figure, found: Figure) -> bool:
 
 def _nearly(claimed: Figure, found: Figure) -> bool:
     """Return whether a claimed figure is a passage's figure, rounded or bounded."""
-    if claimed.bound not in ("", "limit"):
+    if claimed.bound not in ("", "floor", "ceiling"):
         return any(within(claimed.value, reading, claimed.bound) for reading in found.readings)
     if claimed.dated or found.dated or abs(claimed.value) < _LARGE:
         return False

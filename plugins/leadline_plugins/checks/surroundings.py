@@ -20,9 +20,10 @@ _SPACED: Mapping[Bound, str] = {
         menos_de meno_di minder_dan менее меньше""",
     "near": """nearly almost close_to approaching just_under fast knapp nahezu près_de presque casi quasi quase bijna
         почти 거의""",
-    "limit": """at_least at_most up_to no_less_than not_less_than no_fewer_than no_more_than not_more_than as_much_as
-        as_many_as mindestens höchstens bis_zu au_moins au_plus al_menos a_lo_sumo almeno pelo_menos minstens hoogstens
-        до 최대 최소""",
+    "floor": """at_least no_less_than not_less_than no_fewer_than mindestens au_moins al_menos
+        almeno pelo_menos minstens 최소""",
+    "ceiling": """at_most up_to as_much_as as_many_as no_more_than not_more_than höchstens
+        bis_zu au_plus a_lo_sumo hoogstens до 최대""",
 }
 _PHRASES = {phrase.replace("_", " "): bound for bound, phrases in _SPACED.items() for phrase in word_list(phrases)}
 _SIGNS = frozenset(phrase for phrase in _PHRASES if len(phrase) == 1 and not phrase.isalnum())
@@ -51,22 +52,10 @@ _BEFORE: Mapping[Bound, tuple[str, ...]] = {
         ),
     ),
     "near": ("近", "接近", "将近", "將近", "ほぼ"),
-    "limit": (
-        "至少",
-        "至多",
-        "最多",
-        "不少于",
-        "不低于",
-        "不超过",
-        "不超過",
-        "不超",
-        "未超过",
-        "未超過",
-        "未超",
-        "不逾",
-        "未逾",
-        "不多于",
-        "不高于",
+    "floor": ("至少", "不少于", "不低于"),
+    "ceiling": (
+        *("至多", "最多", "不超过", "不超過", "不超", "未超过", "未超過", "未超"),
+        *("不逾", "未逾", "不多于", "不高于"),
     ),
 }
 _ENDS = tuple(ending for endings in _BEFORE.values() for ending in endings)
