@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
-from decimal import Decimal
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from leadline.errors import Refused
@@ -61,6 +61,7 @@ NAMES = tuple(field.name for field in fields(Need))
 _FOLLOWS_USE = ("tokens", "money")
 """Known only afterwards: once over the limit, no further model call."""
 _SHARED_OUT = ("model_calls", "queries")
+_CENT = Decimal("0.01")
 _WORDS = {"model_calls": "model calls", "tokens": "tokens", "queries": "search queries", "money": "USD"}
 
 
@@ -204,7 +205,21 @@ class Budget:
         held = Decimal(str(whole)) - (self._visible(name) or 0)
         kept = f", {held} kept for the report" if held else ""
         setting = "research.max_queries" if name == "queries" else f"budget.{name}"
-        return f"{taken} of {whole} taken{kept}, {more} more wanted; raise it with --set {setting}={2 * whole or 'N'}"
+        enough = self._enough(name, more)
+        return f"{taken} of {whole} taken{kept}, {more} more wanted; raise it with --set {setting}={enough}"
+
+    def _enough(self, name: str, more: Any) -> str:
+        """Return a limit that lets a call through: twice what it is, or more where as much is taken already.
+
+        The larger it is, the more of it is kept for the report.
+        """
+        whole, taken = Decimal(str(getattr(self.limits, name))), Decimal(getattr(self._taken, name))
+        if not whole:
+            return "N"
+        kept = Decimal(str(self.reserve)) if name != "queries" and self.reserve < 1 else Decimal(0)
+        needed = (taken + (more or taken)) / (1 - kept)
+        unit = _CENT if name == "money" else Decimal(1)
+        return f"{max(2 * whole, needed.quantize(unit, ROUND_CEILING)).normalize():f}"
 
     def settle(self, lease: Lease, used: Need) -> None:
         """Put what a call used in the place of its lease."""

@@ -5,6 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leadline.budget import Budget, Limits, Need, used_by
 from leadline.errors import Refused
@@ -46,6 +48,33 @@ def test_a_refusal_says_which_budget_and_how_to_raise_it() -> None:
     with pytest.raises(
         Refused, match=r"model calls is spent: 17 of 20 taken, 3 kept for the report, 1 more wanted; raise"
     ):
+        budget.lease(CALL)
+
+
+@pytest.mark.parametrize("reserve", [0.0, 0.15, 0.5])
+@pytest.mark.parametrize("name", ["model_calls", "tokens", "queries", "money"])
+@given(limit=st.integers(1, 50), taken=st.integers(0, 500), more=st.integers(0, 40))
+def test_the_limit_that_a_refusal_names_is_enough(name: str, reserve: float, limit: int, taken: int, more: int) -> None:
+    def amounts(amount: int) -> dict[str, Any]:
+        return {name: Decimal(amount) / 7 if name == "money" else amount}
+
+    def budget(limit: Any) -> Budget:
+        made = Budget(Limits(**{name: limit}), reserve=reserve)
+        made.restore(Need(**amounts(taken)))
+        return made
+
+    need = Need(**{"model_calls": 1, **amounts(more)})
+    try:
+        budget(limit).lease(need)
+    except Refused as error:
+        named = str(error).rpartition("=")[2]
+        budget(float(named) if name == "money" else int(named)).lease(need)
+
+
+def test_a_run_that_took_more_than_twice_its_limit_is_told_of_a_larger_one() -> None:
+    budget = Budget(Limits(model_calls=3), reserve=0.0)
+    budget.restore(Need(model_calls=6))
+    with pytest.raises(Refused, match=r"6 of 3 taken, 1 more wanted; raise it with --set budget\.model_calls=7$"):
         budget.lease(CALL)
 
 
