@@ -93,12 +93,12 @@ def load_settings(
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
     layers = sources.layers(arguments or {}, sets, stored)
     layers = with_preset(layers, host.names(), stored=stored is not None)
-    core, wrong = sound(layers)
+    core, wrong, gone = sound(layers)
     sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
     prompts, unread = templates(core.prompts, sources.cwd, sections.place)
     core = core.model_copy(update={"prompts": prompts})
     chosen = Selector(host, sections).choose(core)
-    chosen.problems = [*wrong, *beside(wrong, (*chosen.problems, *unread))]
+    chosen.problems = [*wrong, *beside(gone, (*chosen.problems, *unread))]
     if chosen.problems and complete:
         raise _unfit(chosen)
     settings = _joined(core, chosen.settings)
@@ -162,7 +162,7 @@ def behind(name: str, *, sets: Sequence[str] = (), file: Path | None = None) -> 
 def _sections(sets: Sequence[str], file: Path | None) -> Sections:
     sources = Sources(Path.cwd(), os.environ, file)
     layers = sources.layers({}, sets, None)
-    core, wrong = sound(layers)
+    core, wrong, _ = sound(layers)
     if wrong:
         raise ConfigError("\n".join(wrong))
     return Sections(core.plugins, layers, sources.variables, sources.file_name)

@@ -696,3 +696,39 @@ def test_one_key_that_is_wrong_hides_nothing_else_that_is(load: Load, tmp_path: 
 
 def test_nothing_sound_is_left_of_what_is_no_table(load: Load) -> None:
     assert "search: " in fault(load, arguments={"search": 5})
+
+
+@pytest.mark.parametrize(
+    ("written", "told", "untold"),
+    [
+        (
+            "[ai.roles]\nthinkin = 'embedded'\ntask = 'nosuch:m'\n",
+            ("ai.roles.thinkin: ", "ai.roles.task: no plugin 'nosuch' is installed"),
+            (),
+        ),
+        (
+            "pipeline = 'mine'\n[pipelines.mine]\nstages = ['plan', 'nosuch']\ntoolz = []\n",
+            ("pipelines.mine.toolz: unknown setting", "pipelines.mine.stages: no plugin 'nosuch' is installed"),
+            (),
+        ),
+        ("pipeline = 'mine'\npipelines = 3\n", ("pipelines: ",), ("there is no pipeline",)),
+        ("pipeline = 'mine'\n[pipelines]\nmine = 3\n", ("pipelines.mine: ",), ("there is no pipeline",)),
+        (
+            "pipeline = 'mine'\n[pipelines]\nbase = 3\n[pipelines.mine]\nextends = 'base'\n",
+            ("pipelines.base: ",),
+            ("there is no pipeline",),
+        ),
+        ("pipeline = 'mien'\n[pipelines]\nmine = 3\n", ("pipelines.mine: ", "there is no pipeline 'mien'"), ()),
+        ("[pipelines.mine]\nextends = 3\nbefore.plan = ['plan']\n", ("pipelines.mine.extends: ",), ("has no stage",)),
+        ("[search]\nengines = [3, 'locl']\n", ("search.engines",), ("search.engines: none", "is empty")),
+    ],
+)
+def test_only_what_follows_from_a_wrong_key_is_not_told(
+    load: Load, tmp_path: Path, written: str, told: tuple[str, ...], untold: tuple[str, ...]
+) -> None:
+    (tmp_path / "leadline.toml").write_text(written)
+    problems = "\n".join(load(complete=False).problems)
+    for text in told:
+        assert text in problems
+    for text in untold:
+        assert text not in problems
