@@ -169,7 +169,7 @@ def _of_gap(one: Conflict, claim: str) -> bool:
     if one.kind != "figure" or one.certain:
         return False
     told = [figure for part in lacking(claim) for figure in figures(part) if figure.said == one.said]
-    return len(told) == claim.count(one.said) and all(figure.bound or figure.kind == "year" for figure in told)
+    return 0 < len(told) == claim.count(one.said) and all(figure.bound or figure.kind == "year" for figure in told)
 
 
 def _counts(figure: Figure) -> bool:
