@@ -19,6 +19,8 @@ Bound = Literal["", "about", "least", "most", "near", "floor", "ceiling"]
 ceiling, as in `at least 20` and `at most 20`, is itself what is said."""
 TO_DATE = "months to date"
 """The unit of a year's months told together from the first on: 1-8月, 前8月."""
+_ALIKE = ({TO_DATE, "months"}, {"¥", "yuan"}, {"¥", "yen"})
+"""Units of which one may be the other: the sign is that of two moneys."""
 _LARGE = 1000
 """From here on numbers are rounded without a word that says so: 12,000 for 11,982, but not 120 for 119."""
 _ROUNDISH = 100
@@ -128,7 +130,8 @@ def _excluded(claimed: Figure, found: Figure) -> bool:
 
 
 def _of_a_unit(claimed: Figure, found: Figure) -> bool:
-    return not found.unit or claimed.unit == found.unit or {claimed.unit, found.unit} == {TO_DATE, "months"}
+    units = {claimed.unit, found.unit}
+    return not found.unit or len(units) == 1 or units in _ALIKE
 
 
 def _nearly(claimed: Figure, found: Figure) -> bool:

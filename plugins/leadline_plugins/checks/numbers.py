@@ -67,7 +67,7 @@ _NUMBERED = ("第", "제", "#", "№", "no. ", "no.", "nr. ")
 """What makes the number behind it one that counts a place."""
 _PER = re.compile(
     r"(?:トロイ)?(?:オンス|バレル|トン|キロ|グラム|ドル|ユーロ|ポンド|[株人台戸坪口]|盎司|桶|股|美元|欧元|英镑)"
-    r"(?:当た?り|あたり|につき|[=约約兑]|接近|等于|[\d$])"
+    r"(?:当た?り|あたり|につき|は(?=[\d$])|[=约約兑]|接近|等于|[\d$])"
 )
 """What makes a 1 before it a mere `per`: 1オンス2,000ドル, 1ドル=150円."""
 _TO = re.compile(r"\s?(?:to|bis|auf|à|a|до|[至到~〜～–—-])\s?|から")
