@@ -27,16 +27,16 @@ _SINCE = (
     ),
 )
 """Words of a comparison with the year before, and with the period before."""
-_HINT = re.compile(r"\bfrom\b|\b(?:above|below)\b|\b(?:higher|lower) than\b|[由从從自]|[高低][于於]")
+_HINT = re.compile(r"\b(?:from|von)\b|\b(?:above|below)\b|\b(?:higher|lower) than\b|[由从從自]|[高低][于於]")
 """What any comparison of two figures has; most claims have none, and that is quickly seen."""
 _UP = re.compile(
-    r"\b(?:increas|r[io]se\b|rising|gr[eo]w|climb|jump|up\b|expand|soar|surg)[a-z]*|升[至到为為]|[增涨漲][至到]|加到|高[至到]"
+    r"\b(?:increas|r[io]se\b|rising|gr[eo]w|climb|jump|up\b|expand|soar|surg|stieg|wuchs|kletter)[a-z]*|升[至到为為]|[增涨漲][至到]|加到|高[至到]"
 )
 _DOWN = re.compile(
-    r"\b(?:decreas|declin|fell\b|fall|drop|down\b|shr[aiu]nk|slid|slump|reduc|lower)[a-z]*|[降跌减減][至到为為]|少[至到]|低[至到]"
+    r"\b(?:decreas|declin|fell\b|fall|drop|down\b|shr[aiu]nk|slid|slump|reduc|lower|sank|fiel\b|schrumpf)[a-z]*|[降跌减減][至到为為]|少[至到]|低[至到]"
 )
-_FROM = re.compile(r"(?:\bfrom|[由从從自])\s*(?:about|around|nearly|over|约|約)?\s*$")
-_TO = re.compile(r"[^\d,.;，。；、]{0,12}?(?:\bto\b|[至到]|[升降]为)[^\d,.;，。；、]{0,10}$")
+_FROM = re.compile(r"(?:\b(?:from|von)|[由从從自])\s*(?:about|around|nearly|over|约|約)?\s*$")
+_TO = re.compile(r"[^\d,.;，。；、]{0,12}?(?:\b(?:to|auf)\b|[至到]|[升降]为)[^\d,.;，。；、]{0,10}$")
 _LEVEL = re.compile(
     r"\s*[,，]?\s*(?:which|that|it|and|is|was|were|are|far|well|slightly|still|much|also|仍|也|均|都|远|遠|略|明显|大幅|显著"
     r"|已|而|且|，|\s)*(?:(?P<above>\babove\b|\bhigher than\b|高[于於])|(?P<below>\bbelow\b|\blower than\b|低[于於]))"

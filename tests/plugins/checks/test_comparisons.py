@@ -18,6 +18,7 @@ from leadline_plugins.checks.comparisons import other_since, turned, untrue
         "2023年占比49.7%，低于43.7%的平均值",
         "2023年佔比49.7%，仍低於43.7%的平均值",
         "占比由43%升至34%",
+        "Der Anteil stieg von 15 auf 9 Prozent.",
         "收入从8,000元降至9,500元",
     ],
 )
@@ -39,6 +40,8 @@ def test_what_a_claims_own_figures_deny_is_seen(claim: str) -> None:
         "The return was 0.7%, with 1.9% above wages and 8% below.",
         "占比49.7%，高于43.7%的平均值",
         "占比由34%升至43%",
+        "Der Anteil stieg von 9 auf 15 Prozent.",
+        "Der Anteil sank von 15 auf 9 Prozent.",
         "5个省份高于3个城市",
     ],
 )
