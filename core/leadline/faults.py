@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
 
 _NAMED = 3
 """Errors of a group that are told."""
@@ -32,13 +35,21 @@ def wished(error: BaseException) -> bool:
     the run without a word, or vanish in a task group. So is a `GeneratorExit` in a task that runs: a coroutine that is
     closed was dropped, most often with its loop.
     """
-    if isinstance(error, asyncio.CancelledError | GeneratorExit):
+    if (cancelled := _is_cancelled(error)) or isinstance(error, GeneratorExit):
         task = _task()
-        return task is None or (isinstance(error, asyncio.CancelledError) and task.cancelling() > 0)
+        return task is None or (cancelled and task.cancelling() > 0)
     return isinstance(error, KeyboardInterrupt)
 
 
+def _is_cancelled(error: BaseException) -> bool:
+    import asyncio  # only where something failed: who reads settings needs none
+
+    return isinstance(error, asyncio.CancelledError)
+
+
 def _task() -> asyncio.Task[object] | None:
+    import asyncio
+
     try:
         return asyncio.current_task()
     except RuntimeError:  # no loop runs
@@ -68,7 +79,7 @@ def text_of(error: BaseException) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001 - whatever it raises, something must be told
         return "its text cannot be had"
-    return "cancelled from within" if isinstance(error, asyncio.CancelledError) and not text else text
+    return "cancelled from within" if not text and _is_cancelled(error) else text
 
 
 def trace(error: BaseException, scrub: Callable[[str], str]) -> str:

@@ -18,12 +18,14 @@ _IN_ADDRESS = re.compile(
     r"(?<=://)(?:[^\s/?#@:]*:(?P<password>[^\s/?#@]+)|(?P<token>[^\s/?#@:]{16,}))@"
     r"|[?&;](?:key|token|sig|(?:[\w.-]*[_.-])?(?:"
     r"(?:api|access|secret|private|auth|subscription|client|security|session)[_.-]?(?:key|token|sig)"
-    r"|signature|secret|passwd|password|pwd|credentials?))=(?P<named>[^\s&;#]+)",
+    r"|signature|secret|passwd|password|pwd|credentials?))=(?P<named>[^\s&;#]+)"
+    r"|[?&;]code=(?P<code>[^\s&;#]{16,})",
     re.IGNORECASE,
 )
 """A password before the host, as proxies have it, or a token alone, and what the query names by a word for a secret.
 
-`key` and `token` are one alone or with a word that says of what: `api_key`, and not `sort_key` or `page_token`.
+`key` and `token` are one alone or with a word that says of what: `api_key`, and not `sort_key` or `page_token`. A
+long `code` is the key of a function at Azure.
 """
 
 
