@@ -11,19 +11,20 @@ import itertools
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from leadline.citations import CITATION, unenclosed
 from leadline.findings import Verdict
-from leadline.records import Report, Section
+from leadline.records import Record, Report, Section
 from leadline_plugins.checks.whole import whole
 from leadline_plugins.formats.inlines import spoken
 from leadline_plugins.stages.kinds import MARKS, Kind, kind_of
 from leadline_plugins.stages.paragraphs import blocks
 from leadline_plugins.wording.notices import retold
 
+R = TypeVar("R", bound=Record)
 _WORST: tuple[Kind, ...] = ("contradicted", "unsupported", "doubted", "undecided", "hedged", "partial", "supported")
 
 
@@ -125,7 +126,7 @@ def once(claims: Iterator[Checked]) -> list[tuple[Checked, int]]:
 
 
 def _claims(found: Mapping[str, Any], language: str) -> Iterator[Checked]:
-    for place, group in enumerate(whole(_verdicts(found)), start=1):
+    for place, group in enumerate(whole(records_of(found, "verdicts", Verdict)), start=1):
         verdict = group[0]
         yield Checked(
             id=f"claim-{place}",
@@ -138,9 +139,10 @@ def _claims(found: Mapping[str, Any], language: str) -> Iterator[Checked]:
         )
 
 
-def _verdicts(found: Mapping[str, Any]) -> Iterator[Verdict]:
-    for row in found.get("verdicts", ()):
+def records_of(found: Mapping[str, Any], name: str, form: type[R]) -> Iterator[R]:
+    """Yield the records that a verification holds under a name."""
+    for row in found.get(name, ()):
         try:
-            yield Verdict.model_validate(row)
+            yield form.model_validate(row)
         except ValidationError:
             continue  # of another version of the report: what it says cannot be shown

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from pydantic import ValidationError
 
 from leadline.citations import uncited
 from leadline.findings import UNBORNE, Unjudged
 from leadline.records import Report
-from leadline_plugins.formats.checks import Checked, Checks, once
+from leadline_plugins.formats.checks import Checked, Checks, once, records_of
 from leadline_plugins.formats.inlines import spoken
 from leadline_plugins.formats.notes import Notes
 from leadline_plugins.formats.said import Said
@@ -79,16 +77,9 @@ def unjudged(checks: Checks) -> Said | None:
     if not count:
         return None
     colon = say("colon", language)
-    said = (f"{say(f'why_{one.kind}', language)}{colon}{spoken(one.text)}" for one in _unjudged(checks.found))
+    left = records_of(checks.found, "unjudged", Unjudged)
+    said = (f"{say(f'why_{one.kind}', language)}{colon}{spoken(one.text)}" for one in left)
     return Said(say("unjudged", language, count=count), tuple(said), folded=True)
-
-
-def _unjudged(found: Mapping[str, Any]) -> Iterator[Unjudged]:
-    for row in found.get("unjudged", ()):
-        try:
-            yield Unjudged.model_validate(row)
-        except ValidationError:
-            continue  # of another version of the report: what it says cannot be shown
 
 
 def legend(checks: Checks) -> str:
