@@ -129,7 +129,7 @@ async def _tell_lazy(run: Run, supported: int, judged: int, unshown: int) -> Non
         await tell(
             run,
             f"the model called {supported} of {judged} claims supported, {unshown} of them against what rules found "
-            "and without words of a passage that say so: those count as without a model",
+            "and without words of a passage that say so: those count as the rules say, partial where they are not sure",
         )
 
 

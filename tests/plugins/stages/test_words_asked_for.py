@@ -199,7 +199,7 @@ async def test_a_model_that_supports_all_against_the_rules_is_told_of() -> None:
     await verdicts_on(judge, *FALSE)
     assert judge.notices == [
         "the model called 5 of 5 claims supported, 5 of them against what rules found and without words of a passage "
-        "that say so: those count as without a model"
+        "that say so: those count as the rules say, partial where they are not sure"
     ]
     honest = Judge(quoting(QUOTED))
     await verdicts_on(honest, *[DERIVED] * 5, FALSE[0])
