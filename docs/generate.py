@@ -14,7 +14,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
-from leadline.settings import commented_toml, compose
+from leadline.settings.load import commented_toml, compose
 from leadline_plugins.search.local.settings import LocalSettings
 
 DOCS = Path(__file__).parent

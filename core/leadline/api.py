@@ -19,21 +19,21 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, Unpack
 
-from leadline import leaving
 from leadline.assemble import House
+from leadline.concurrency import leaving
 from leadline.errors import UsageError
-from leadline.estimate import Estimate, estimate
 from leadline.explain import Explanation, explain
 from leadline.handle import RunHandle
-from leadline.host import Host
-from leadline.launching import begin, go_again, go_on, order_of
+from leadline.hosting.host import Host
+from leadline.models.estimate import Estimate, estimate
 from leadline.options import ClientOptions, check_options
-from leadline.order import Order, checked_question, new_order
-from leadline.person import Asker
 from leadline.result import Result
-from leadline.runs import RunInfo, delete_run, find_run, info, list_runs
-from leadline.session import Session
-from leadline.settings import Loaded, load_settings
+from leadline.runs.launching import begin, go_again, go_on, order_of
+from leadline.runs.listing import RunInfo, delete_run, find_run, info, list_runs
+from leadline.runs.order import Order, checked_question, new_order
+from leadline.runs.person import Asker
+from leadline.runs.session import Session
+from leadline.settings.load import Loaded, load_settings
 
 
 class Client:

@@ -12,22 +12,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leadline.asynchronous import awaitable
-from leadline.breaker import Breaker
-from leadline.cache import Answers, account_of
-from leadline.context import HouseContext
 from leadline.contracts import Call, Parser
-from leadline.durations import seconds
+from leadline.door.breaker import Breaker
+from leadline.door.keys import digest, fingerprint
+from leadline.door.kinds import Maker
+from leadline.door.limits import Limiter
+from leadline.door.secrets import Secrets
 from leadline.errors import ConfigError, Unsupported
-from leadline.keys import digest, fingerprint
-from leadline.kinds import Maker
-from leadline.lifecycle import Keeper
-from leadline.limits import Limiter
-from leadline.loading import AnyOffer
+from leadline.hosting.asynchronous import awaitable
+from leadline.hosting.context import HouseContext
+from leadline.hosting.lifecycle import Keeper
+from leadline.hosting.loading import AnyOffer
+from leadline.journal.cache import Answers, account_of
 from leadline.records import Blob, Document
-from leadline.secrecy import answer_options, secrets_of
-from leadline.secrets import Secrets
-from leadline.settings import Loaded
+from leadline.settings.durations import seconds
+from leadline.settings.load import Loaded
+from leadline.settings.secrecy import answer_options, secrets_of
 
 TIMEOUT = 30.0
 """Seconds a call may take where neither the offer nor the settings say."""

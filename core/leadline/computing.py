@@ -18,8 +18,8 @@ from contextlib import suppress
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from leadline.crowd import crowded
-from leadline.workers import Died, Unknown, Workers
+from leadline.concurrency.crowd import crowded
+from leadline.concurrency.workers import Died, Unknown, Workers
 
 _BESIDE = 2
 """Processes."""

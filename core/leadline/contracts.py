@@ -46,7 +46,7 @@ from leadline.records import (
 if TYPE_CHECKING:
     from httpx import AsyncClient
 
-    from leadline.settings import Settings
+    from leadline.settings.load import Settings
     from leadline.tasks import Task
 
 P = ParamSpec("P")

@@ -37,10 +37,10 @@ from datetime import UTC, datetime
 from typing import Any, TypeVarTuple
 
 from leadline.contracts import Observer
-from leadline.faults import words
+from leadline.door.faults import words
+from leadline.door.secrets import Secrets
 from leadline.records import Event
-from leadline.secrets import Secrets
-from leadline.watching import FAILURES, Watcher
+from leadline.runs.watching import FAILURES, Watcher
 
 Ts = TypeVarTuple("Ts")
 log = logging.getLogger(__name__)

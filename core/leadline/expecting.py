@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from leadline.records import Record
 
 if TYPE_CHECKING:
-    from leadline.settings_model import Settings
+    from leadline.settings.model import Settings
 
 CHARACTERS_PER_TOKEN = 4
 """Of English and its like, JSON included. Chinese and Japanese: about one and a half."""

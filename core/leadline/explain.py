@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from leadline.assemble import House
 from leadline.hookspecs import MapOffer
-from leadline.opening import pipeline_of
 from leadline.pipeline import Loop, Pipeline, Step, rounds
 from leadline.records import Record
+from leadline.runs.opening import pipeline_of
 
 
 class StepPlan(Record):

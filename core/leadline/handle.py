@@ -8,7 +8,7 @@ from pathlib import Path
 
 from leadline.events import Subscription
 from leadline.result import Result
-from leadline.session import Session
+from leadline.runs.session import Session
 
 
 class RunHandle:

@@ -41,7 +41,7 @@ from leadline.contracts import (
 )
 from leadline.findings import Key
 from leadline.records import Tool
-from leadline.settings_section import Counting
+from leadline.settings.section import Counting
 from leadline.task_kinds import TaskKind
 
 GROUP = "leadline.v1"

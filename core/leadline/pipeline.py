@@ -10,7 +10,7 @@ from leadline.errors import ConfigError
 from leadline.findings import QUESTION, Key
 from leadline.hookspecs import MapOffer, StageOffer
 from leadline.nearest import choose_from
-from leadline.settings_pipelines import Steps
+from leadline.settings.pipelines import Steps
 
 StageKind: TypeAlias = StageOffer[Any] | MapOffer[Any]
 

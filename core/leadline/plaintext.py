@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 
+from leadline.journal.wire import right
 from leadline.records import Hit, SearchPage
-from leadline.wire import right
 
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 

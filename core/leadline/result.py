@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leadline.records import Report
-from leadline.state import Metadata, Status
+from leadline.runs.state import Metadata, Status
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 

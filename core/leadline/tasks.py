@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
 
+from leadline.door.keys import plain
 from leadline.errors import BadReply
-from leadline.forms import example
-from leadline.forms import schema as schema
-from leadline.keys import plain
-from leadline.parsing import NotInForm
-from leadline.parsing import parse as parse
+from leadline.journal.wire import lined
 from leadline.records import Json, Message, Record, Text, Tool
-from leadline.wire import lined
+from leadline.replies.forms import example
+from leadline.replies.forms import schema as schema
+from leadline.replies.parsing import NotInForm
+from leadline.replies.parsing import parse as parse
 
 R = TypeVar("R", bound=Record)
 Role = Literal["thinking", "task"]

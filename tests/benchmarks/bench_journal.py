@@ -16,10 +16,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from leadline.budget import Need
 from leadline.contracts import Call
-from leadline.kinds import Kind, Maker
+from leadline.door.kinds import Kind, Maker
 from leadline.records import Document, SearchRequest
+from leadline.runs.budget import Need
 from leadline.testing.fakes import open_door
 
 PRICED = Kind("chat", Document, need=lambda _: Need(model_calls=1, tokens=100))

@@ -77,7 +77,9 @@ def beside() -> float:
     """Return the seconds of CPU that the processes which parse and compute for this one have used."""
     children = (one for task in Path("/proc/self/task").iterdir() for one in (task / "children").read_text().split())
     workers = (
-        Path("/proc", one) for one in children if b"leadline.worker" in Path("/proc", one, "cmdline").read_bytes()
+        Path("/proc", one)
+        for one in children
+        if b"leadline.concurrency.worker" in Path("/proc", one, "cmdline").read_bytes()
     )
     fields = ((worker / "stat").read_text().rpartition(")")[2].split() for worker in workers)
     return sum(int(user) + int(system) for *_, user, system in (one[:13] for one in fields)) / os.sysconf("SC_CLK_TCK")

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from leadline.declared import declared
 from leadline.errors import BadReply
-from leadline.host import Host
+from leadline.hosting.host import Host
+from leadline.models.declared import declared
 from leadline.records import Record
 from leadline.tasks import parse, schema
 

@@ -4,11 +4,11 @@ import asyncio
 import threading
 from typing import Any
 
+from leadline.door.secrets import MASK, Secrets
 from leadline.events import Bus
 from leadline.records import Event
-from leadline.secrets import MASK, Secrets
+from leadline.runs.watching import FAILURES
 from leadline.testing.fakes import Recorder
-from leadline.watching import FAILURES
 
 
 class Raises:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from leadline.context import HouseContext
 from leadline.errors import PluginError
-from leadline.lifecycle import Keeper
+from leadline.hosting.context import HouseContext
+from leadline.hosting.lifecycle import Keeper
 from leadline.testing.context import fake_context
 
 

@@ -8,7 +8,7 @@ from leadline.errors import ConfigError
 from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REPORT, SOURCES, TASKS, Key, Question
 from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
 from leadline.pipeline import assemble
-from leadline.settings_pipelines import Loop
+from leadline.settings.pipelines import Loop
 
 STRANGE: Key[Question] = Key("plan", Question)
 

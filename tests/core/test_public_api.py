@@ -13,8 +13,8 @@ import leadline
 from leadline.events import Subscription
 from leadline.explain import Explanation
 from leadline.records import Report
-from leadline.runs import RunInfo
-from leadline.state import Metadata, Status
+from leadline.runs.listing import RunInfo
+from leadline.runs.state import Metadata, Status
 from leadline.testing.web import fake_web
 
 WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}

@@ -14,9 +14,9 @@ from leadline.contracts import Call
 from leadline.errors import BadReply, CallFailed, Denied, ProviderError, QuotaSpent, TooLong, Unavailable
 from leadline.findings import QUESTION as QUESTION_KEY
 from leadline.findings import Digest, Findings, Plan, Question, Review
-from leadline.forms import example
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import ChatReply, ChatRequest, Evidence, Json, Message, ModelTraits, Record, Usage
+from leadline.replies.forms import example
 from leadline.tasks import Task, TaskRequest, parse, render, talk
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web

@@ -14,10 +14,10 @@ from pydantic import SecretStr
 import leadline
 from leadline import cli
 from leadline.contracts import Call, Context
-from leadline.faults import Held, trace, words
+from leadline.door.faults import Held, trace, words
 from leadline.findings import REPORT
 from leadline.hookspecs import GROUP, Offer, PluginSettings, StageOffer
-from leadline.host import Host
+from leadline.hosting.host import Host
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 

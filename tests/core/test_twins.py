@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from leadline.kinds import Kind, Maker
+from leadline.door.kinds import Kind, Maker
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.fakes import FakeSearch, open_door
 from leadline.testing.twins import assert_twins

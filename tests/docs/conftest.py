@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from leadline.hookspecs import GROUP
-from leadline.host import Host
+from leadline.hosting.host import Host
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

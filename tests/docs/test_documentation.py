@@ -19,9 +19,9 @@ import pytest
 import leadline
 from leadline.assemble import House
 from leadline.hookspecs import KINDS
-from leadline.host import Host
-from leadline.opening import pipeline_of
-from leadline.settings import load_settings
+from leadline.hosting.host import Host
+from leadline.runs.opening import pipeline_of
+from leadline.settings.load import load_settings
 
 ROOT = Path(__file__).parents[2]
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")

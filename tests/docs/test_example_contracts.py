@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.host import Host
+from leadline.hosting.host import Host
 from leadline.records import Blob, Code, FetchRequest, SearchRequest
 from leadline.testing.contracts import (
     AIProviderContract,

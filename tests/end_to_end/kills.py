@@ -23,8 +23,8 @@ from typing import Any
 import leadline
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.host import Host
-from leadline.journal import Journal
+from leadline.hosting.host import Host
+from leadline.journal.journal import Journal
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import kills  # type: ignore[import-not-found]  # beside this script
 
-from leadline.host import Host
-from leadline.journal import Journal
+from leadline.hosting.host import Host
+from leadline.journal.journal import Journal
 from leadline_plugins.observers import jsonl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))

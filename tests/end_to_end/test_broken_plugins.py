@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from leadline.hookspecs import KINDS
-from leadline.host import Host
+from leadline.hosting.host import Host
 
 HEAD = """
 from leadline import Offer, PluginSettings, hookimpl

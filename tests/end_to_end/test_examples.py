@@ -17,7 +17,7 @@ import pytest
 
 import leadline
 from leadline.hookspecs import KINDS
-from leadline.host import Host
+from leadline.hosting.host import Host
 from leadline.result import Result
 
 ROOT = Path(__file__).parents[2]

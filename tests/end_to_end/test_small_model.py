@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from leadline.context import HouseContext
-from leadline.declared import declared
 from leadline.errors import TooLong, Unsupported
-from leadline.host import Host
+from leadline.hosting.context import HouseContext
+from leadline.hosting.host import Host
+from leadline.models.declared import declared
 from leadline.records import ChatRequest, EmbedRequest, Message, Record
 from leadline.tasks import parse, schema
 from leadline.testing.context import FakeCall, fake_context

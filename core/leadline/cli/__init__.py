@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _bug(error)
     finally:
         finish()
-    if argv is None and (leaving := sys.modules.get("leadline.leaving")):  # else no loop ran
+    if argv is None and (leaving := sys.modules.get("leadline.concurrency.leaving")):  # else no loop ran
         leaving.leave(code)
     return code
 
@@ -54,7 +54,7 @@ def _run(argv: Sequence[str]) -> int:
 
 def _bug(error: BaseException) -> int:
     from leadline.cli.out import say
-    from leadline.faults import words
+    from leadline.door.faults import words
 
     if debugging():
         import traceback
@@ -70,8 +70,8 @@ def debugging() -> bool:
     """Return whether the traceback of a bug, or of a plugin's fault, is asked for, in the environment or in `.env`."""
     from pathlib import Path
 
-    from leadline.settings_files import read_dotenv
-    from leadline.settings_layers import DEBUG_VARIABLE
+    from leadline.settings.files import read_dotenv
+    from leadline.settings.layers import DEBUG_VARIABLE
 
     if DEBUG_VARIABLE in os.environ:
         return bool(os.environ[DEBUG_VARIABLE])

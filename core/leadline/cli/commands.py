@@ -142,7 +142,7 @@ STATUSES = (
     *("pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"),
     *("interrupted", "unreadable"),
 )
-"""Those of `leadline.state`, and what a folder on disk may be besides."""
+"""Those of `leadline.runs.state`, and what a folder on disk may be besides."""
 
 
 def _run_options(parser: Parser, run: str = "", *, json: bool = True, several: bool = False) -> None:

@@ -14,12 +14,12 @@ from leadline.assemble import House
 from leadline.cli.common import client_of
 from leadline.cli.out import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.host import Host
-from leadline.opening import pipeline_of
-from leadline.secrecy import in_address
-from leadline.settings import Loaded, Settings, commented_toml, load_settings
-from leadline.settings_layers import leaves
-from leadline.settings_pipelines import BUILT_IN
+from leadline.hosting.host import Host
+from leadline.runs.opening import pipeline_of
+from leadline.settings.layers import leaves
+from leadline.settings.load import Loaded, Settings, commented_toml, load_settings
+from leadline.settings.pipelines import BUILT_IN
+from leadline.settings.secrecy import in_address
 
 MASK = "********"
 NOWHERE = Path("/nonexistent")

@@ -20,8 +20,8 @@ from leadline.assemble import House, default_cache
 from leadline.cli.common import client_of, near
 from leadline.cli.out import table, write, write_json
 from leadline.errors import ConfigError
-from leadline.opening import pipeline_of
-from leadline.settings import Loaded
+from leadline.runs.opening import pipeline_of
+from leadline.settings.load import Loaded
 
 LOW = 100 * 1024 * 1024
 """Bytes of free space below which a run may not end well."""

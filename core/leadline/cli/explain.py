@@ -10,9 +10,9 @@ from leadline.cli.common import client_of
 from leadline.cli.out import table, write, write_json
 from leadline.cli.research import question_of
 from leadline.cli.tally import estimated
-from leadline.estimate import Estimate
 from leadline.explain import Expected, Explanation, StepPlan
-from leadline.order import checked_question
+from leadline.models.estimate import Estimate
+from leadline.runs.order import checked_question
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from leadline.cli.out import columns, say, write, write_json
 from leadline.cli.summary import WIDEST, summary
 from leadline.printable import one_line, printable
 from leadline.result import Result
-from leadline.state import Metadata
+from leadline.runs.state import Metadata
 
 _RAISED = re.compile(r"--set ((?:budget|research)\.\w+=\d+(?:\.\d+)?)\b")
 """A larger budget, as the refusals of a spent one name it."""

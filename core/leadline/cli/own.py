@@ -7,9 +7,9 @@ from pathlib import Path
 
 from leadline.api import Client
 from leadline.errors import UsageError
-from leadline.folder import JOURNAL
 from leadline.records import Report
-from leadline.runs import find_run
+from leadline.runs.folder import JOURNAL
+from leadline.runs.listing import find_run
 
 DATA = "report.json"
 

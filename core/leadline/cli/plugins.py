@@ -16,10 +16,10 @@ from pydantic_core import PydanticUndefined, to_jsonable_python
 from leadline.cli.out import say, table, write, write_json
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import KINDS, MapOffer, StageOffer
-from leadline.host import Entry, Host
-from leadline.loading import AnyOffer, Plugin
+from leadline.hosting.host import Entry, Host
+from leadline.hosting.loading import AnyOffer, Plugin
 from leadline.nearest import choose_from
-from leadline.settings import behind, obstacles
+from leadline.settings.load import behind, obstacles
 
 
 def list_(args: argparse.Namespace) -> int:

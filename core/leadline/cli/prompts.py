@@ -8,12 +8,12 @@ from typing import Any
 from leadline.api import Client
 from leadline.cli.common import client_of
 from leadline.cli.out import say, table, write, write_json
-from leadline.declared import Declared, declared
 from leadline.errors import UsageError
-from leadline.loading import named
+from leadline.hosting.loading import named
+from leadline.models.declared import Declared, declared
 from leadline.nearest import choose_from
 from leadline.records import Record
-from leadline.settings import Loaded
+from leadline.settings.load import Loaded
 from leadline.tasks import schema
 
 _OURS = "leadline"

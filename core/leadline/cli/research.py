@@ -7,13 +7,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from leadline import leaving
 from leadline.cli.common import client_of, pairs
 from leadline.cli.outcome import advise, show
 from leadline.cli.running import through
+from leadline.concurrency import leaving
 from leadline.errors import UsageError
-from leadline.order import LONGEST_QUESTION, checked_question
 from leadline.result import Result
+from leadline.runs.order import LONGEST_QUESTION, checked_question
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from leadline import leaving
 from leadline.cli.common import client_of
 from leadline.cli.out import write
 from leadline.cli.outcome import advise, show
 from leadline.cli.running import through
+from leadline.concurrency import leaving
 from leadline.errors import UsageError
 from leadline.result import Result
 

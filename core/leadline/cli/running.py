@@ -16,10 +16,10 @@ from leadline.assemble import default_cache
 from leadline.cli.asking import ask
 from leadline.cli.common import interactive
 from leadline.cli.out import say, several
-from leadline.context import HouseContext
 from leadline.contracts import Call
 from leadline.errors import Unsupported
 from leadline.handle import RunHandle
+from leadline.hosting.context import HouseContext
 from leadline.records import Blob, Document
 from leadline.result import Result
 from leadline.tuning import tune_gc

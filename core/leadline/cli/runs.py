@@ -16,7 +16,7 @@ from leadline.cli.outcome import report_file
 from leadline.cli.summary import summary
 from leadline.errors import LeadlineError, UsageError
 from leadline.printable import one_line
-from leadline.runs import RunInfo, delete_run, find_run, info, list_runs
+from leadline.runs.listing import RunInfo, delete_run, find_run, info, list_runs
 
 
 def list_(args: argparse.Namespace) -> int:

@@ -12,9 +12,9 @@ from typing import Any
 from leadline.cli.common import near
 from leadline.cli.out import columns, several, wrapped
 from leadline.findings import UNBORNE
-from leadline.folder import METADATA
 from leadline.printable import by_reason, one_line, shortened
-from leadline.state import Metadata
+from leadline.runs.folder import METADATA
+from leadline.runs.state import Metadata
 
 WIDEST = 100
 """Cells of a line, however wide the terminal: longer ones are hard to read."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from leadline.cli.out import table
-from leadline.estimate import Estimate, TaskEstimate
+from leadline.models.estimate import Estimate, TaskEstimate
 
 _HEADERS = ("TASK", "ASKED BY", "MODEL", "CALLS", "TOKENS IN", "TOKENS OUT", "USD")
 

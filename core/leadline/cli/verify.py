@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from leadline.api import Client
-from leadline.aside import aside, model_of
 from leadline.cli.common import client_of
 from leadline.cli.out import say, several, table, write, write_json
 from leadline.cli.own import OwnReport, is_run, own_report, stored
 from leadline.cli.sources import Found, from_folder, from_run, from_web
 from leadline.cli.summary import cost
+from leadline.door.kinds import CHAT
 from leadline.errors import ConfigError, NoEvidence, UsageError
 from leadline.findings import UNBORNE
 from leadline.hookspecs import GROUP
-from leadline.kinds import CHAT
+from leadline.journal.rows import Row
 from leadline.printable import one_line
 from leadline.records import Document, Report
-from leadline.rows import Row
-from leadline.summary import usage_of
+from leadline.runs.aside import aside, model_of
+from leadline.runs.summary import usage_of
 
 REJECTED = 3
 """The exit code where a claim is not borne, or a citation points nowhere."""

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from leadline.context import HouseContext
 from leadline.contracts import Call, Context, Parser
 from leadline.errors import Unsupported
+from leadline.hosting.context import HouseContext
 from leadline.records import Blob, Document, Json, Usage
-from leadline.settings_model import Settings
+from leadline.settings.model import Settings
 
 
 class FakeRun:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from leadline.budget import Budget, Limits
-from leadline.calls import Door
 from leadline.contracts import Call, Run
+from leadline.door.calls import Door
+from leadline.door.retry import RetryPolicy
+from leadline.door.secrets import Secrets
 from leadline.events import Bus
-from leadline.journal import Journal
+from leadline.journal.journal import Journal
 from leadline.records import Event, Hit, SearchPage, SearchRequest
-from leadline.retry import RetryPolicy
-from leadline.secrets import Secrets
+from leadline.runs.budget import Budget, Limits
 
 
 async def no_sleep(_: float) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leadline.journal import Journal
-from leadline.missing import difference
-from leadline.rows import Row
+from leadline.journal.journal import Journal
+from leadline.journal.missing import difference
+from leadline.journal.rows import Row
 
 
 async def assert_twins(one: Path, other: Path) -> None:

@@ -16,15 +16,15 @@ from pathlib import Path
 from pydantic import Field, JsonValue
 
 from leadline.contracts import AIProvider, Call, Context
+from leadline.door.keys import dump, outline, plain
 from leadline.errors import Unsupported
-from leadline.folder import JOURNAL
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.journal import Journal
-from leadline.keys import dump, outline, plain
-from leadline.missing import difference
+from leadline.journal.journal import Journal
+from leadline.journal.missing import difference
+from leadline.journal.rows import Row
+from leadline.journal.wire import decode
 from leadline.records import ChatReply, ChatRequest, Failure, ModelTraits
-from leadline.rows import Row
-from leadline.wire import decode
+from leadline.runs.folder import JOURNAL
 
 _TODAY = re.compile(r'("today": ?")\d{4}-\d\d-\d\d(?=")')
 """The day as the inputs of a task tell it: a recording is asked on its own, or it could not answer on another."""

@@ -13,7 +13,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from leadline.transport import authorities
+from leadline.http.transport import authorities
 from leadline_plugins.fetch.guard import Guard
 
 _CONNECT = 5.0

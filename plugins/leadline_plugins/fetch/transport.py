@@ -19,7 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from leadline.errors import Unavailable
-from leadline.transport import Transport, authorities, is_fast
+from leadline.http.transport import Transport, authorities, is_fast
 from leadline_plugins.fetch.guard import Guard, port_of
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from weakref import finalize
 from pydantic_core import PydanticSerializationError
 
 from leadline.contracts import Context
-from leadline.folder import EVENTS, write_whole
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Event
+from leadline.runs.folder import EVENTS, write_whole
 
 SEGMENT = 10 * 1024
 """Bytes of UTF-8 that a segment holds at most, and above which a text is split."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from pydantic import Field
 
+from leadline.concurrency.workers import Died, Workers
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
-from leadline.workers import Died, Workers
 from leadline_plugins.parse.clean import clean, decode, document
 from leadline_plugins.parse.html_hidden import remove_hidden
 from leadline_plugins.parse.html_images import images

@@ -20,9 +20,9 @@ from pydantic import JsonValue, ValidationError
 from leadline.contracts import Run
 from leadline.errors import BadReply
 from leadline.findings import Found, NextSearch, PlannedSection, Query, Question, SearchTask
+from leadline.journal.wire import without_surrogates
 from leadline.records import Record, Source
 from leadline.tasks import Task, checked
-from leadline.wire import without_surrogates
 from leadline_plugins.stages.fetch import document_of, first, helping, known, second_helping
 from leadline_plugins.stages.query import allowed, fresh, next_queries
 from leadline_plugins.stages.search import request_for

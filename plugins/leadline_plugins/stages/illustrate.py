@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from leadline.contracts import Call, Context, Run
+from leadline.door.keys import digest
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import EVIDENCE, FIGURES, ILLUSTRATIONS, SECTIONS, SOURCES, Findings, Illustration
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.keys import digest
 from leadline.records import Blob, FetchRequest, Figure, Record
 from leadline_plugins.images import checking
 from leadline_plugins.images.checking import Picture

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from leadline.contracts import Run
 from leadline.records import Evidence, Section, Source
-from leadline.settings import Settings
-from leadline.summary import TARGET_TOKENS_PER_QUERY
+from leadline.runs.summary import TARGET_TOKENS_PER_QUERY
+from leadline.settings.load import Settings
 from leadline_plugins.ai.embedded.choose import size_for_writers
 from leadline_plugins.tasks.sorting import SortRequest
 from leadline_plugins.text import is_cjk

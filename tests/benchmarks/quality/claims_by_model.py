@@ -16,7 +16,7 @@ import leadline
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer
-from leadline.state import Metadata
+from leadline.runs.state import Metadata
 from leadline.testing.plugins import plugin
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.stages.putting import Passage, Put

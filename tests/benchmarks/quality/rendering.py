@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline.records import Report, Section
-from leadline.settings_model import Settings
+from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.citing.blocks import parse
 

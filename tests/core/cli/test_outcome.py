@@ -15,7 +15,7 @@ from leadline.cli.summary import checks, summary
 from leadline.printable import by_reason
 from leadline.records import Figure, Report, Section
 from leadline.result import Result
-from leadline.state import Metadata, StepError, StepState
+from leadline.runs.state import Metadata, StepError, StepState
 
 
 def metadata(**more: Any) -> Metadata:

@@ -14,7 +14,7 @@ import pytest
 
 from leadline import __version__
 from leadline.cli.commands import STATUSES
-from leadline.state import Status
+from leadline.runs.state import Status
 
 Cli = Callable[..., Any]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from leadline.context import HouseContext
 from leadline.findings import Plan, Question
 from leadline.hookspecs import Offer, PluginSettings
+from leadline.hosting.context import HouseContext
 from leadline.tasks import Task
 from leadline.testing.contracts import KEY, AIProviderContract, TaskProviderContract
 from leadline.testing.server import Said, ScriptedServer, said_json, scripted_server

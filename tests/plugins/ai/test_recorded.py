@@ -86,7 +86,7 @@ async def test_a_recording_answers_on_another_day(tmp_path: Path, monkeypatch: p
     first = await run(tmp_path / "first", writer, "planner:big", "synthesize")
     asked = writer.asked
     later = datetime.now(UTC) + timedelta(days=9)
-    monkeypatch.setattr("leadline.order.utc_now", lambda: later)
+    monkeypatch.setattr("leadline.runs.order.utc_now", lambda: later)
     again = await run(tmp_path / "again", writer, "recorded", "synthesize", run=first.folder)
     assert writer.asked == asked > 0
     assert again.metadata.notices == first.metadata.notices

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import leadline
 from leadline.errors import Unsupported
-from leadline.host import Host
+from leadline.hosting.host import Host
 from leadline.records import EmbedRequest
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.embed.hashed import SIZE, features, hashed

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from leadline.door.retry import translate
 from leadline.errors import BadReply, Denied, RateLimited, Unavailable, Unsupported
 from leadline.records import Blob
-from leadline.retry import translate
 from leadline.testing.raw_server import Asked, RawServer, reply
 from leadline_plugins.fetch.guard import Blocked
 

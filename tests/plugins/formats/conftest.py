@@ -13,7 +13,7 @@ import pytest
 
 from leadline.contracts import Context
 from leadline.records import Document, Evidence, Figure, Hit, Json, Report, Section, Source
-from leadline.settings_model import Settings
+from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall, fake_context
 
 TEXT = r"""The bay is 40 m deep [@e1], and *shallower* inland [@e2][@e3].

@@ -8,7 +8,7 @@ import pytest
 
 from leadline.citations import number
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
-from leadline.settings_model import Settings
+from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall
 from leadline_plugins.citing import read
 from leadline_plugins.formats.document import Medium, document

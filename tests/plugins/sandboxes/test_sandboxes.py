@@ -18,9 +18,9 @@ from typing import Any
 import httpx
 import pytest
 
-from leadline.context import HouseContext
 from leadline.errors import Unavailable, Unsupported
 from leadline.hookspecs import Offer
+from leadline.hosting.context import HouseContext
 from leadline.records import Blob, Code, Execution
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.contracts import SandboxContract

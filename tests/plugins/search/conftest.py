@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from leadline.context import HouseContext
 from leadline.hookspecs import Offer
+from leadline.hosting.context import HouseContext
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.server import ScriptedServer

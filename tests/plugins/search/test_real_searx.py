@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from leadline.context import HouseContext
 from leadline.errors import Unavailable
+from leadline.hosting.context import HouseContext
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.server import Said, ScriptedServer, said_json

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from leadline.context import HouseContext
 from leadline.errors import RateLimited, Unavailable, Unsupported
+from leadline.hosting.context import HouseContext
 from leadline.records import SearchPage
 from leadline.testing.server import ScriptedServer, said_json
 from leadline_plugins.search.wikipedia import Wikipedia, WikipediaSettings

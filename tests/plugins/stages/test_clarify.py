@@ -13,7 +13,7 @@ import leadline
 from leadline.errors import Unavailable
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Answer, Json, Message
-from leadline.settings_model import Clarify
+from leadline.settings.model import Clarify
 from leadline.testing.chat import Reply, ScriptedChat, data
 from leadline.testing.plugins import plugin
 from leadline_plugins.stages.clarify import is_complex

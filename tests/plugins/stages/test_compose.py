@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from leadline.door.keys import plain as data
 from leadline.findings import Digest, NextSearch, Plan, PlannedSection, Question, Review
-from leadline.keys import plain as data
 from leadline.records import Section
 from leadline.tasks import schema
 from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised

@@ -11,7 +11,7 @@ import leadline
 from leadline.contracts import Run
 from leadline.findings import Plan, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Section, Source
-from leadline.settings import Settings
+from leadline.settings.load import Settings
 from leadline_plugins.stages.material import (
     A_QUERY,
     CJK_A_QUERY,

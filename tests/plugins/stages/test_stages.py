@@ -4,7 +4,7 @@ import pytest
 
 from leadline.findings import Found, Plan, PlannedSection, Query, SearchTask
 from leadline.records import Document, Hit, Section, SectionRequest, Source
-from leadline.settings_model import Clarify
+from leadline.settings.model import Clarify
 from leadline_plugins.stages.clarify import unclear
 from leadline_plugins.stages.extract import borne, evidence_id, find
 from leadline_plugins.stages.fetch import again, by_rank, helping, source_id

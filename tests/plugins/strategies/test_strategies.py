@@ -8,7 +8,7 @@ import pytest
 
 from leadline.errors import CallFailed, JournalError
 from leadline.records import Failure, Hit, SearchPage, SearchRequest
-from leadline.settings_model import Settings
+from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall
 from leadline_plugins.strategies.batch import Batch, BatchSettings
 from leadline_plugins.strategies.fallback import Fallback

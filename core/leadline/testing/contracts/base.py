@@ -14,16 +14,16 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import pytest
 import pytest_asyncio
 
-from leadline.asynchronous import awaitable
-from leadline.context import HouseContext
+from leadline.door.secrets import SHORTEST, Secrets
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.host import Host
-from leadline.lifecycle import Keeper
+from leadline.hosting.asynchronous import awaitable
+from leadline.hosting.context import HouseContext
+from leadline.hosting.host import Host
+from leadline.hosting.lifecycle import Keeper
+from leadline.hosting.requirements import missing
 from leadline.records import Record
-from leadline.requirements import missing
-from leadline.secrecy import secrets_of
-from leadline.secrets import SHORTEST, Secrets
-from leadline.settings_types import is_secret
+from leadline.settings.secrecy import secrets_of
+from leadline.settings.types import is_secret
 from leadline.testing.context import FakeCall, FakeRun, fake_context
 from leadline.testing.contracts.conduct import (
     GRACE,

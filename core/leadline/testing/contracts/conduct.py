@@ -13,12 +13,12 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from leadline.door.retry import translate
+from leadline.door.secrets import Secrets
 from leadline.errors import CallFailed, PluginError, ProviderError
+from leadline.journal.wire import encode
 from leadline.records import Record, Usage
-from leadline.retry import translate
-from leadline.secrets import Secrets
 from leadline.testing.context import FakeCall
-from leadline.wire import encode
 
 GRACE = 2.0
 """Seconds in which what was cancelled must have ended."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from leadline.door.secrets import Secrets
 from leadline.records import Chart, Code, Execution, Figure
-from leadline.secrets import Secrets
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.conduct import must

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from leadline.contracts import AIProvider
+from leadline.door.secrets import Secrets
 from leadline.errors import Unsupported
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Tool, ToolCall
-from leadline.secrets import Secrets
 from leadline.tasks import Task
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract

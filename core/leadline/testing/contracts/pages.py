@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from leadline.door.secrets import Secrets
 from leadline.records import Blob, Document, FetchRequest
-from leadline.secrets import Secrets
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.conduct import must, told

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from leadline.folder import EVENTS, JOURNAL, LOCK, METADATA
+from leadline.door.secrets import Secrets
 from leadline.records import Document, Evidence, Files, Hit, Report, Section, SectionRequest, Source
-from leadline.secrets import Secrets
+from leadline.runs.folder import EVENTS, JOURNAL, LOCK, METADATA
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.conduct import must

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from leadline.contracts import Search
+from leadline.door.secrets import Secrets
 from leadline.errors import CallFailed
 from leadline.records import Failure, Hit, SearchPage, SearchRequest
-from leadline.secrets import Secrets
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
 from leadline.testing.contracts.conduct import must, told, within

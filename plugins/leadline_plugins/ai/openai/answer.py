@@ -84,7 +84,7 @@ def take(data: Any, reading: Reading) -> None:
 
 async def events(answer: httpx.Response, finished: Callable[[], bool]) -> AsyncIterator[Iterator[Any]]:
     """Yield the events of a stream, those together that came together; `finished` tells that the reply is all there."""
-    from leadline.transport import HELD
+    from leadline.http.transport import HELD
 
     reader, size, slow = EventReader(), 0, False
     held = answer.extensions.get(HELD, False)

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 
-from leadline.retry import retry_after
+from leadline.door.retry import retry_after
 
 _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|[dhms])")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from logging import Logger
 from pathlib import Path
 
-from leadline.cache_file import CacheFile
-from leadline.disk_cache import DiskCache
+from leadline.journal.cache_file import CacheFile
+from leadline.journal.disk_cache import DiskCache
 
 _WAIT = 5.0
 """Seconds that another process is waited for."""

@@ -23,8 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from leadline.context import HouseContext
 from leadline.errors import ProviderError
+from leadline.hosting.context import HouseContext
 from leadline_plugins.sandboxes.docker import DockerSettings, host_of
 from leadline_plugins.sandboxes.docker.engine import client_for
 

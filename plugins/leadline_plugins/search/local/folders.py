@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
 
-from leadline.folder import is_run
+from leadline.runs.folder import is_run
 from leadline_plugins.parse.media import media_type
 
 

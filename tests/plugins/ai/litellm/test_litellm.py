@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
 from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
-from leadline.host import Host
-from leadline.secrecy import public
+from leadline.hosting.host import Host
+from leadline.settings.secrecy import public
 from leadline_plugins.ai.litellm.errors import is_of_litellm, translated
 from leadline_plugins.ai.litellm.library import account
 from leadline_plugins.ai.litellm.settings import LitellmSettings

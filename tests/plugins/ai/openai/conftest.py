@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leadline.context import HouseContext
+from leadline.hosting.context import HouseContext
 from leadline.records import ChatRequest, Message
 from leadline.testing.context import fake_context
 from leadline.testing.server import ScriptedServer

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from leadline.context import HouseContext
 from leadline.errors import BadReply, Unavailable, Unsupported
+from leadline.hosting.context import HouseContext
 from leadline.records import ChatRequest, EmbedRequest, Message, Record, Tool, ToolCall
 from leadline.testing.context import FakeCall
 from leadline.testing.server import Said, ScriptedServer, said_json

@@ -120,7 +120,7 @@ async def test_what_lies_there_already_is_read_at_once(
     fast: bool,
 ) -> None:
     """httpx gives a chunk at a time, and vendors send one a token: a thousand must not take a thousand waits."""
-    monkeypatch.setattr("leadline.transport.is_fast", lambda: fast)
+    monkeypatch.setattr("leadline.http.transport.is_fast", lambda: fast)
 
     def part(event: bytes) -> bytes:
         return b"%x\r\n%b\r\n" % (len(event), event)

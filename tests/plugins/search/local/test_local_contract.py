@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from leadline.context import HouseContext
 from leadline.hookspecs import Offer
+from leadline.hosting.context import HouseContext
 from leadline.records import FetchRequest
 from leadline.testing.context import fake_context
 from leadline.testing.contracts import FetcherContract, SearchProviderContract

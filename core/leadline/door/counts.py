@@ -1,0 +1,78 @@
+"""What a run's calls came to: figures by kind and provider, and who was refused, replied, or was asked in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Set
+from typing import Any
+
+from leadline.door.active import total
+from leadline.door.kinds import CHAT, TASK
+from leadline.journal.rows import Row
+from leadline.records import Usage
+
+Counts = dict[str, dict[str, dict[str, Any]]]
+"""Kind, provider, name of the figure."""
+
+
+def count(rows: Iterable[Row], replayed: Set[str]) -> Counts:
+    """Return the figures of these rows; `replayed` are the keys of those answered from the journal."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row.kind, row.provider), []).append(row)
+    counts: Counts = {}
+    for (kind, provider), members in sorted(groups.items()):
+        counts.setdefault(kind, {})[provider] = _figures(members, replayed)
+    return counts
+
+
+def used(rows: Iterable[Row], by: Callable[[Row], str]) -> dict[str, dict[str, Any]]:
+    """Return tokens and cost (USD; None: nobody knows) by a name of the rows; those without usage are left out."""
+    groups: dict[str, list[Usage]] = {}
+    for row in rows:
+        if row.usage != Usage():
+            groups.setdefault(by(row), []).append(row.usage)
+    return {name: spent(total(usages) or Usage()) for name, usages in sorted(groups.items())}
+
+
+def spent(usage: Usage) -> dict[str, Any]:
+    """Return a usage as figures."""
+    cost = None if usage.cost is None else float(usage.cost)
+    figures = usage.model_dump(exclude={"cost"})
+    return {"tokens": usage.input_tokens + usage.output_tokens, **figures, "cost": cost}
+
+
+def _figures(rows: list[Row], replayed: Set[str]) -> dict[str, Any]:
+    outcomes = [row.outcome for row in rows]
+    usage = total([row.usage for row in rows]) or Usage()
+    return {
+        "calls": len(rows),
+        "replies": outcomes.count("reply"),
+        "failures": outcomes.count("failure"),
+        "refusals": outcomes.count("refusal"),
+        "attempts": sum(row.attempts for row in rows),
+        "from_cache": sum(row.cached for row in rows),
+        "from_journal": sum(row.key in replayed for row in rows),
+        "usage": usage.model_dump(mode="json"),
+    }
+
+
+def refused(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return the stages to which calls were refused, by name: what they made of it all the same is not the whole."""
+    return tuple(sorted({row.step for row in rows if row.outcome == "refusal"}))
+
+
+def in_vain(rows: Collection[Row]) -> tuple[str, ...]:
+    """Return the models that were asked and did no task, by name; none where another did one for them."""
+    if any((row.kind, row.outcome) == (TASK, "reply") for row in rows):
+        return ()
+    return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome != "refusal"}))
+
+
+def answered(rows: Iterable[Row]) -> frozenset[str]:
+    """Return the models that said anything, of use or not, by name."""
+    return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply"))
+
+
+def models(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Return the language models that replied, by name, each with its provider."""
+    return tuple(sorted({f"{row.provider}:{row.model}" for row in rows if row.model}))

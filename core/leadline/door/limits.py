@@ -1,0 +1,121 @@
+"""How many calls at once, and how soon after one another: per provider, for the whole process.
+
+Two hundred runs share one vendor's rate limit, so a limiter belongs to the provider and never to a run. It learns: a
+429 lets the next calls wait longer, and what goes well shortens the wait again, slowly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import AbstractEventLoop, Semaphore
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Protocol
+from weakref import WeakKeyDictionary
+
+from leadline.door.retry import translate
+from leadline.errors import RateLimited
+
+FIRST_LESSON = 0.1
+"""Seconds between two starts after the first 429."""
+PATIENCE = 30.0
+"""The longest that calls are held back; a server that asks for more is better left alone."""
+EASING = 0.8
+"""What is left of a learned interval after each call that went well: with one 429 in ten calls it still shrinks."""
+
+
+class Permits(Protocol):
+    """Whatever lets calls through."""
+
+    def permit(self) -> AbstractAsyncContextManager[None]:
+        """Hold a permit."""
+        ...
+
+
+class Pace:
+    """Seconds between two starts: `base`, doubled by each 429 and eased back by each call that goes well."""
+
+    def __init__(self, base: float) -> None:
+        self.base = base
+        self.interval = base
+        self._next = 0.0
+        self._learned = 0.0
+
+    def turn(self, now: float) -> float:
+        """Take the next start; returns how long to wait for it."""
+        start = max(now, self._next)
+        self._next = start + self.interval
+        return start - now
+
+    def went_well(self) -> None:
+        """Ease a learned interval."""
+        extra = (self.interval - self.base) * EASING
+        self.interval = self.base + (extra if extra > FIRST_LESSON / 10 else 0.0)
+
+    def too_fast(self, error: RateLimited, began: float, now: float) -> None:
+        """Learn from a 429; those of calls that had begun before the last lesson teach nothing new."""
+        if began < self._learned:
+            return
+        self._learned = now
+        self.interval = min(PATIENCE, max(FIRST_LESSON, self.interval * 2))
+        wait = min(PATIENCE, max(self.interval, error.retry_after or 0.0))
+        self._next = max(self._next, now + wait)
+
+
+class Slots:
+    """Lets `at_once` calls through at a time."""
+
+    def __init__(self, at_once: int) -> None:
+        if at_once < 1:
+            raise ValueError(f"at_once is at least 1, not {at_once}")
+        self.at_once = at_once
+        # A semaphore belongs to one event loop; the synchronous API starts a new one for each run.
+        self._permits: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
+
+    def permit(self) -> AbstractAsyncContextManager[None]:
+        """Hold a permit. Retries sleep outside of it."""
+        loop = asyncio.get_running_loop()
+        permits = self._permits.get(loop)
+        if permits is None:
+            permits = self._permits[loop] = Semaphore(self.at_once)
+        return permits
+
+
+class Limiter:
+    """Slots whose calls start at least `interval` seconds apart, and further where the provider says so."""
+
+    def __init__(self, at_once: int, interval: float = 0.0) -> None:
+        if interval < 0:
+            raise ValueError(f"interval is at least 0, not {interval}")
+        self._slots = Slots(at_once)
+        self.pace = Pace(interval)
+
+    @asynccontextmanager
+    async def permit(self) -> AsyncIterator[None]:
+        """Hold a permit, and learn from how its call goes."""
+        clock = asyncio.get_running_loop().time
+        async with self._slots.permit():
+            if wait := self.pace.turn(clock()):
+                await asyncio.sleep(wait)
+            began = clock()
+            try:
+                yield
+            except Exception as error:
+                if isinstance(known := translate(error), RateLimited):
+                    self.pace.too_fast(known, began, clock())
+                raise
+            self.pace.went_well()
+
+
+class Both:
+    """Two limits at once: the run's own before the provider's, so that a run waits in its own line first."""
+
+    def __init__(self, run: Permits, provider: Permits | None) -> None:
+        self._run = run
+        self._provider = provider
+
+    @asynccontextmanager
+    async def permit(self) -> AsyncIterator[None]:
+        """Hold a permit of each."""
+        async with self._run.permit(), self._provider.permit() if self._provider else nullcontext():
+            yield

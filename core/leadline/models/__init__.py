@@ -1,0 +1,1 @@
+"""Language models: who is asked for a task, in which order, at what price."""

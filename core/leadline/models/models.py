@@ -1,0 +1,135 @@
+"""Who performs a task: the chain of `ai.providers`, the model of each, by typed task or by chat."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from leadline.assemble import House
+from leadline.contracts import Call
+from leadline.door.calls import Door
+from leadline.door.keys import fingerprint
+from leadline.door.kinds import CHAT, TASK, Kind, Maker
+from leadline.errors import CallFailed, CallRefused
+from leadline.models.chains import Choice, Standing, chain_of, together
+from leadline.models.chatting import Chatting
+from leadline.records import Record
+from leadline.settings.load import Settings
+from leadline.task_kinds import TaskKind
+from leadline.tasks import Performed, Task, TaskRequest
+
+R = TypeVar("R", bound=Record)
+
+
+class Models:
+    """Performs the typed tasks of one run; `notice` is told what was done with less."""
+
+    def __init__(
+        self,
+        house: House,
+        door: Door,
+        settings: Settings,
+        providers: Sequence[str],
+        notice: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._house = house
+        self._door = door
+        self._providers = providers
+        self._notice = notice
+        self._standing = Standing(notice)
+        self._chatting = Chatting(door, settings, self._standing)
+
+    async def perform(self, task: Task[R]) -> R:
+        """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
+        chain = list(self._chain(task))
+        provider = None if self._standing.out(chain[0]) else await self._made(chain[0])
+        if hasattr(provider, "perform"):
+            # There is nothing to repair: unless it fails and others are left, the one call is the whole of it.
+            try:
+                return await self._performed(chain[0], provider, task)
+            except CallRefused:
+                raise
+            except CallFailed:
+                if len(chain) == 1:
+                    raise
+        kind = Kind(name=TASK, reply=Performed, composite=True)
+
+        async def do(request: TaskRequest, call: Call) -> Performed:
+            return await self._first(chain, task)
+
+        maker = self._chain_maker(chain, task)
+        done = await self._door.call(kind, task.request, do, maker=maker, sample=task.sample, task=task.name)
+        for notice in done.notices:
+            await self._notice(notice)
+        return task.reply.model_validate(done.reply)
+
+    def _chain_maker(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> Maker:
+        parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
+        return Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._chatting.prompt(task)}))
+
+    def fingerprint(self, kinds: Iterable[TaskKind[Any, Any]]) -> str:
+        """Return a digest of who does these tasks, with which models and prompts; empty for none."""
+        chains = {kind.name: self._chain_maker(list(self._named(kind.name, kind.role)), kind) for kind in kinds}
+        return fingerprint({name: maker.fingerprint for name, maker in chains.items()})
+
+    async def by_chat(self, task: str, role: str) -> bool:
+        """Return whether the first of a task's chain is a chat."""
+        for choice in self._named(task, role):
+            if (provider := await self._made(choice)) is not None:
+                return not hasattr(provider, "perform")
+        return False
+
+    async def _made(self, choice: Choice) -> Any:
+        """Return the provider; None where it cannot be made, which is told when it is asked."""
+        try:
+            return await choice.member.get()
+        except Exception:  # noqa: BLE001 - whatever it raises, others may stand behind it
+            return None
+
+    def _chain(self, task: Task[Any]) -> Iterator[Choice]:
+        return self._named(task.name, task.role)
+
+    def _named(self, task: str, role: str) -> Iterator[Choice]:
+        return chain_of(self._house, self._providers, task, role)
+
+    async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
+        failures: list[CallFailed] = []
+        for choice in self._standing.left(chain):
+            try:
+                done = await self._ask(choice, task, failures)
+            except CallRefused:
+                raise
+            except CallFailed as failed:
+                failures.append(failed)
+                await self._standing.failed(choice, failed, chain)
+            else:
+                self._standing.went_well(choice)
+                return done
+        raise together(failures or self._standing.failures(chain))
+
+    async def _ask(self, choice: Choice, task: Task[R], failures: Sequence[CallFailed]) -> Performed:
+        try:
+            provider = await choice.member.get()
+        except Exception as error:
+            raise await self._door.fault(CHAT, choice.member.maker, error) from error
+        fallen = [f"{task.name} was done by {choice.member.name}: {failed.record.text}" for failed in failures[-1:]]
+        if hasattr(provider, "perform"):
+            reply = await self._performed(choice, provider, task)
+        else:
+            reply, cut = await self._chatting.perform(choice, provider, task)
+            fallen += cut
+        return Performed(reply=reply.model_dump(mode="json"), notices=tuple(fallen))
+
+    async def _performed(self, choice: Choice, provider: Any, task: Task[R]) -> R:
+        request = task.request
+        once = self._standing.silent(choice)
+        kind = Kind(name="perform", reply=task.reply, free=choice.member.offer.free, once=once)
+
+        async def do(asked: TaskRequest, call: Call) -> R:
+            # A middleware may have changed what is asked: then the inputs are read anew.
+            changed = task if asked is request else replace(task, inputs=type(task.inputs).model_validate(asked.inputs))
+            answer: R = await provider.perform(changed, call)
+            return answer
+
+        return await self._door.call(kind, request, do, maker=choice.member.maker, sample=task.sample, task=task.name)

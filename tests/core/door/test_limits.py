@@ -1,0 +1,110 @@
+"""Limits: how many at once, how soon after one another."""
+
+import asyncio
+
+import pytest
+
+from leadline.door.limits import FIRST_LESSON, PATIENCE, Both, Limiter, Pace
+from leadline.errors import RateLimited, Unavailable
+
+
+async def most_at_once(limiter: Limiter | Both, calls: int) -> int:
+    now = most = 0
+
+    async def work() -> None:
+        nonlocal now, most
+        async with limiter.permit():
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0)
+            now -= 1
+
+    await asyncio.gather(*(work() for _ in range(calls)))
+    return most
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+async def test_no_more_than_the_limit_run_at_once(at_once: int) -> None:
+    assert await most_at_once(Limiter(at_once), 10) == at_once
+
+
+async def test_the_tighter_of_two_limits_holds() -> None:
+    assert await most_at_once(Both(Limiter(5), Limiter(2)), 10) == 2
+    assert await most_at_once(Both(Limiter(4), None), 10) == 4
+
+
+async def test_starts_keep_their_distance() -> None:
+    limiter, starts, began = Limiter(10, interval=0.02), [], asyncio.get_running_loop().time()
+
+    async def work() -> None:
+        async with limiter.permit():
+            starts.append(asyncio.get_running_loop().time())
+
+    await asyncio.gather(*(work() for _ in range(4)))
+    # No start before its turn; a busy machine may only make it later.
+    assert all(start >= began + place * 0.02 - 0.001 for place, start in enumerate(sorted(starts)))
+
+
+async def test_a_cancelled_wait_gives_its_place_back() -> None:
+    limiter = Limiter(1)
+    async with limiter.permit():
+        waiting = asyncio.create_task(most_at_once(limiter, 1))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    assert await most_at_once(limiter, 2) == 1
+
+
+def test_a_limiter_serves_one_event_loop_after_another() -> None:
+    limiter = Limiter(1)
+    assert [asyncio.run(most_at_once(limiter, 3)) for _ in range(2)] == [1, 1]
+
+
+def test_impossible_limits_are_refused() -> None:
+    with pytest.raises(ValueError, match="at_once is at least 1"):
+        Limiter(0)
+
+
+def test_a_429_slows_the_pace_and_what_goes_well_eases_it_slowly() -> None:
+    pace, error = Pace(0.0), RateLimited("HTTP 429")
+    pace.too_fast(error, began=1, now=2)
+    assert pace.interval == FIRST_LESSON
+    pace.too_fast(error, began=1.5, now=2.1)
+    assert pace.interval == FIRST_LESSON, "it was sent before the lesson: nothing new"
+    pace.too_fast(error, began=2.5, now=3)
+    assert pace.interval == 2 * FIRST_LESSON
+    pace.went_well()
+    assert FIRST_LESSON < pace.interval < 2 * FIRST_LESSON
+    for _ in range(100):
+        pace.went_well()
+    assert pace.interval == 0.0
+
+
+def test_no_pace_is_slower_than_anybody_waits() -> None:
+    pace = Pace(2.0)
+    for second in range(20):
+        pace.too_fast(RateLimited("HTTP 429"), began=second + 0.5, now=second + 0.6)
+    assert pace.interval == PATIENCE
+    for _ in range(200):
+        pace.went_well()
+    assert pace.interval == 2.0
+
+
+def test_the_next_call_waits_as_long_as_the_server_asks() -> None:
+    pace = Pace(0.0)
+    pace.too_fast(RateLimited("HTTP 429", retry_after=7), began=0, now=1)
+    assert pace.turn(2) == 6
+    assert pace.turn(2) == 6 + FIRST_LESSON
+
+
+async def test_a_limiter_learns_from_what_its_calls_raise() -> None:
+    limiter = Limiter(2)
+    for error in (Unavailable("HTTP 503"), ValueError("x")):
+        with pytest.raises(type(error)):
+            async with limiter.permit():
+                raise error
+    assert limiter.pace.interval == 0
+    with pytest.raises(RateLimited):
+        async with limiter.permit():
+            raise RateLimited("HTTP 429")
+    assert limiter.pace.interval == FIRST_LESSON

@@ -1,0 +1,212 @@
+"""Chains of models that fail: what is told of it, what is asked again, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.contracts import Call, Context
+from leadline.errors import CallFailed, Denied, Unavailable
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.models.chains import Choice, Standing
+from leadline.records import ChatReply, Failure, Message, ModelTraits, Usage
+from leadline.testing.plugins import plugin
+from leadline.testing.web import fake_web
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+
+
+class Model:
+    """A chat that does what it is given, and notes for which tasks it was asked."""
+
+    def __init__(self, does: Callable[[], Any]) -> None:
+        self.asked: list[str] = []
+        self._does = does
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def chat(self, request: Any, call: Call, /) -> ChatReply:
+        self.asked.append(call.key)
+        done = self._does()
+        if asyncio.iscoroutine(done):
+            done = await done
+        text = done if isinstance(done, str) else "nothing of use"
+        return ChatReply(message=Message(role="assistant", text=text), usage=Usage())
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def does() -> Any:
+        raise error
+
+    return does
+
+
+def modelled(name: str, made: Any) -> EntryPoint:
+    return plugin(name, ai_providers=Offer(lambda settings, context: made, PluginSettings, "A model"))
+
+
+async def ended(folder: Path, *plugins: EntryPoint, **settings: Any) -> leadline.Result:
+    """Return how a run ends that must end by itself."""
+    values = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0} | {
+        name.replace("__", "."): value for name, value in settings.items()
+    }
+    made = [fake_web(), *plugins]
+    async with leadline.Client(plugins=made, folder=folder / "runs", cache=folder / "cache", set=values) as runs:
+        async with asyncio.timeout(20):
+            return await runs.research(QUESTION)
+
+
+# --- what is told --------------------------------------------------------------------------------------------------
+
+
+class Wordy(Model):
+    """A chat that hands over the text itself: the fault of whoever wrote it."""
+
+    async def chat(self, request: Any, call: Call, /) -> Any:
+        return "The text."
+
+
+async def test_why_a_model_did_no_task_is_the_reason_of_a_partial_run(tmp_path: Path) -> None:
+    errors: list[Exception] = [Unavailable("no connection")]  # once; then it is refused each time
+
+    def does() -> Any:
+        raise errors.pop() if errors else Denied("HTTP 401: the key is wrong\n(ask for another)")
+
+    denied = await ended(tmp_path / "denied", modelled("denied", Model(does)), ai__providers=["denied"])
+    assert (denied.status, denied.reason) == (
+        "partial",
+        "denied did no task: HTTP 401: the key is wrong (ask for another)",
+    )
+    wordy = await ended(tmp_path / "wordy", modelled("wordy", Wordy(does)), ai__providers=["wordy"])
+    assert wordy.status == "partial"
+    assert wordy.reason.startswith("wordy did no task: ")
+    assert "str" in wordy.reason
+
+
+@pytest.mark.parametrize("error", [Unavailable("no connection"), Denied("no such key")], ids=repr)
+@pytest.mark.parametrize("names", [["one"], ["one", "other"]], ids="+".join)
+async def test_a_failure_is_told_as_the_calls_and_not_again_as_the_tasks(
+    names: list[str], error: Exception, tmp_path: Path
+) -> None:
+    models = [modelled(name, Model(raising(error))) for name in names]
+    result = await ended(tmp_path, *models, ai__providers=names)
+    told = Counter((one.message, one.step) for one in result.metadata.errors)
+    assert {message for message, _ in told} == {f"chat by {name}: {error}" for name in names}
+    assert set(told.values()) == {1}
+    calls = sum(result.metadata.calls[f"chat/{name}"] for name in names)
+    assert sum(one.times for one in result.metadata.errors) == calls
+
+
+async def test_what_a_task_fails_of_by_itself_is_told_as_the_tasks(tmp_path: Path) -> None:
+    result = await ended(tmp_path, modelled("one", Model(lambda: "nothing of use")), ai__providers=["one"])
+    said = "the model's reply could not be used: it has not the form that was asked for"
+    assert any(one.message.startswith(f"task by one: {said} [the reply is no ") for one in result.metadata.errors)
+    assert any(said in notice for notice in result.metadata.notices)
+    assert not any("JSON" in notice for notice in result.metadata.notices)
+
+
+def unmade(name: str, error: BaseException) -> EntryPoint:
+    def make(settings: PluginSettings, context: Context) -> Model:
+        raise error
+
+    return plugin(name, ai_providers=Offer(make, PluginSettings, "A model"))
+
+
+class Untold(Model):
+    """Cannot say what it can do."""
+
+    def traits(self, model: str, /) -> ModelTraits:
+        raise ValueError("no traits")
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (unmade("unmade", SystemExit(3)), "chat by unmade: plugin 'unmade' could not be made: SystemExit: 3"),
+        (
+            modelled("untold", Untold(lambda: "nothing")),
+            "traits by untold: ValueError: no traits; this is a fault of plugin 'untold'",
+        ),
+    ],
+    ids=["made", "traits"],
+)
+async def test_what_fails_outside_a_call_is_told_too_and_is_no_call(
+    made: EntryPoint, told: str, tmp_path: Path
+) -> None:
+    name = made.name
+    result = await ended(tmp_path, made, ai__providers=[name, "embedded"])
+    assert result.status == "complete"
+    assert [(one.message, one.step, one.times) for one in result.metadata.errors if name in one.message] == [
+        (told, "plan", 1)
+    ]
+    assert not [call for call in result.metadata.calls if call.endswith(name) and not call.startswith("task/")]
+    alone = await ended(tmp_path / "alone", made, ai__providers=[name])
+    assert [(one.message, one.times) for one in alone.metadata.errors] == [(told, 1)]
+
+
+# --- what is asked again -------------------------------------------------------------------------------------------
+
+
+def attempts(model: Model) -> list[int]:
+    """Return how often it was asked in each of its calls."""
+    return list(Counter(model.asked).values())
+
+
+async def test_one_alone_that_is_silent_is_tried_but_once_from_the_third_task_on(tmp_path: Path) -> None:
+    model = Model(raising(Unavailable("no connection")))
+    result = await ended(tmp_path, modelled("dead", model), ai__providers=["dead"])
+    assert (result.status, result.reason) == ("partial", "dead did no task: no connection")
+    assert attempts(model)[:2] == [3, 3]
+    assert set(attempts(model)[2:]) == {1}
+
+
+async def test_all_that_are_silent_are_tried_but_once(tmp_path: Path) -> None:
+    one, other = (Model(raising(Unavailable("no connection"))) for _ in range(2))
+    models = [modelled("silent1", one), modelled("silent2", other)]
+    await ended(tmp_path, *models, ai__providers=["silent1", "silent2"])
+    for model in (one, other):
+        assert attempts(model)[:2] == [3, 3]
+        assert set(attempts(model)[2:]) <= {1}
+
+
+async def test_one_that_answers_again_is_tried_as_often_as_before() -> None:
+    async def notice(message: str) -> None:
+        raise AssertionError(message)
+
+    choice: Any = Choice(SimpleNamespace(name="one"))  # type: ignore[arg-type]
+    failure = Failure(kind="chat", provider="one", category="NETWORK", type="Unavailable", message="no connection")
+    standing = Standing(notice)
+    for silent in (False, False, True, True):
+        assert standing.silent(choice) is silent
+        await standing.failed(choice, CallFailed(failure), [choice])
+    standing.went_well(choice)
+    assert not standing.silent(choice)
+
+
+# --- who ends what is not its own ----------------------------------------------------------------------------------
+
+
+async def cancels_its_task() -> str:
+    task = asyncio.current_task()
+    assert task
+    task.cancel()
+    await asyncio.sleep(0)
+    return "never"
+
+
+async def test_a_model_that_cancels_its_own_task_has_failed_and_the_next_is_asked(tmp_path: Path) -> None:
+    model = Model(cancels_its_task)
+    result = await ended(tmp_path, modelled("acts", model), ai__providers=["acts", "embedded"])
+    assert result.status == "complete"
+    assert model.asked
+    told = "chat by acts: CancelledError: cancelled from within; this is a fault of plugin 'acts'"
+    assert {one.message for one in result.metadata.errors if "acts" in one.message} == {told}

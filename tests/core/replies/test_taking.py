@@ -1,0 +1,46 @@
+"""What people are told of a reply that was not taken."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.errors import BadReply
+from leadline.replies.parsing import NotInForm
+from leadline.replies.taking import in_words
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NotInForm('the reply is no Plan: "sections" must be a list'), "it has not the form that was asked for"),
+        (
+            BadReply(
+                "the reply is unusable: it cites none of the passages: put the id there; it is 1 words long: more"
+            ),
+            "it cites none of the passages; it is 1 words long",
+        ),
+        (BadReply("the reply ends in the middle: say it whole"), "the reply ends in the middle"),
+    ],
+)
+def test_people_read_what_was_wrong_and_not_what_the_model_is_to_do(error: BadReply, said: str) -> None:
+    assert in_words(error, "{}") == f"the model's reply could not be used: {said}"
+
+
+@pytest.mark.parametrize(
+    ("text", "declines"),
+    [
+        ("I'm sorry, but I can't help with that.", True),
+        ("I cannot assist with this request.", True),
+        ("抱歉，我无法回答这个问题。", True),
+        ("申し訳ありませんが、お手伝いできません。", True),
+        ("Es tut mir leid, dabei kann ich nicht helfen.", True),
+        ("The company is sorry for its losses.", False),
+        ('{"text": "I am sorry to say"}', False),
+        ("I'm sorry. " + "The bay is deep. " * 60, False),
+        ("", False),
+    ],
+)
+def test_who_declines_is_not_said_to_have_missed_a_form(text: str, declines: bool) -> None:
+    said = in_words(NotInForm("there is no JSON object in it"), text)
+    assert said.endswith("it declines the task") is declines
+    assert in_words(BadReply("it cites nothing"), text).endswith("it cites nothing")

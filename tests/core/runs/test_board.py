@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import pytest
+
+from leadline.errors import PluginError
+from leadline.findings import EVIDENCE, PLAN, QUESTION, SOURCES, Question
+from leadline.records import Document, Hit, Source
+from leadline.runs.board import Board, View
+
+
+def source(name: str) -> Source:
+    return Source(id=name, hit=Hit(url=f"https://example.org/{name}"), document=Document(text=name))
+
+
+def test_a_growing_key_takes_each_id_once_and_keeps_the_first() -> None:
+    board = Board()
+    board.put(SOURCES, (source("a"), source("b")))
+    changed = source("a").model_copy(update={"tier": 1})
+    board.put(SOURCES, (changed, source("c"), source("c")))
+    assert [item.id for item in board.get(SOURCES)] == ["a", "b", "c"]
+    assert board.get(SOURCES)[0].tier == 3
+
+
+def test_a_snapshot_does_not_see_later_merges() -> None:
+    board = Board()
+    board.put(SOURCES, (source("a"),))
+    before = board.snapshot()
+    board.put(SOURCES, (source("b"),))
+    assert len(before.get(SOURCES)) == 1
+    assert len(board.get(SOURCES)) == 2
+
+
+def test_a_view_shows_what_was_declared_and_no_more() -> None:
+    board = Board()
+    board.put(QUESTION, Question(text="why"))
+    view = View("mine", board, [QUESTION, SOURCES, PLAN], [PLAN])
+    assert view[QUESTION].text == "why"
+    assert view[SOURCES] == ()
+    assert view.get(PLAN) is None
+    with pytest.raises(PluginError, match="stage 'mine' reads 'plan', which is not there"):
+        view[PLAN]
+    with pytest.raises(PluginError, match="reads 'evidence', but its offer needs and wants only: plan, question, sou"):
+        view[EVIDENCE]
+
+
+def test_a_view_takes_only_declared_keys_of_the_right_type() -> None:
+    view = View("mine", Board(), [], [QUESTION, SOURCES])
+    view[SOURCES] = [source("a")]
+    assert view.patch[SOURCES] == (source("a"),)
+    with pytest.raises(PluginError, match="stage 'mine' writes 'plan', but its offer gives only: question, sources"):
+        view[PLAN] = Question(text="?")
+    with pytest.raises(PluginError, match="writes a str to 'question', which holds Question"):
+        view[QUESTION] = "why"

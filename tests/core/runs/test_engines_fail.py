@@ -1,0 +1,232 @@
+"""Runs over several made-up engines of which some fail: complete all the same, and the method says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+import leadline.door.breaker
+from leadline.contracts import Call
+from leadline.errors import Unavailable
+from leadline.findings import TASKS, SearchTask
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import SearchPage, SearchRequest
+from leadline.testing.plugins import plugin
+from leadline.testing.web import FakeEngine, WebSettings, fake_web
+
+QUESTION = "Which fathoms were measured at each sounding of the harbour?"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an engine rest though its failures have not lasted: nothing here takes any time."""
+    monkeypatch.setattr(leadline.door.breaker, "LASTING", 0.0)
+
+
+class Scripted:
+    """Finds made-up pages until its script says otherwise; counts its requests, and how many were out at once."""
+
+    def __init__(self, script: Callable[[int], Exception | float | None] = lambda number: None) -> None:
+        self.script = script
+        self.asked: list[str] = []
+        self.out = self.most = 0
+        self.engine = FakeEngine(WebSettings(hits=5))
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        self.asked.append(request.query)
+        self.out += 1
+        self.most = max(self.most, self.out)
+        try:
+            match self.script(len(self.asked)):
+                case Exception() as error:
+                    raise error
+                case float() as seconds:
+                    await asyncio.sleep(seconds)
+            return await self.engine.search(request, call)
+        finally:
+            self.out -= 1
+
+    def plugin(self, name: str, **options: Any) -> EntryPoint:
+        return plugin(name, search_providers=Offer(lambda settings, _: self, PluginSettings, "For a test", **options))
+
+
+class Queries:
+    """A stage that has as many queries searched as a test wants."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    async def run(self, findings: Any, run: Any, /) -> None:
+        if not findings[TASKS]:
+            numbers = range(1, self.count + 1)
+            findings[TASKS] = [SearchTask(id=f"q{number}", query=f"{QUESTION} {number}") for number in numbers]
+
+
+def client(
+    folder: Path,
+    engines: dict[str, Scripted],
+    queries: int = 8,
+    plugins: Sequence[EntryPoint] = (),
+    **settings: Any,
+) -> leadline.Client:
+    values = {"search.engines": list(engines), "read.fetchers": ["fakeweb"], "retry.base": 0, "search.straggler": 0.2}
+    mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
+    values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
+    values |= {name.replace("__", "."): value for name, value in settings.items()}
+    stage = StageOffer(
+        lambda settings, _: Queries(queries), PluginSettings, "For a test", wants=(TASKS,), gives=(TASKS,)
+    )
+    own = [fake_web(), plugin("queries", stages=stage), *plugins]
+    own += [engine.plugin(name) for name, engine in engines.items()]
+    return leadline.Client(plugins=own, folder=folder / "runs", cache=folder / "cache", set=values)
+
+
+def broken(number: int) -> Exception:
+    return Unavailable("HTTP 503 from https://two.example/search")
+
+
+@pytest.mark.parametrize("strategy", ["batch", "race", "hybrid", "fallback"])
+async def test_an_engine_that_dies_in_the_middle_costs_no_run_and_the_method_says_so(
+    strategy: str, tmp_path: Path
+) -> None:
+    dying = Scripted(lambda number: broken(number) if number > 2 else None)
+    engines = {"two": dying, "one": Scripted(lambda number: 0.01), "three": Scripted(lambda number: 0.01)}
+    async with client(tmp_path, engines, search__strategy=strategy, search__batch_size=1) as runs:
+        result = await runs.research(QUESTION)
+        replayed = await runs.replay(result.folder)
+    assert (result.status, result.reason) == ("complete", "")
+    text = (result.folder / "report.md").read_text()
+    assert "two gave nothing in " in text
+    assert "HTTP 503 from https://two.example/search" in text
+    assert "two rests for 60 s after 3 failures in a row" in text.lower()
+    assert replayed.report == result.report
+    assert len(dying.asked) == 5, "two answers, three failures, then it rests"
+
+
+async def test_an_engine_that_hangs_costs_a_batch_run_one_wait_in_all(tmp_path: Path) -> None:
+    hanging = Scripted(lambda number: 3600.0)
+    engines = {"one": Scripted(), "hangs": hanging}
+    async with client(tmp_path, engines, search__straggler=0.3) as runs:
+        began = asyncio.get_running_loop().time()
+        result = await runs.research(QUESTION)
+        assert asyncio.get_running_loop().time() - began < 60
+    assert result.status == "complete"
+    assert "hangs gave nothing in" in (result.folder / "report.md").read_text()
+    assert hanging.out == 0
+
+
+async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path: Path) -> None:
+    out = most = 0
+
+    class Counting(Scripted):
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            nonlocal out, most
+            out, most = out + 1, max(most, out + 1)
+            try:
+                return await super().search(request, call)
+            finally:
+                out -= 1
+
+    engines: dict[str, Scripted] = {f"engine{number}": Counting(lambda number: 0.02) for number in range(5)}
+    async with client(tmp_path, engines, queries=20, search__batch_size=20) as runs:
+        assert (await runs.research(QUESTION)).status == "complete"
+    assert [len(engine.asked) for engine in engines.values()] == [20] * 5
+    assert most == 10
+
+
+# --- runs one after another ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["batch", "race", "hybrid", "fallback"])
+async def test_a_rerun_within_the_hour_sends_no_search(strategy: str, tmp_path: Path) -> None:
+    # Nobody is too late here: what was cut off in the first run would have to be asked in the second.
+    engines = {"one": Scripted(), "two": Scripted(lambda number: 0.01)}
+    async with client(tmp_path, engines, search__strategy=strategy, search__straggler=30) as runs:
+        first = await runs.research(QUESTION)
+    sent = {name: len(engine.asked) for name, engine in engines.items()}
+    again = {"one": Scripted(), "two": Scripted()}
+    async with client(tmp_path, again, search__strategy=strategy, search__straggler=30) as runs:
+        second = await runs.research(QUESTION)
+        replayed = await runs.replay(second.folder)
+    assert sent["one"] == 8
+    assert (again["one"].asked, again["two"].asked) == ([], [])
+    assert first.report is not None
+    assert second.report is not None
+    assert [source.hit for source in second.report.sources] == [source.hit for source in first.report.sources]
+    assert replayed.report == second.report
+
+
+async def test_a_rerun_with_the_cache_switched_off_searches_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        engines = {"one": Scripted()}
+        async with client(tmp_path, engines, cache__search="0") as runs:
+            await runs.research(QUESTION)
+        assert len(engines["one"].asked) == 8
+
+
+async def test_after_a_failure_only_the_engine_that_failed_is_asked_again(tmp_path: Path) -> None:
+    for failing in (True, False):
+        engines = {"one": Scripted(), "two": Scripted(broken if failing else lambda number: None)}
+        async with client(tmp_path, engines) as runs:
+            await runs.research(QUESTION)
+    assert (len(engines["one"].asked), len(engines["two"].asked)) == (0, 8)
+
+
+async def test_engines_whose_answers_are_had_for_nothing_are_asked_in_every_run(tmp_path: Path) -> None:
+    for _ in range(2):
+        free, other = Scripted(), Scripted()
+        values: dict[str, Any] = {"search.engines": ["free", "other"], "read.fetchers": ["fakeweb"]}
+        stage = StageOffer(lambda settings, _: Queries(3), PluginSettings, "x", wants=(TASKS,), gives=(TASKS,))
+        mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
+        plugins = [fake_web(), plugin("queries", stages=stage), free.plugin("free", keep=False), other.plugin("other")]
+        values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
+        async with leadline.Client(
+            plugins=plugins, folder=tmp_path / "runs", cache=tmp_path / "cache", set=values
+        ) as runs:
+            await runs.research(QUESTION)
+    assert (len(free.asked), len(other.asked)) == (3, 0)
+
+
+async def test_a_resumed_run_repeats_no_search(tmp_path: Path) -> None:
+    engines = {"one": Scripted(), "two": Scripted()}
+    reached = asyncio.Event()
+
+    class Hang:
+        live = True
+
+        async def around(self, request: Any, call: Call, proceed: Callable[[Any], Any], /) -> Any:
+            if call.task == "fetch" and not reached.is_set():
+                reached.set()
+                await asyncio.Event().wait()
+            return await proceed(request)
+
+    hang = plugin("hang", middleware=Offer(lambda settings, _: Hang(), PluginSettings, "For a test"))
+    async with client(tmp_path, engines, plugins=[hang], middleware=["hang"], cache__search="0") as runs:
+        handle = await runs.start(QUESTION)
+        await reached.wait()
+        await asyncio.sleep(0.3)
+        await handle.cancel()
+        resumed = await (await runs.resume(handle.id)).result()
+    assert resumed.status == "complete"
+    for engine in engines.values():
+        assert sorted(engine.asked) == sorted(set(engine.asked))
+        assert len(engine.asked) == 8
+
+
+async def test_the_only_engine_that_rests_is_told_in_a_notice(tmp_path: Path) -> None:
+    engines = {"two": Scripted(lambda number: broken(number) if number > 2 else None)}
+    async with client(tmp_path, engines, search__batch_size=1) as runs:
+        handle = await runs.start(QUESTION)
+        events = [event async for event in handle.events()]
+        result = await handle.result()
+    notices = [str(event.data["message"]) for event in events if event.kind == "notice"]
+    (told,) = [text for text in notices if "rests" in text]
+    assert "two rests for 60 s after 3 failures in a row, the last: HTTP 503 from https://two.example/search" in told
+    assert result.status == "complete"
+    assert "6 searches failed" in (result.folder / "report.md").read_text()
