@@ -1,6 +1,6 @@
 """How good the embedded reports are: the whole pipeline over open question sets, a document a file.
 
-    python tests/benchmarks/quality/reports.py [mhqa] [zh] [ja] [abstain] [--limit N] [--out FOLDER]
+    python tests/benchmarks/quality/reports.py [mhqa] [zh] [ja] [scholar] [abstain] [--limit N] [--out FOLDER]
 
 The data lies in $EVAL_DATA, the scorers in $EVAL_SCORE. What is scored is the body of the report, without
 titles and citation numbers. `retrieved` is ranked: what the report cites, then what else was read, by the score of its
@@ -57,6 +57,7 @@ SETS = {
     "mhqa": Set(DATA / "mhqa/docs.jsonl", DATA / "mhqa/questions.jsonl", 200, "answers"),
     "zh": Set(DATA / "cjkqa/docs_zh.jsonl", DATA / "cjkqa/questions_zh.jsonl", 300, "answers"),
     "ja": Set(DATA / "cjkqa/docs_ja.jsonl", DATA / "cjkqa/questions_ja.jsonl", 300, "answers"),
+    "scholar": Set(DATA / "scholar/docs.jsonl", DATA / "scholar/questions.jsonl", 0, "answers"),
     "abstain": Set(DATA / "abstain/docs.jsonl", DATA / "abstain/questions.jsonl", 0, "abstain"),
 }
 

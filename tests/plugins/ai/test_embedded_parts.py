@@ -41,6 +41,41 @@ def test_the_kind_of_answer_is_in_the_question_word(question: str, kind: str) ->
     assert kind_of(question) == kind
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Analyse the ferry trade of Quillon.",
+        "Please help me research the tides of the Elm, with sources before 1990 only.",
+        "Write the section on related work of a paper on iron bridges.",
+        "Should river towns own their ferries?",
+        "does a toll affect trade",
+        "advantages and disadvantages of iron bridges",
+        "how should a town plan for years when its river floods",
+        "请帮我分析榆河的渡口",
+        "河港贸易的趋势是什么？",
+        "楡川の渡し船の動向を調査してください",
+        "A town has a ferry. " + " ".join(f"Its landing at mile {mile} is old." for mile in range(30)) + " Is it deep?",
+    ],
+)
+def test_what_takes_more_than_a_sentence_to_tell_is_an_account(question: str) -> None:
+    assert asked(question).account
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Who wrote the study of the Elm?",
+        "In which year was Elmford Research founded?",
+        "Do the Elm and the Alm both flow north?",
+        "What is the name of the ferry at Quillon?",
+        "研究所在哪里？",
+        "楡川橋はいつ完成しましたか",
+    ],
+)
+def test_a_fact_is_no_account(question: str) -> None:
+    assert not asked(question).account
+
+
 def test_a_sentence_shows_its_kind() -> None:
     assert shows("time", "It was opened in 1871.")
     assert not shows("time", "It was opened by the town.")

@@ -141,6 +141,16 @@ def test_of_a_long_brief_one_sentence_that_the_documents_answer_suffices() -> No
     assert not chosen.answers
 
 
+def test_a_long_brief_is_answered_where_the_documents_speak_of_all_of_it() -> None:
+    """None of its sentences is answered: it tells of work of its own, and asks for what others wrote about the same."""
+    told = "We present {} and its many further uses for careful readers. "
+    topics = ("iron arches", "river spans", "toll houses", "flood walls", "ferry landings", "stone piers")
+    brief = "Write the section on earlier work. " + "".join(map(told.format, topics))
+    near, far = ({f"On {one}": f"Papers on {one} are many." for one in on} for on in (topics, ("bees", "iron ore")))
+    assert report(brief, near)[0].answers
+    assert not report(brief, far)[0].answers
+
+
 def test_what_is_alike_keeps_the_order_in_which_it_was_found() -> None:
     question, names = "How deep is the bay?", ("z", "m", "a")
     alike = tuple(Evidence(id=n, source_id=n, quote=f"Bay {n} is deep.", claim="c", span=(0, 1)) for n in names)

@@ -7,12 +7,10 @@ what is asked of it.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import Chain, Link
-from leadline_plugins.text import sentences
 from leadline_plugins.text.language import is_unspaced
 
 ENOUGH, ENOUGH_UNSPACED = 0.45, 0.35
@@ -20,13 +18,10 @@ ENOUGH, ENOUGH_UNSPACED = 0.45, 0.35
 
 Without spaces the words are pairs of characters, of which those across the borders of words seldom stand in an answer.
 """
-_LONG, _SUBSTANCE = 20, 6
-"""Words of a question from which its sentences are looked at one by one, and words that one must have for that: a
-brief with its conditions, or with material that was pasted into it, stands in no three sentences as a whole."""
-_CLAUSE = re.compile(r"[:：]\s+|(?<=：)")
+ON_TOPIC, _SEVERAL = 0.175, 5
+"""Share of a brief, sentence by sentence, from which documents are on its topic, though they answer no sentence of it,
+and sentences from which that is told: in documents on another topic one or two find their words by chance."""
 _END = "?.!？。！"
-_PAIRS = 2
-"""Pairs of characters that are counted as a word, where there are no spaces."""
 
 
 def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Link], ranked: Sequence[Chain]) -> str:
@@ -35,7 +30,9 @@ def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Li
         return "The question names nothing that could be looked up."
     held = [frozenset[str]().union(*(pieces[place].held for place in path)) for _, path in ranked]
     enough = ENOUGH_UNSPACED if is_unspaced(question.language) else ENOUGH
-    if any(_best(asked(part).terms, held, weight)[0] >= enough for part in _parts(question)):
+    if any(_best(asked(part).terms, held, weight)[0] >= enough for part in question.parts or (question.text,)):
+        return ""
+    if question.brief and _bears(question, held, weight, enough):
         return ""
     sought = {*question.terms} - question.measures
     best = _best(question.terms, held, weight)[1]
@@ -44,14 +41,13 @@ def unanswered(question: Asked, weight: Mapping[str, float], pieces: Sequence[Li
     return f"{told}; the closest lacks: {missing}" if missing and missing != whole else told
 
 
-def _parts(question: Asked) -> Iterator[str]:
-    """Yield what may be answered by itself: the sub-questions or the whole, and of a long question its sentences."""
-    yield from question.parts or (question.text,)
-    words = _PAIRS if is_unspaced(question.language) else 1
-    if len(question.terms) > _LONG * words:
-        spans = sentences(question.text)
-        said = (one for start, end in spans for one in _CLAUSE.split(question.text[start:end]))
-        yield from (one for one in said if len(asked(one).terms) >= _SUBSTANCE * words)
+def _bears(question: Asked, held: Sequence[frozenset[str]], weight: Mapping[str, float], enough: float) -> bool:
+    """Return whether one sentence of a brief is answered, or whether all of them together are spoken of."""
+    parts = [asked(one).terms for one in question.sentences]
+    shares = [_best(terms, held, weight)[0] for terms in parts]
+    sizes = [sum(weight.get(term, 0.0) for term in terms) for terms in parts]
+    spoken = sum(share * size for share, size in zip(shares, sizes, strict=True))
+    return max(shares, default=0.0) >= enough or (len(parts) >= _SEVERAL and spoken >= ON_TOPIC * sum(sizes))
 
 
 def _best(

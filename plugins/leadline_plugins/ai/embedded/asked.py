@@ -10,7 +10,8 @@ from itertools import pairwise
 
 from leadline_plugins.ai.embedded.kinds import MEASURE, Kind, kind_of, wants_account
 from leadline_plugins.ai.embedded.names import names
-from leadline_plugins.text import content_set, content_words, language, tokens
+from leadline_plugins.text import content_set, content_words, language, sentences, tokens
+from leadline_plugins.text.language import is_unspaced
 from leadline_plugins.text.stopwords import STOPWORDS, word_set
 
 
@@ -32,6 +33,17 @@ class Asked:
     kind: Kind
     account: bool
     """Whether an account is asked for rather than a fact."""
+    brief: bool
+    """Whether it is as long as a brief, with its conditions or with material that was pasted into it."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return the sentences of a brief that say something by themselves: as a whole it stands in no passage."""
+        if not self.brief:
+            return ()
+        least = _SUBSTANCE * (_PAIRS if is_unspaced(self.language) else 1)
+        said = (one for start, end in sentences(self.text) for one in _CLAUSE.split(self.text[start:end]))
+        return tuple(one for one in said if len(asked(one).terms) >= least)
 
     def tokens(self, text: str) -> frozenset[str]:
         """Return the content words of a text, with the question's phrases that stand in it."""
@@ -53,6 +65,13 @@ _PART = re.compile(
 )
 _ENOUGH = 2
 """Content words that a part must have to be a question of its own."""
+_LONG = 20
+"""Words beyond which a question is a brief: no single sentence answers it."""
+_PAIRS = 2
+"""Pairs of characters that are counted as a word, where there are no spaces."""
+_SUBSTANCE = 6
+"""Words that a sentence of a brief must have to be looked at by itself."""
+_CLAUSE = re.compile(r"[:：]\s+|(?<=：)")
 _LONGEST = 5000
 """Characters of a question that are looked at: what lies beyond is pasted material."""
 
@@ -87,15 +106,19 @@ def asked(text: str) -> Asked:
     text = " ".join(text[:_LONGEST].split())
     phrases = _phrases(text)
     whole = content_words(_REQUEST.sub(" ", text)) or content_words(text)
+    terms = tuple(dict.fromkeys([*whole, *phrases.values()]))
+    code = language(text)
+    brief = len(terms) > _LONG * (_PAIRS if is_unspaced(code) else 1)
     parts = tuple(part for part in _PART.split(text) if len(content_words(part)) >= _ENOUGH)
     return Asked(
         text=text,
-        language=language(text),
-        terms=tuple(dict.fromkeys([*whole, *phrases.values()])),
+        language=code,
+        terms=terms,
         measures=_measures(text, whole),
         phrases=phrases,
         names=names(text),
         parts=parts if len(parts) > 1 else (),
         kind=kind_of(text),
-        account=wants_account(text),
+        account=brief or wants_account(text),
+        brief=brief,
     )

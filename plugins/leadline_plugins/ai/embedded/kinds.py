@@ -44,10 +44,33 @@ _ASKS: Mapping[Kind, re.Pattern[str]] = {
     "manner": _any(r"\bhow\b", "怎[么麼样樣]|如何|どのように|どうやって"),
 }
 """The first that matches is taken: `how many` before `how`."""
+_BRIEF = (
+    "analy[sz]e|assess|collect|compile|conduct|critique|debate|develop|draft|elaborate|evaluate|examine|explore|gather"
+    "|illustrate|investigate|outline|prepare|produce|research|study|synthesi[sz]e|write"
+)
+"""What a report is asked for with, where it opens a sentence or follows a wish: elsewhere most are nouns as well."""
+_WISH = (
+    r"^|[.;:!?\n]\s*|\bplease\s+(?:\w+\s+)?|\b(?:can|could|would|will) you\s+(?:please\s+)?|\bhelp me\s+(?:to\s+)?"
+    r"|\bI (?:need|want|would like|['’]d like)\s+(?:you\s+)?to\s+"
+)
 _ACCOUNT = _any(
     r"\b(?:explain|describe|overview|compar|discuss|summari[sz]e|introduc|history of|review|survey)\w*",
+    rf"(?:{_WISH})(?:{_BRIEF})\b",
+    r"\b(?:in-depth|comprehensive|detailed|thorough)\s+(?:\w+\s+)?(?:account|analysis|guide|report|research|study)\b",
+    r"\b(?:report|essay|paper|analysis) (?:on|of|about)\b|\b(?:related[- ]work|literature) (?:section|review)\b",
+    r"\b(?:dis)?advantages\b|\bpros and cons\b",
+    r"\b(?:benefits|drawbacks|effects?|impacts?|implications|consequences)\s+of\b",
+    r"\baffects?\b|\b(?:challenges|trends|prospects|approaches|arguments)\b",
+    r"\bshould\b|\bought to\b|\bopinion on\b|\bdo you (?:agree|think)\b|\bwhat (?:might|would|could) happen\b",
+    rf"^\s*(?:why|how(?! (?:{_HOW_MUCH})\b))\b",
+    r"^\s*(?:must|can|could|would|will|do|does|has|have)\b(?!.*\b(?:both|either|the same)\b)",
     "介[绍紹]|比[较較]|概[述要]|[说說]明|説明|紹介",
+    "(?:^|[，,、。；;：:\\s]|[请請帮幫为為给給][我忙]?|[并並]|如下|[我们們])(?:详细|詳細|深入|全面)?"
+    "(?:分析|研究|调研|調研|调查|調查|总结|總結|探讨|探討|论述|論述|评估|評估|评价|評價|收集|梳理|整理|撰写|撰寫)(?![生所院者员員])",
+    "报告|報告|[综綜]述|优缺点|優缺點|利弊|[趋趨][势勢]|前景",
+    "(?:分析|考察|評価|調査|検討|研究)(?:し|せよ|を行)|論じ|まとめて|レポート|メリット|動向|傾向|今後",
 )
+"""Requests for a report, what takes more than a sentence to tell, and what no sentence settles: `should …`."""
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 _SHOWS: Mapping[Kind, re.Pattern[str]] = {
     "number": _any(
