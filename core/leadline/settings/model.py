@@ -45,6 +45,16 @@ _COMPLEX = (
     ),
     *("analy", "assess", "compar", "comprehensive", "contrast", "detailed", "evaluat", "in-depth", "versus", "vs"),
 )
+_OWN = (
+    *("i am", "i'm", "i have", "i've", "i need", "i want", "i would", "i'd", "i will", "i'll", "i like", "i live"),
+    *("should i", "my", "mine", "myself"),
+    *("我的", "我想", "我要", "我需要", "我打算", "我该", "我該", "私の", "私は", "自分の"),
+)
+_OPEN = (
+    *("best", "top rated", "top-rated", "best rated", "best-rated", "highest rated", "highest-rated", "most popular"),
+    *("most effective", "reliable", "a certain", "a given", "a particular", "a series of", "a set of", "a specific"),
+    *("最好的", "最佳的", "某个", "某個", "一番いい", "一番良い", "ある種の"),
+)
 _SHORT = ("ai", "ml", "dl", "llm", "nlp", "cv", "ag", "ar", "vr", "mr", "web", "app", "db", "os", "api")
 
 
@@ -142,6 +152,11 @@ class Clarify(Section):
     min_length: Amount = Field(20, description="Characters below which a question is unclear; a CJK one counts 3.")
     vague_terms: tuple[str, ...] = Field(_VAGUE, description="Words that say nothing by themselves.")
     short_terms: tuple[str, ...] = Field(_SHORT, description="Terms that alone are no question.")
+    own_terms: tuple[str, ...] = Field(_OWN, description="Words by which a case of one's own is asked about; relaxed.")
+    open_terms: tuple[str, ...] = Field(_OPEN, description="Words that leave open which, or by what measure; relaxed.")
+    told_length: Amount = Field(
+        200, description="Characters from which a question with such words tells enough; a CJK one counts 3."
+    )
     complex_terms: tuple[str, ...] = Field(
         _COMPLEX, description="Beginnings of words (CJK: anywhere): a model is asked whether such a question is clear."
     )

@@ -26,6 +26,20 @@ CJK_WEIGHT = 3
 """How many Latin letters a CJK character counts for, under the relaxed rules."""
 MOST = 3
 """Questions that are asked back at most."""
+_WHAT = "What exactly do you want to know?"
+_OWN = "What is your situation: location, budget, time, experience, needs and preferences?"
+_OPEN = "Which type, source, criteria and specific aspects do you mean?"
+_USE = "What is it for: purpose, audience, scope, format?"
+"""What is asked where no model says what to ask."""
+_LEAD = re.compile(
+    r"^\W*(?:(?:please|can you|could you)\s+)*(?:tell me|find|give|show|get)?\s*(?:me|us)?\s*"
+    r"(?:more|some)?\s*(?:about|information (?:on|about|regarding))\s+"
+    r"|^\W*i(?:['’]?m| am| would like|['’]d like)\s+(?:looking for|interested in|interested to know about|to know)\s+"
+    r"(?:(?:more )?about |(?:some )?information (?:on|about) |the topic of )?"
+    r"|^[请請]?介[绍紹](?:一下)?|について(?:教えて|説明して|知りたい)?.*$",
+    re.IGNORECASE,
+)
+"""What only says that something is to be told of a topic."""
 BY_MODEL = "it can be understood in several ways"
 
 
@@ -89,7 +103,7 @@ class Clarify:
 
     async def _settle(self, question: Question, said: Clarification, run: Run) -> Question:
         reasons = "; ".join(question.reasons)
-        asked = said.questions[:MOST] or ("What exactly do you want to know?",)
+        asked = said.questions[:MOST] or tuple(by_rules(question.text, run.settings.clarify))
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if run.settings.clarify.mode == "ask":
             return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
@@ -119,9 +133,10 @@ def is_complex(text: str, rules: Any) -> bool:
 def unclear(text: str, rules: Any) -> Iterator[str]:
     """Yield the reasons why a question needs clarifying, by the rules of `[clarify]`; none when it is clear."""
     literal = rules.rules == "literal"
-    weight = len(text) if literal else len(text) + (CJK_WEIGHT - 1) * len(_CJK.findall(text))
-    if weight < rules.min_length:
+    if (len(text) if literal else _weight(text)) < rules.min_length:
         yield f"it is short (under {rules.min_length} characters)"
+    elif not literal and _weight(_LEAD.sub("", text)) < rules.min_length:
+        yield "it names a topic, and nothing to know of it"
     words = re.findall(r"\w+", text.lower())
     vague = _among(words, rules.vague_terms)
     others = [word for word in content_words(text) if word not in set(rules.vague_terms)]
@@ -129,6 +144,34 @@ def unclear(text: str, rules: Any) -> Iterator[str]:
         yield f"it holds vague terms ({', '.join(vague)})"
     if words and len(_among(words, rules.short_terms)) == len(set(words)):
         yield f"it is only short terms ({', '.join(dict.fromkeys(words))})"
+    if literal or _weight(text) >= rules.told_length:
+        return
+    if own := _said_in(text, rules.own_terms):
+        yield f"it is asked for a case of one's own, of which it tells little ({', '.join(own)})"
+    if left := _said_in(text, rules.open_terms):
+        yield f"it leaves open which, or by what measure ({', '.join(left)})"
+
+
+def by_rules(text: str, rules: Any) -> Iterator[str]:
+    """Yield what to ask back where no model says it: first what the rules have against the question."""
+    relaxed = rules.rules != "literal"
+    own, left = (relaxed and _said_in(text, terms) for terms in (rules.own_terms, rules.open_terms))
+    yield from (_OWN, _OPEN) if own else (_OPEN, _OWN) if left else (_WHAT, _OPEN)
+    yield _USE
+
+
+def _weight(text: str) -> int:
+    return len(text) + (CJK_WEIGHT - 1) * len(_CJK.findall(text))
+
+
+def _said_in(text: str, terms: Iterable[str]) -> list[str]:
+    """Return the terms that stand in a text: whole words, CJK anywhere."""
+    plain = text.lower().replace("’", "'")
+    return [
+        term
+        for term in dict.fromkeys(terms)
+        if (term in plain if _CJK.search(term) else re.search(rf"(?<!\w){re.escape(term.lower())}(?![\w-])", plain))
+    ]
 
 
 def _among(words: Iterable[str], terms: Iterable[str]) -> list[str]:
