@@ -63,3 +63,10 @@ def test_what_differs_in_figures_or_names_is_no_repetition(one: str, other: str,
     assert content_set(one) & content_set(other)
     taken = choose([quoted("a", "s", one, 0.5), quoted("b", "t", other, 0.49)], 1000, "en")
     assert [item.evidence.id for item in taken] == ["a", *(["b"] if both else [])]
+
+
+def test_one_fact_brings_in_fewer_documents_than_what_is_asked_for_several_things() -> None:
+    said = ("The bridge is of iron.", "Ferries ran at night.", "Tolls rose twice.")
+    rated = [quoted(name, name, one, rating) for name, one, rating in zip("abc", said, (0.8, 0.45, 0.3), strict=True)]
+    assert [item.evidence.id for item in choose(rated, 1000, "en")] == ["a"]
+    assert [item.evidence.id for item in choose(rated, 1000, "en", wide=True)] == ["a", "b"]

@@ -13,8 +13,9 @@ from leadline_plugins.ai.embedded.names import telling
 from leadline_plugins.text import Said, content_set, is_cjk, length
 from leadline_plugins.text.tokens import has_cjk
 
-_CUT = 0.5
-"""Of the best rating: sentences below bring in no document of their own."""
+_CUT, _CUT_WIDE = 0.6, 0.5
+"""Of the best rating: sentences below bring in no document of their own. Less of what is asked for several things, for
+a sentence that says all of one of them may say half of the whole."""
 _AROUND = 1000
 """Characters from the best sentence: what stands there speaks of the same, though in other words."""
 _NOISE = 0.4
@@ -43,14 +44,18 @@ def room(question: Asked, length: int) -> int:
     return length or free * (_CHARACTERS if is_cjk(question.language) else 1)
 
 
-def choose(rated: Iterable[Rated], room: int, language: str) -> list[Rated]:
-    """Take what serves the question while there is room; then what stands around the best of it."""
+def choose(rated: Iterable[Rated], room: int, language: str, *, wide: bool = False) -> list[Rated]:
+    """Take what serves the question while there is room; then what stands around the best of it.
+
+    `wide`: the question is for an account, or for several facts.
+    """
+    cut = _CUT_WIDE if wide else _CUT
     order = _ordered(rated)
     if not order:
         return []
     best = order[0]
-    serving = [item for item in order if item.rating >= _CUT * best.rating]
-    around = [item for item in order if item.rating < _CUT * best.rating and _near(item.evidence, best.evidence)]
+    serving = [item for item in order if item.rating >= cut * best.rating]
+    around = [item for item in order if item.rating < cut * best.rating and _near(item.evidence, best.evidence)]
     return _Fitting(room, language, size_of).taken([*serving, *around])
 
 

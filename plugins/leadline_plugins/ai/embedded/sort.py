@@ -35,7 +35,8 @@ def sort(request: SortRequest) -> Sorted:
         Rated(piece.evidence, rating * (1.0 if shows(question.kind, piece.evidence.quote) else _OTHER_KIND))
         for piece, rating in zip(pieces, ratings(len(pieces), ranked), strict=True)
     ]
-    return _arranged(request, question, choose(rated, room(question, request.length), question.language))
+    size, wide = room(question, request.length), question.account or bool(question.parts)
+    return _arranged(request, question, choose(rated, size, question.language, wide=wide))
 
 
 def _arranged(request: SortRequest, question: Asked, chosen: Sequence[Rated]) -> Sorted:
