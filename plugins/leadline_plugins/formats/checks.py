@@ -7,7 +7,6 @@ those stand, none is shown at a number.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from leadline_plugins.stages.paragraphs import blocks
 from leadline_plugins.wording.notices import retold
 
 R = TypeVar("R", bound=Record)
-_WORST: tuple[Kind, ...] = ("contradicted", "unsupported", "doubted", "undecided", "hedged", "partial", "supported")
+_WORST: tuple[Kind, ...] = ("contradicted", "unsupported", "doubted", "partial", "undecided", "hedged", "supported")
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,17 @@ class Checked:
     reason: str
     cites: tuple[str, ...]
     at: int
+    own: bool = True
+    """Whether the citations are its own, or those of what follows, as it has none."""
+
+    @property
+    def served(self) -> bool:
+        """Whether its verdict is shown at those citations.
+
+        What stands before a cited sentence without a citation may simply be of another source: that the passage does
+        not bear it is nothing against the sentence that cites it. That the passage denies it is.
+        """
+        return self.own or self.kind in ("supported", "contradicted")
 
 
 class Checks:
@@ -66,9 +76,9 @@ class Checks:
         return self._by_evidence.get(evidence_id, ())
 
     def lacking(self) -> list[tuple[Checked, int]]:
-        """Return the claims that are marked, then those borne in part, each once, with how often it is made."""
+        """Return the claims that are marked, those borne in part last, each once, with how often it is made."""
         marked = (claim for claim in self.claims if claim.kind in MARKS)
-        return once(itertools.chain(marked, (claim for claim in self.claims if claim.kind == "partial")))
+        return once(iter(sorted(marked, key=lambda claim: claim.kind == "partial")))
 
     def bare(self, section: Section) -> list[tuple[int, int, str]]:
         """Return the paragraphs of a section that end without a citation: first line, line behind the last, text."""
@@ -91,7 +101,7 @@ class AtCitations:
             by_place.setdefault(claim.at, []).append(claim)
         self._left: dict[str, deque[Sequence[Checked]]] = {}
         for name, at in _runs(text, by_place) if by_place.keys() != {-1} else ():
-            said = [claim for claim in by_place.get(at, ()) if name in claim.cites]
+            said = [claim for claim in by_place.get(at, ()) if name in claim.cites and claim.served]
             self._left.setdefault(name, deque()).append(said)
 
     def take(self, evidence_id: str) -> Sequence[Checked]:
@@ -136,6 +146,7 @@ def _claims(found: Mapping[str, Any], language: str) -> Iterator[Checked]:
             reason=retold(verdict.reason, language) or verdict.reason,
             cites=tuple(dict.fromkeys(name for one in group for name in one.cites)),
             at=verdict.at,
+            own=verdict.own,
         )
 
 

@@ -18,8 +18,8 @@ from leadline_plugins.wording.notices import says
 Kind = Literal["supported", "partial", "hedged", "undecided", "doubted", "contradicted", "unsupported"]
 KINDS: tuple[Kind, ...] = ("supported", "partial", "hedged", "undecided", "doubted", "contradicted", "unsupported")
 """In the order in which they are told."""
-MARKS: Mapping[str, str] = {"doubted": "?", "unsupported": "?", "contradicted": "≠"}
-"""What stands behind the number of a citation that does not bear its claim, or of which a rule doubts that."""
+MARKS: Mapping[str, str] = {"partial": "≈", "doubted": "?", "unsupported": "?", "contradicted": "≠"}
+"""What stands behind the number of a citation that bears its claim in part, or not, or of which a rule doubts it."""
 _LABELS: Mapping[str, str] = {"hedged": "weakened"}
 """Words under which the labels of kinds stand, where they are those of something else."""
 
