@@ -20,6 +20,8 @@ KINDS: tuple[Kind, ...] = ("supported", "partial", "hedged", "undecided", "doubt
 """In the order in which they are told."""
 MARKS: Mapping[str, str] = {"partial": "≈", "doubted": "?", "unsupported": "?", "contradicted": "≠"}
 """What stands behind the number of a citation that bears its claim in part, or not, or of which a rule doubts it."""
+_DOUBTS = ("unshown", "unsettled")
+"""The reasons of a rule that a model could not answer, by no words or by such as leave it open."""
 _LABELS: Mapping[str, str] = {"hedged": "weakened"}
 """Words under which the labels of kinds stand, where they are those of something else."""
 
@@ -28,7 +30,7 @@ def kind_of(verdict: Verdict) -> Kind:
     """Return what people are told of a verdict.
 
     `hedged`: the text itself says that its source does not confirm it. `doubted`: a rule found something against it,
-    and the model that calls it supported shows no words that say so. `undecided`: words alone were compared.
+    and the model that calls it supported shows no words that settle it. `undecided`: words alone were compared.
     """
     if verdict.verdict != "partial":
         return verdict.verdict
@@ -36,7 +38,7 @@ def kind_of(verdict: Verdict) -> Kind:
         return "hedged"
     if verdict.by == "words":
         return "undecided"
-    return "doubted" if says(verdict.reason, "unshown") else "partial"
+    return "doubted" if any(says(verdict.reason, key) for key in _DOUBTS) else "partial"
 
 
 def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:

@@ -41,6 +41,7 @@ _SILENT = "it said nothing of them"
 _SAID_SO = "a passage says these very words"
 """What is told of a claim that a passage has in it, where a model does not find it there."""
 _UNSHOWN = "; the model calls it supported, and shows no words of a passage that say so"
+_UNSETTLED = "; the model calls it supported by “{words}”, which does not settle it"
 
 
 def _unusable(request: VerifyRequest, reply: ClaimVerdicts) -> str:
@@ -185,7 +186,14 @@ def _settled(put: Put, found: Cause, said: ClaimVerdict | None) -> ClaimVerdict:
         return said.model_copy(update={"reason": f"a passage says “{said.words.strip()}”; by rule: {found.reason}"})
     unsure = put.held == "contradicted" and not found.certain
     kind = "partial" if unsure or put.held == "supported" or found.denies else put.held
-    return ClaimVerdict(id=put.id, verdict=kind, reason=found.reason + _UNSHOWN)
+    said_so = said.words.strip() if said is not None and _stand(said.words, put) else ""
+    why = _UNSETTLED.format(words=said_so) if said_so else _UNSHOWN
+    return ClaimVerdict(id=put.id, verdict=kind, reason=found.reason + why)
+
+
+def _stand(words: str, put: Put) -> bool:
+    """Return whether the words that a model shows stand in a passage, whatever they bear."""
+    return bool(words.strip()) and any(find_said(words.strip(), one.text) for one in put.passages)
 
 
 def _reasoned(said: ClaimVerdict, found: str) -> ClaimVerdict:

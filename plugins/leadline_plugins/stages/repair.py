@@ -16,6 +16,7 @@ from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.dropping import without
 from leadline_plugins.stages.fitting import body
 from leadline_plugins.stages.hedges import hedge
+from leadline_plugins.stages.kinds import kind_of
 from leadline_plugins.stages.remarks import speaks_of_sources
 
 Done = Literal["recited", "weakened", "dropped"]
@@ -28,6 +29,12 @@ def failed(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[C
     known = {verdict.claim_id: verdict for verdict in verdicts if not verdict.remark}
     judged = ((claim, known[claim.id].verdict) for claim in claims if claim.id in known)
     return [(claim, kind) for claim, kind in judged if kind in UNBORNE]
+
+
+def partly(claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> list[tuple[Claim, VerdictKind]]:
+    """Return the claims that a model finds borne in part, or cannot defend against a rule, with the verdict."""
+    known = {one.claim_id: one for one in verdicts if not one.remark and kind_of(one) in ("partial", "doubted")}
+    return [(claim, known[claim.id].verdict) for claim in claims if claim.id in known]
 
 
 def repaired(
@@ -95,7 +102,12 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def _can_be(how: str, claim: Claim, verdict: VerdictKind) -> bool:
-    """Return whether a claim for which there is nothing better can be repaired: what sources lack, none confirms."""
+    """Return whether a claim for which there is nothing better can be repaired: what sources lack, none confirms.
+
+    What is borne in part is not: its source does confirm something, and what it lacks is said at its mark.
+    """
+    if verdict not in UNBORNE:
+        return False
     lacks = verdict == "unsupported" and speaks_of_sources(claim.text)
     return how == "drop" or (how == "weaken" and not lacks)
 

@@ -34,7 +34,7 @@ from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.paragraphs import Paragraph, paragraphs
 from leadline_plugins.stages.questioning import ASK
 from leadline_plugins.stages.recite import recitable
-from leadline_plugins.stages.repair import failed, repaired
+from leadline_plugins.stages.repair import failed, partly, repaired
 from leadline_plugins.stages.rewording import ASK as SAY_ANEW
 from leadline_plugins.stages.rewording import lost, reworded
 from leadline_plugins.stages.verdicts import judged
@@ -73,6 +73,7 @@ async def _repaired(
     if how == "recite":
         better, tried = await recitable(run, [claim for claim, _ in bad], library)
     elif how == "weaken":
+        bad += partly(said, verdicts)
         better, tried = await reworded(run, [claim for claim, _ in bad], library, report.language, verdicts)
     changed, repairs = repaired(report, said, bad, how, better)
     if not repairs:

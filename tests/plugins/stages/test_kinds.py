@@ -16,6 +16,7 @@ from leadline_plugins.stages.kinds import KINDS, counts, kind_of, label
 from leadline_plugins.wording import tags
 
 UNSHOWN = "so a rule says; the model calls it supported, and shows no words of a passage that say so"
+UNSETTLED = "so a rule says; the model calls it supported by “so it is”, which does not settle it"
 
 
 def verdict(**given: Any) -> Verdict:
@@ -30,6 +31,7 @@ def verdict(**given: Any) -> Verdict:
         ({"by": "model"}, "partial"),
         ({"by": "words"}, "undecided"),
         ({"by": "model", "reason": UNSHOWN}, "doubted"),
+        ({"by": "model", "reason": UNSETTLED}, "doubted"),
         ({"by": "exact", "claim": hedge("It is deep.", "zh")}, "hedged"),
         ({"by": "words", "claim": hedge("It is deep.", "en")}, "hedged"),
         ({"by": "model", "reason": UNSHOWN, "verdict": "contradicted"}, "contradicted"),

@@ -40,6 +40,7 @@ class Run:
         self.calls = 0
         self.notices: list[str] = []
         self.anew: Callable[[str], str] = lambda claim: ""
+        self.otherwise = "unsupported"
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self.bears is not None
@@ -56,7 +57,7 @@ class Run:
         for one in task.inputs.claims:
             passage = " ".join(known[name] for name in one.passages)
             self.asked.append((one.claim, passage))
-            verdict = "supported" if self.bears(one.claim, passage) else "unsupported"
+            verdict = "supported" if self.bears(one.claim, passage) else self.otherwise
             said.append(ClaimVerdict(id=one.id, verdict=cast("Any", verdict), reason="it says so"))
         return ClaimVerdicts(others=tuple(said))
 
@@ -128,6 +129,18 @@ async def test_what_is_not_borne_is_said_anew_by_the_model_and_judged() -> None:
     (repair,) = checks.repairs
     assert (repair.done, repair.now) == ("weakened", "Somebody sounded it")
     assert (len(run.asked), run.calls) == (3, 3)
+
+
+@pytest.mark.parametrize("how", ["weaken", "drop", "recite"])
+@pytest.mark.parametrize("said", ["Somebody sounded it.", ""])
+async def test_what_is_borne_in_part_is_said_anew_or_stays_as_it_is(how: str, said: str) -> None:
+    run = Run(how, lambda claim, passage: "Beaufort" not in claim)
+    run.otherwise, run.anew = "partial", lambda claim: said
+    text, checks = await verified(run, report(f"{FINE} {MOVED}"))
+    mended = how == "weaken" and bool(said)
+    assert ("Beaufort" in text, "Somebody sounded it" in text) == (not mended, mended)
+    assert checks.claims == ({"supported": 2} if mended else {"supported": 1, "partial": 1})
+    assert [(one.verdict, one.done) for one in checks.repairs] == [("partial", "weakened")] * mended
 
 
 @pytest.mark.parametrize(

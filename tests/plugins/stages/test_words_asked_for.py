@@ -302,3 +302,11 @@ async def test_the_reason_of_what_a_model_does_not_show_is_told_in_the_language_
     assert found.reason.endswith("; the model calls it supported, and shows no words of a passage that say so")
     told = retold(found.reason, "de")
     assert told.startswith("die Aussage sagt 2014, die Textstelle: 2020; das Modell")
+
+
+async def test_words_that_stand_there_and_settle_nothing_are_told_as_such() -> None:
+    (found,) = await verdicts_on(Judge(quoting("better than the placebo")), FALSE[0])
+    said = "; the model calls it supported by “better than the placebo”, which does not settle it"
+    assert found.verdict != "supported"
+    assert found.reason.endswith(said)
+    assert "belegt durch „better than the placebo“" in retold(found.reason, "de")
