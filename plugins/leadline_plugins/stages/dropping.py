@@ -19,6 +19,8 @@ from leadline_plugins.text import sentences
 
 _STOPPED = re.compile(r"(?<=\])[.!?。！？]+[\"'”’»)）」』\]*_]*\s*(?=\S)")
 """A full stop behind a citation, which ends its sentence whatever comes."""
+_STOP = re.compile(r"[.!?。！？]")
+_ENDS = re.compile(r"(?<=\w)[.!?。！？]\Z")
 _GOES_ON = re.compile(r"[\"'”’»)）」』\]]*(?:[*_]+(?=\s))?\s*(?=[\"'“‘«(（「『*_]*\w)")
 """What stands between a citation and the next word of its line or its paragraph."""
 _TAIL = 60
@@ -174,7 +176,7 @@ def _joined(units: Sequence[_Unit], gone: set[int]) -> str:
             marker = ""
             continue
         if runs and waiting:
-            made[-1] = _cited(made[-1], runs[0].group())
+            made[-1] = _cited(made[-1], runs[0].group(), within=bool(_STOP.match(unit.text, runs[0].end())))
         waiting = waiting and not runs
         if made and "\n" in _space(unit.text) and "\n" not in _space(made[-1]):
             made[-1] = made[-1].rstrip() + _space(unit.text)
@@ -188,9 +190,14 @@ def _space(text: str) -> str:
     return text[len(text.rstrip()) :]
 
 
-def _cited(text: str, run: str) -> str:
-    """Return a sentence or a row with citations behind it, which it shared with one that is taken out."""
+def _cited(text: str, run: str, *, within: bool) -> str:
+    """Return a sentence or a row with citations behind it, which it shared with one that is taken out.
+
+    `within`: in front of its full stop, as they stood in that one.
+    """
     said, marks = text.rstrip(), run.lstrip()
+    if within and (stop := _ENDS.search(said)):
+        return f"{said[: stop.start()]}{' ' if marks != run else ''}{marks}{stop.group()}{_space(text)}"
     space = " " if marks != run else ""
     space = "\n" if said.endswith(("```", "~~~")) else space
     row = said.startswith("|") and said.endswith("|")

@@ -159,7 +159,7 @@ def without(text: str, word: str, how: str = "drop") -> str:
         ("(A rose.) [@e0] z. B. Moon. [@e1]", "(A rose.) [@e0]"),
         ("B [@e0]. Moon et al. [@e1] say so. [@e2]", "B [@e0]."),
         ("A rose. The Moon [@e1] is, [@e2] they say, green. C fell [@e0].", "A rose. [@e1] C fell [@e0]."),
-        ("A rose, they say. Moon [@e1].\nC fell [@e0].", "A rose, they say. [@e1]\nC fell [@e0]."),
+        ("A rose, they say. Moon [@e1].\nC fell [@e0].", "A rose, they say [@e1].\nC fell [@e0]."),
         ("- A rose [@e0].\n- Moon [@e1].\n- C fell [@e2].", "- A rose [@e0].\n- C fell [@e2]."),
         ("- Moon [@e1]. A rose [@e0].\n- C [@e0]. Moon [@e1].\n- D [@e0].", "- A rose [@e0].\n- C [@e0].\n- D [@e0]."),
         ("- Moon [@e1]\n  - A [@e0]\n  - B [@e0]\n- C [@e0]", "- A [@e0]\n- B [@e0]\n- C [@e0]"),
