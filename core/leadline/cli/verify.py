@@ -188,19 +188,23 @@ def _passed(checked: Checked) -> str:
     found = checked.found
     if not found.passed:
         accepted = " (the run itself was accepted: verify.require_support is off)" if checked.tolerated else ""
-        return f"no: {_grounds(found)}{accepted}"
+        return f"no: {_grounds(checked)}{accepted}"
     if not checked.judged_by:
         return "nothing was judged: every mark points at a source, and no source was read"
     return f"yes, of the {len(found.claims) - found.unchecked} that could be judged" if found.unchecked else "yes"
 
 
-def _grounds(found: Any) -> str:
+def _grounds(checked: Checked) -> str:
     """Say why a report did not pass."""
+    found = checked.found
     if not found.claims:
         return "nothing in it cites a source"
     unborne = [(found.counts[kind], kind) for kind in UNBORNE if found.counts.get(kind)]
     said = [
         f"{count} {kind}" if at else f"{several(count, 'claim')} {kind}" for at, (count, kind) in enumerate(unborne)
     ]
-    nowhere = len(found.dangling)
-    return ", ".join([*said, *([f"{several(nowhere, 'number')} without an entry"] if nowhere else [])])
+    if nowhere := len(found.dangling):
+        said.append(f"{several(nowhere, 'number')} without an entry")
+    if checked.own and (bare := found.paragraphs_without_citation):
+        said.append(f"{several(bare, 'paragraph')} {_bare(checked)}")
+    return ", ".join(said)

@@ -109,8 +109,9 @@ def summed(
     dangling: tuple[str, ...],
     uncited_sources: tuple[str, ...],
     bare: int,
+    strict: bool = False,
 ) -> CheckedReport:
-    """Return what was found with its counts; `bare` paragraphs cite nothing."""
+    """Return what was found with its counts; `bare` paragraphs cite nothing, which fails a report where `strict`."""
     counts = Counter(claim.verdict for claim in claims if claim.verdict)
     return CheckedReport(
         title=title,
@@ -122,12 +123,12 @@ def summed(
         dangling=dangling,
         uncited_sources=uncited_sources,
         paragraphs_without_citation=bare,
-        passed=bool(claims) and not dangling and not any(counts[kind] for kind in UNBORNE),
+        passed=bool(claims) and not (dangling or (strict and bare) or any(counts[kind] for kind in UNBORNE)),
     )
 
 
-def resummed(found: CheckedReport, claims: Iterable[CheckedClaim], bare: int) -> CheckedReport:
-    """Return what was found with these claims in place of its own; `bare` as in `summed`."""
+def resummed(found: CheckedReport, claims: Iterable[CheckedClaim], bare: int, *, strict: bool = False) -> CheckedReport:
+    """Return what was found with these claims in place of its own; `bare` and `strict` as in `summed`."""
     return summed(
         title=found.title,
         marks=found.marks,
@@ -136,6 +137,7 @@ def resummed(found: CheckedReport, claims: Iterable[CheckedClaim], bare: int) ->
         dangling=found.dangling,
         uncited_sources=found.uncited_sources,
         bare=bare,
+        strict=strict,
     )
 
 

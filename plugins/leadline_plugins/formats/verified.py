@@ -47,18 +47,21 @@ def _against_summary(checks: Checks) -> list[str]:
 
 
 def _reasons(checks: Checks) -> Iterator[str]:
-    """Yield why the report is not accepted; nothing where it is, or nobody decided."""
+    """Yield what is wrong with a report that is not accepted, worst first; nothing where it is, or nobody decided.
+
+    Claims that are not borne are told as well where another ground decided: a lone missing citation seemed the worst.
+    """
     found, language = checks.found, checks.language
     if found.get("passed", True):
         return
-    given = []
+    if unborne := sum(claim.kind in UNBORNE for claim in checks.claims):
+        yield say("unborne", language, count=unborne)
     if not found.get("report_passed", True):
-        given.append(say("unchecked", language))
+        yield say("unchecked", language)
     if unknown := found.get("unknown_ids"):
-        given.append(say("pointing_nowhere", language, what=listed(unknown, language)))
+        yield say("pointing_nowhere", language, what=listed(unknown, language))
     if bare := found.get("paragraph_without_citation_count"):
-        given.append(say("bare", language, count=bare))
-    yield from given or [say("unborne", language, count=sum(claim.kind in UNBORNE for claim in checks.claims))]
+        yield say("bare", language, count=bare)
 
 
 def changes(checks: Checks) -> str:

@@ -40,15 +40,15 @@ class Auditing:
 
 
 def reasons(checks: Verification, require_support: bool) -> Iterator[str]:
-    """Yield why a report is rejected."""
+    """Yield what is wrong with a rejected report, worst first: claims that are not borne, whatever else decided."""
+    if (require_support or not checks.passed) and (unborne := _unborne(checks)):
+        yield unborne
     if not checks.report_passed:
         yield "the report has no checked citation"
     if not checks.paragraphs_jsonl_cite_ids_passed:
         yield f"citations point nowhere: {', '.join(checks.unknown_ids)}"
     if not checks.paragraph_end_citation_passed:
         yield say("bare", _ENGLISH, count=checks.paragraph_without_citation_count)
-    if require_support and (unborne := _unborne(checks)):
-        yield unborne
 
 
 def _unborne(checks: Verification) -> str:
@@ -62,7 +62,7 @@ def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     lines = [f"# Verification: {report.title}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
     if (unborne := _unborne(checks)) and unborne not in audit.reasons:
-        lines += ["", f"This decides nothing, as `verify.require_support` is off: {unborne}."]
+        lines += [f"Accepted all the same, as `verify.require_support` is off: {unborne}."]
     lines += [*([""] if lines[-1] else []), "| verdict | claims |", "|---|---|"]
     lines += [f"| {label(kind, _ENGLISH)} | {count} |" for kind, count in checks.kinds.items()]
     lines += ["", "| judged | claims |", "|---|---|"]

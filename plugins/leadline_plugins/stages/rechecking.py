@@ -1,6 +1,7 @@
 """A run's report held again against the sources that the run stored with it: what `leadline verify RUN` shows.
 
-It is judged as the run judged it: by the passages each sentence cites, not by whatever their sources say elsewhere.
+It is judged as the run judged it: by the passages each sentence cites, not by whatever their sources say elsewhere; and
+a paragraph that ends without a citation fails it.
 What somebody wrote into its file since then cites whole sources, and is judged as another tool's report is.
 """
 
@@ -33,6 +34,7 @@ def recheck(report: Report, markdown: str = "") -> CheckedReport:
         dangling=tuple(dict.fromkeys(name for part in parts for name in part.cite_ids if name not in known)),
         uncited_sources=tuple(str(key) for key, _ in numbered.additional),
         bare=sum(part.states and not part.ends_with_citation for part in parts),
+        strict=True,
     )
     return _changed(own, said, markdown, report, numbered) if markdown else own
 
@@ -104,7 +106,7 @@ def _changed(
     said, written = _letters(_shown(report, numbered)), _letters(markdown)
     kept = (claim for text, claim in claims if _letters(text) in written)
     added = (claim for claim in file.claims if _letters(claim.text) not in said)
-    return resummed(file, (*kept, *added), own.paragraphs_without_citation)
+    return resummed(file, (*kept, *added), own.paragraphs_without_citation, strict=True)
 
 
 def _shown(report: Report, numbered: Numbered) -> str:

@@ -122,7 +122,7 @@ def test_a_report_that_is_not_accepted_says_so_and_why(make_report: Make) -> Non
         "paragraphs_without_citation": ["1.2"],
     }
     report = judged(make_report(f"{TWICE}\n\nNobody *knows* why."), {"dry": "unsupported"}, **failed)
-    told = "Not accepted: 1 paragraph ends without a citation. 4 claims checked: supported 3, unsupported 1."
+    told = "Not accepted: 1 claim is not borne by the passages cited; 1 paragraph ends without a citation. 4 claims"
     made = page(document(report, MEDIUM))
     assert made.count(told) == 2
     assert '<div class="uncited" title="1 paragraph ends without a citation"><p>Nobody' in made
