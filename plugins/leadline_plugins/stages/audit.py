@@ -87,7 +87,7 @@ def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
     yield from ("", "## Not fully supported", "") if doubtful else ()
     for item in doubtful:
         place = _place(item, numbers)
-        yield f"- **{label(kind_of(item), _ENGLISH)}** {BY[item.by]}, {place}: {uncited(item.claim)}"
+        yield f"- **{label(kind_of(item), _ENGLISH)}**, judged {BY[item.by]}, {place}: {uncited(item.claim)}"
         yield f"  {item.reason}"
         yield from (f"  > {quotes.get(name, '')}" for name in item.cites)
 

@@ -141,7 +141,7 @@ def test_people_are_told_where_what_is_wrong_stands_and_who_says_so() -> None:
     told = markdown(given, Audit(accepted=checks.passed, reasons=tuple(reasons(checks, True))), checks)
     assert "**Rejected**" in told
     assert "| by rule | 1 |" in told
-    assert "- **contradicted** by rule, [1] e1: The bay is 41 fathoms deep." in told
+    assert "- **contradicted**, judged by rule, [1] e1: The bay is 41 fathoms deep." in told
     assert "  > The bay is 40 fathoms deep." in told
     assert "- 1.2: It is wide." in told
 
