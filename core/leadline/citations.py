@@ -65,15 +65,18 @@ def unspaced(before: str) -> bool:
 
 @dataclass(frozen=True)
 class Numbered:
-    """A report's sources by number: `cited` from 1 in the order of their first citation, `additional` from there."""
+    """A report's sources, each with its number."""
 
     cited: tuple[tuple[int, Source], ...]
+    """From 1, in the order of their first citation."""
     additional: tuple[tuple[int, Source], ...]
+    """Those that were read and nobody cites; they are numbered on from there."""
     by_evidence: dict[str, int]
+    """The number of its source, by the id of the evidence; nothing of sources that nobody cites."""
 
     def render(self, text: str, marker: Callable[[int], str] = "[{}]".format) -> str:
-        """Replace the citations of a text by numbers; one that points nowhere goes."""
-        return CITATIONS.sub(lambda match: self._run(match, marker), text)
+        """Replace the citations of a text by numbers; one that points nowhere goes, as do brackets around citations."""
+        return CITATIONS.sub(lambda match: self._run(match, marker), unenclosed(text))
 
     def _run(self, run: re.Match[str], marker: Callable[[int], str]) -> str:
         numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)

@@ -32,13 +32,13 @@ class Result:
     @property
     def text(self) -> str:
         """The report as Markdown, citations as numbers, figures as captions; empty where there is none."""
-        from leadline.citations import number, unenclosed
+        from leadline.citations import number
 
         if self.report is None:
             return ""
         numbered, captions = number(self.report), {figure.id: figure.caption for figure in self.report.figures}
         parts = [
-            f"## {section.title}\n\n{_captioned(numbered.render(unenclosed(section.text or '')), captions)}"
+            f"## {section.title}\n\n{_captioned(numbered.render(section.text or ''), captions)}"
             for section in self.report.sections
         ]
         return "\n\n".join([f"# {self.report.title}", *parts])
