@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from leadline.contracts import Call, Context, Parser
 from leadline.errors import Unsupported
+from leadline.findings import Key
+from leadline.hookspecs import StageOffer
 from leadline.hosting.context import HouseContext
 from leadline.records import Blob, Document, Json, Usage
+from leadline.runs.board import Board, View
 from leadline.settings.model import Settings
 
 
@@ -33,6 +36,17 @@ class FakeRun:
     async def emit(self, kind: str, data: Json) -> None:
         """Keep the event."""
         self.told.append((kind, data))
+
+
+def fake_findings(offer: StageOffer[Any], values: Mapping[Key[Any], Any]) -> View:
+    """Return findings as a run hands them to a stage: what its offer does not declare is a fault, as is a wrong type.
+
+    `values` is what stands there before it; `patch` of what is returned has what the stage wrote, by key.
+    """
+    board = Board()
+    for key, value in values.items():
+        board.put(key, value)
+    return View("tested", board, (*offer.needs, *offer.wants), (*offer.gives, *offer.may_give))
 
 
 class FakeCall:
