@@ -77,7 +77,7 @@ class Run(Protocol):
     folder: Path
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
-        """Return whether a language model is asked first for this task: then there is time meanwhile."""
+        """Return whether a language model is asked first for this task: work may then overlap with its latency."""
         ...
 
     @property

@@ -215,7 +215,7 @@ class Illustration(Record):
     source_id: str
     section_id: str
     evidence_id: str
-    """Behind the paragraph that cites this it stands."""
+    """It is placed behind the paragraph that cites this evidence."""
     caption: Text
     alt: Text
     page: str

@@ -89,8 +89,8 @@ class Offer(Generic[S, M]):
     priced: bool = False
     """Whether a call costs money or tokens."""
     free: bool = False
-    """Whether its work costs nothing and asks nobody, and so is done though a run is to end: for providers that answer
-    typed tasks by algorithm, and for parsers."""
+    """Whether its work costs nothing and contacts nobody, so that it still runs while a run is winding down: for
+    providers that answer typed tasks by algorithm, and for parsers."""
     per_user: bool = False
     """Whether replies depend on the principal."""
     at_once: int = 10

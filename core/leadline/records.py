@@ -245,7 +245,7 @@ class Section(Record):
     notices: SkipJsonSchema[tuple[Text, ...]] = ()
     """What was done with less when it was written. A model that returns sections is asked for none of this."""
     unsent: SkipJsonSchema[tuple[str, ...]] = ()
-    """Of its evidence what no writer was asked with: a call that was refused cost the prose."""
+    """Ids of its evidence that no writer was shown, because its call was refused."""
     unwritten: SkipJsonSchema[tuple[Text, ...]] = ()
     """Why it is quotes: a reason for each text that did not come. Of a part of it `notices` tell that."""
     unanswered: SkipJsonSchema[tuple[Text, ...]] = ()

@@ -1,7 +1,7 @@
 """Typed tasks: what a stage asks of a model, how it is put to a chat, and how the reply is read.
 
-A chat vendor implements only `chat`; rendering, parsing and the one repair are here, behind the journal, so that a
-better parser serves old journals too.
+A chat vendor implements only `chat`; rendering is here, parsing and the one repair in `leadline.replies`: behind the
+journal, so that a better parser serves old journals too.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Landed:
 
 
 class Memory:
-    """Of the calls of one run; offline it must have them all."""
+    """Looks up and keeps the replies of one run; in a replay one that is missing is an error."""
 
     def __init__(
         self,

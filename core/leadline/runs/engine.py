@@ -44,7 +44,7 @@ class Host(Protocol):
         ...
 
     def inside(self, step: Step) -> AbstractContextManager[None]:
-        """Count what happens inside to this stage."""
+        """Attribute what is done in this context to the stage."""
         ...
 
     async def progress(self, step: str, status: str, data: dict[str, Any]) -> None:

@@ -232,7 +232,7 @@ class ActiveRun:
 
     @contextmanager
     def inside(self, step: Step) -> Iterator[None]:
-        """Count what happens inside to this stage, its faults too; a closing one may use the reserve."""
+        """Attribute what is done in this context to the stage, its faults too; a closing one may use the reserve."""
         token = stage_now.set(step.name)
         try:
             if getattr(step.offer, "closing", False):

@@ -108,7 +108,7 @@ class Session:
     def stop(self, reason: str) -> None:
         """Search no further; what is found so far is still written up.
 
-        While that is being done, no model is asked anew: what was asked is waited for, and the rest is quotes.
+        No model is asked anew meanwhile: calls under way are waited for, and sections not yet asked for become quotes.
         """
         self._stopped = True
         self.door.wind_down(reason, writing=self.state.current in closing_stages(self.pipeline))
