@@ -1,6 +1,7 @@
 """The house: the only place where settings and plugins meet.
 
-It makes each chosen plugin once, at its first use, and keeps what the process shares of it: limits, sessions, threads.
+It makes each chosen plugin once, at its first use, and keeps what its runs share of it: sessions, threads, clients.
+Limits and breakers it takes from those of the process: other houses may have the same account.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from leadline.contracts import Call, Parser
-from leadline.door.breaker import Breaker
+from leadline.door.breaker import BREAKERS, Breaker
 from leadline.door.keys import digest, fingerprint
 from leadline.door.kinds import Maker
-from leadline.door.limits import Limiter
+from leadline.door.limits import LIMITERS, Limiter
 from leadline.door.secrets import Secrets
 from leadline.errors import ConfigError, Unsupported
 from leadline.hosting.asynchronous import awaitable
@@ -26,7 +27,7 @@ from leadline.hosting.loading import AnyOffer
 from leadline.journal.cache import Answers, account_of
 from leadline.records import Blob, Document
 from leadline.settings.durations import seconds
-from leadline.settings.load import Loaded
+from leadline.settings.load import Limits, Loaded
 from leadline.settings.secrecy import answer_options, secrets_of
 
 TIMEOUT = 30.0
@@ -50,7 +51,7 @@ class Member:
 
 
 class House:
-    """All chosen plugins of one process, shared by its runs; enter it with `open()`, leave it with `close()`."""
+    """The plugins that one set of settings chooses, shared by its runs; enter with `open()`, leave with `close()`."""
 
     def __init__(self, loaded: Loaded, cache_dir: Path | None = None) -> None:
         self.loaded = loaded
@@ -75,21 +76,32 @@ class House:
         offer, settings = plugin.offers[kind], self.settings.plugin(name)
         keeper = self._keeper(name, offer, settings)
         limits = self.settings.limits.get(name)
+        known = fingerprint(answer_options(offer, settings))
+        account = account_of(secrets_of(settings.model_dump()))
+        who = (kind, name, str(plugin), known, account)
         maker = Maker(
             name=name,
-            fingerprint=fingerprint(answer_options(offer, settings)),
-            limiter=Limiter(
-                (limits and limits.at_once) or offer.at_once,
-                offer.interval if limits is None or limits.interval is None else limits.interval,
-            ),
+            fingerprint=known,
+            limiter=self._limiter(who, offer, limits),
             timeout=(limits and limits.timeout) or offer.timeout or self._timeout(kind),
             priced=offer.priced,
-            account=account_of(secrets_of(settings.model_dump())),
+            account=account,
             who=str(plugin),
             restart=keeper.restart,
         )
+        return Member(name, offer, maker, keeper, self._breaker(who, name))
+
+    def _limiter(self, who: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
+        """Return the process's limiter of a plugin with an account."""
+        at_once = (limits and limits.at_once) or offer.at_once
+        interval = offer.interval if limits is None or limits.interval is None else limits.interval
+        return LIMITERS.take((*who, at_once, interval), self, lambda: Limiter(at_once, interval))
+
+    def _breaker(self, who: tuple[str, ...], name: str) -> Breaker:
+        """Return the process's breaker of a plugin with an account."""
         search = self.settings.search
-        return Member(name, offer, maker, keeper, Breaker(name, search.rest_after, search.rest))
+        key = (*who, search.rest_after, search.rest)
+        return BREAKERS.take(key, self, lambda: Breaker(name, search.rest_after, search.rest))
 
     def _keeper(self, name: str, offer: AnyOffer, settings: Any) -> Keeper:
         """Return the keeper of an offer: one offer given to two hooks is made once."""
@@ -150,6 +162,8 @@ class House:
         if self._answers is not None:
             await self._answers.close()
             self._answers = None
+        LIMITERS.leave(self)
+        BREAKERS.leave(self)
 
 
 def default_cache() -> Path:

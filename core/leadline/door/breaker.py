@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 
 from leadline.door.limits import PATIENCE, Permits
 from leadline.door.retry import translate
+from leadline.door.shared import Shared
 from leadline.errors import Denied, ProviderError, QuotaSpent, RateLimited, Resting, Unavailable
 
 _ITS_OWN = (Unavailable, RateLimited, QuotaSpent, Denied)
@@ -96,3 +97,7 @@ class Guarded:
         self._breaker.admit()
         async with self._permits.permit(), self._breaker.attempt():
             yield
+
+
+BREAKERS: Shared[Breaker] = Shared()
+"""Those of the process, by plugin, account and how soon it rests."""

@@ -1,19 +1,23 @@
 """How many calls at once, and how soon after one another: per provider, for the whole process.
 
-Two hundred runs share one vendor's rate limit, so a limiter belongs to the provider and never to a run. It learns: a
-429 lets the next calls wait longer, and what goes well shortens the wait again, slowly.
+Two hundred runs share one vendor's rate limit, so a limiter belongs to the provider's account and never to a run, a
+client or an event loop: `LIMITERS` has them. It learns: a 429 lets the next calls wait longer, and what goes well
+shortens the wait again, slowly.
 """
 
 from __future__ import annotations
 
 import asyncio
-from asyncio import AbstractEventLoop, Semaphore
+import time
+from asyncio import AbstractEventLoop, Future
+from collections import Counter, deque
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from threading import Lock, RLock
 from typing import Protocol
-from weakref import WeakKeyDictionary
 
 from leadline.door.retry import translate
+from leadline.door.shared import Shared
 from leadline.errors import RateLimited
 
 FIRST_LESSON = 0.1
@@ -40,11 +44,13 @@ class Pace:
         self.interval = base
         self._next = 0.0
         self._learned = 0.0
+        self._lock = Lock()
 
     def turn(self, now: float) -> float:
         """Take the next start; returns how long to wait for it."""
-        start = max(now, self._next)
-        self._next = start + self.interval
+        with self._lock:
+            start = max(now, self._next)
+            self._next = start + self.interval
         return start - now
 
     def went_well(self) -> None:
@@ -63,22 +69,77 @@ class Pace:
 
 
 class Slots:
-    """Lets `at_once` calls through at a time."""
+    """Lets `at_once` calls through at a time, of all event loops of the process together, the first come first."""
 
     def __init__(self, at_once: int) -> None:
         if at_once < 1:
             raise ValueError(f"at_once is at least 1, not {at_once}")
         self.at_once = at_once
-        # A semaphore belongs to one event loop; the synchronous API starts a new one for each run.
-        self._permits: WeakKeyDictionary[AbstractEventLoop, Semaphore] = WeakKeyDictionary()
+        self._held: Counter[AbstractEventLoop] = Counter()
+        self._line: deque[tuple[AbstractEventLoop, Future[None]]] = deque()
+        self._lock = RLock()  # a call that is dropped with its loop lets go wherever the collector finds it
 
-    def permit(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def permit(self) -> AsyncIterator[None]:
         """Hold a permit. Retries sleep outside of it."""
         loop = asyncio.get_running_loop()
-        permits = self._permits.get(loop)
-        if permits is None:
-            permits = self._permits[loop] = Semaphore(self.at_once)
-        return permits
+        await self._take(loop)
+        try:
+            yield
+        finally:
+            self._give(loop)
+
+    async def _take(self, loop: AbstractEventLoop) -> None:
+        with self._lock:
+            if self._free():
+                self._held[loop] += 1
+                return
+            turn = loop.create_future()
+            self._line.append((loop, turn))
+        try:
+            await turn
+        except BaseException:
+            with self._lock:
+                if (loop, turn) in self._line:
+                    self._line.remove((loop, turn))
+                else:  # its turn had come as it was called off
+                    self._give(loop)
+            raise
+
+    def _free(self) -> bool:
+        """Return whether nobody has to wait; what a loop held that is closed is nobody's."""
+        if self._held.total() >= self.at_once:
+            for loop in [loop for loop in self._held if loop.is_closed()]:
+                del self._held[loop]
+        return self._held.total() < self.at_once
+
+    def _give(self, loop: AbstractEventLoop) -> None:
+        """Take a permit back, and let the next in line through."""
+        with self._lock:
+            self._held[loop] -= 1
+            if self._held[loop] <= 0:
+                del self._held[loop]
+            while self._line and self._free():
+                other, turn = self._line.popleft()
+                if _tell(other, turn):
+                    self._held[other] += 1
+
+
+def _tell(loop: AbstractEventLoop, turn: Future[None]) -> bool:
+    """Tell a call that its turn has come; returns whether its loop can still hear it."""
+    with suppress(RuntimeError):  # none runs here
+        if asyncio.get_running_loop() is loop:
+            _come(turn)
+            return True
+    with suppress(RuntimeError):  # closed
+        loop.call_soon_threadsafe(_come, turn)
+        return True
+    return False
+
+
+def _come(turn: Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)
 
 
 class Limiter:
@@ -93,7 +154,7 @@ class Limiter:
     @asynccontextmanager
     async def permit(self) -> AsyncIterator[None]:
         """Hold a permit, and learn from how its call goes."""
-        clock = asyncio.get_running_loop().time
+        clock = time.monotonic  # an event loop may have a time of its own
         async with self._slots.permit():
             if wait := self.pace.turn(clock()):
                 await asyncio.sleep(wait)
@@ -119,3 +180,7 @@ class Both:
         """Hold a permit of each."""
         async with self._run.permit(), self._provider.permit() if self._provider else nullcontext():
             yield
+
+
+LIMITERS: Shared[Limiter] = Shared()
+"""Those of the process, by plugin, account and limits."""

@@ -1,10 +1,12 @@
 """Limits: how many at once, how soon after one another."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from leadline.door.limits import FIRST_LESSON, PATIENCE, Both, Limiter, Pace
+from leadline.door.shared import Shared
 from leadline.errors import RateLimited, Unavailable
 
 
@@ -58,6 +60,56 @@ async def test_a_cancelled_wait_gives_its_place_back() -> None:
 def test_a_limiter_serves_one_event_loop_after_another() -> None:
     limiter = Limiter(1)
     assert [asyncio.run(most_at_once(limiter, 3)) for _ in range(2)] == [1, 1]
+
+
+def test_event_loops_side_by_side_have_one_limit() -> None:
+    limiter, now, most = Limiter(2), 0, 0
+
+    async def work() -> None:
+        nonlocal now, most
+        async with limiter.permit():
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0.002)
+            now -= 1
+
+    async def crowd() -> None:
+        await asyncio.gather(*(work() for _ in range(10)))
+
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(asyncio.run, crowd()) for _ in range(4)]:
+            done.result(30)
+    assert most == 2
+
+
+def test_a_loop_that_is_gone_holds_nothing_and_is_not_waited_for() -> None:
+    limiter, dead = Limiter(1), asyncio.new_event_loop()
+
+    async def hold() -> None:
+        async with limiter.permit():
+            await asyncio.Event().wait()
+
+    left = [dead.create_task(hold()) for _ in range(2)]  # one holds the permit, one waits in line
+    dead.run_until_complete(asyncio.sleep(0.01))
+    dead.close()
+    assert asyncio.run(most_at_once(limiter, 3)) == 1
+    for task in left:
+        task.get_coro().close()
+    assert asyncio.run(most_at_once(limiter, 3)) == 1
+
+
+def test_what_is_shared_is_there_for_as_long_as_somebody_uses_it() -> None:
+    class User:
+        pass
+
+    shared, one, other = Shared[list[int]](), User(), User()
+    first = shared.take("wiki", one, list)
+    assert shared.take("wiki", other, list) is first
+    assert shared.take("web", other, list) is not first
+    shared.leave(one)
+    assert shared.take("wiki", User(), list) is first
+    del other
+    assert shared.take("wiki", one, list) is not first
 
 
 def test_impossible_limits_are_refused() -> None:

@@ -140,6 +140,32 @@ async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path:
     assert most == 10
 
 
+async def test_clients_of_one_process_share_an_accounts_limit(tmp_path: Path) -> None:
+    slow = Scripted(lambda number: 0.02)
+    limits = {"one": {"at_once": 1}}
+    async with (
+        client(tmp_path, {"one": slow}, limits=limits, cache__search="0") as mine,
+        client(tmp_path, {"one": slow}, limits=limits, cache__search="0", research__pages_per_query=2) as yours,
+    ):
+        results = await asyncio.gather(mine.research(QUESTION), yours.research(QUESTION))
+        again = [await mine.resume(result.folder, retry_failed=True) for result in results]
+        assert [(await handle.result()).status for handle in again] == ["complete"] * 2
+    assert (len(slow.asked), slow.most) == (16, 1)
+
+
+async def test_an_engine_that_rests_for_one_client_rests_for_the_next(tmp_path: Path) -> None:
+    dying = Scripted(broken)
+    async with client(tmp_path, {"one": dying}, search__batch_size=1) as mine:
+        await mine.research(QUESTION)
+        asked = len(dying.asked)
+        async with client(tmp_path, {"one": dying}) as yours:
+            result = await yours.research(QUESTION)
+    assert (result.status, len(dying.asked)) == ("no_evidence", asked)
+    async with client(tmp_path, {"one": dying}) as later:
+        await later.research(QUESTION)
+    assert len(dying.asked) > asked, "with those who used it, what was known of it is gone"
+
+
 # --- runs one after another ------------------------------------------------------------------------------------------
 
 
