@@ -28,6 +28,7 @@ from leadline.hosting.host import Host
 from leadline.models.estimate import Estimate, estimate
 from leadline.options import ClientOptions, check_options
 from leadline.result import Result
+from leadline.runs.houses import Houses
 from leadline.runs.launching import begin, go_again, go_on, order_of
 from leadline.runs.listing import RunInfo, delete_run, find_run, info, list_runs
 from leadline.runs.order import Order, checked_question, new_order
@@ -65,9 +66,8 @@ class Client:
         else:
             self._sets = set
         self._file = Path(settings) if settings is not None else None
-        self._cache = Path(cache) if cache is not None else None
         self._host = Host.discover(extra=plugins)
-        self._houses: list[House] = []
+        self._houses = Houses(Path(cache) if cache is not None else None)
         self._handles: list[RunHandle] = []
         self._house: House | None = None
 
@@ -77,8 +77,7 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         for handle in tuple(self._handles):
             await handle.cancel()
-        for house in self._houses:
-            await house.close()
+        await self._houses.close()
 
     def load(self, *, complete: bool = True) -> Loaded:
         """Return the settings with their origins; with `complete` false, problems are listed and not raised."""
@@ -93,7 +92,7 @@ class Client:
     def house(self) -> House:
         """The chosen plugins; made when first asked for, since a run that is resumed brings settings of its own."""
         if self._house is None:
-            self._house = self._make_house(self.load())
+            self._house = self._houses.lend(self.load())
         return self._house
 
     async def research(
@@ -135,14 +134,24 @@ class Client:
         order = await order_of(folder)
         house = self._house_of(order)
         opening = go_on(order, folder, house, asker=asker, observers=observers, retry_failed=retry_failed)
-        return self._handle(await opening)
+        try:
+            handle = self._handle(await opening)
+        except BaseException:
+            await self._houses.give_back(house)
+            raise
+        handle.when_ended(lambda _: self._houses.give_back_soon(house))
+        return handle
 
     async def replay(self, run: str | Path) -> Result:
         """Go through a finished run again, offline and without writing anything; returns its report."""
         folder = find_run(self.runs_folder(), run)
         order = await order_of(folder)
-        session = await go_again(order, folder, self._house_of(order))
-        return await session.go()
+        house = self._house_of(order)
+        try:
+            session = await go_again(order, folder, house)
+            return await session.go()
+        finally:
+            await self._houses.give_back(house)
 
     def explain(self) -> Explanation:
         """Return what a run would do, before anything is paid for."""
@@ -172,14 +181,9 @@ class Client:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _make_house(self, loaded: Loaded) -> House:
-        house = House(loaded, self._cache)
-        self._houses.append(house)
-        return house
-
     def _house_of(self, order: Order) -> House:
-        """Return the chosen plugins by the settings that a run had, as far as they were not secret."""
-        return self._make_house(
+        """Lend the plugins chosen by the settings that a run had, as far as they were not secret."""
+        return self._houses.lend(
             load_settings(
                 self._host, arguments=self._arguments, sets=self._sets, stored=order.settings, file=self._file
             )

@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,15 @@ class Loaded:
     def offer(self, kind: str, name: str) -> AnyOffer:
         """Return what a chosen plugin offers of a kind."""
         return self.plugins[name].offers[kind]
+
+    def same(self, other: Loaded) -> bool:
+        """Return whether a run by the other would do and tell the same; the model of settings is each time its own."""
+        return self._whole == other._whole
+
+    @cached_property
+    def _whole(self) -> tuple[Any, ...]:
+        told = (self.choices, self.notices, self.dropped, self.problems)
+        return (self.settings.model_dump(), dict(self.plugins), dict(self.chosen), told)
 
 
 def load_settings(
