@@ -255,7 +255,7 @@ class Context(Protocol):
 # --- contracts -----------------------------------------------------------------------------------------------------
 
 Search = Callable[[SearchRequest], Awaitable[SearchPage]]
-"""An engine behind the door, as strategies see it."""
+"""An engine behind the door, as strategies see it: as many of its pages as `limit` takes come as one."""
 
 
 class AIProvider(Protocol):
@@ -272,7 +272,7 @@ class TaskProvider(Protocol):
 
 
 class SearchProvider(Protocol):
-    """A search engine: one request, one page of hits."""
+    """A search engine: one request, one page of hits. The core asks for the next one by the `cursor` of the last."""
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage: ...
 

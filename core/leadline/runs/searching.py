@@ -25,6 +25,11 @@ from leadline.settings.durations import seconds
 from leadline.settings.load import Settings
 from leadline.tiers import Tiers
 
+PAGES = 10
+"""Pages of one engine for one query, at most."""
+_SHORT = 2
+"""Hits by which a first page may fall short, of ten: engines leave out what is an advertisement, or twice there."""
+
 
 class Searching:
     """Searches for one run; `notice` is told, once each, of engines that rest."""
@@ -57,12 +62,13 @@ class Searching:
             composite=True,
             need=lambda _: Need(queries=1),
             ttl=min(map(self._ttl, members), default=0.0),
-            whole=lambda page: not page.failures,
+            whole=lambda page: not page.failures and not cut,
         )
+        cut: list[Failure] = []
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
             failed: dict[str, Failure] = {}
-            engines: dict[str, Search] = {member.name: self._engine(member, failed) for member in members}
+            engines: dict[str, Search] = {member.name: self._engine(member, failed, cut) for member in members}
             page = right(await (await strategy.get()).search(request, engines, call), SearchPage)
             return _with_failures(page, [failed[name] for name in engines if name in failed])
 
@@ -75,7 +81,8 @@ class Searching:
         await self._tell(page.failures)
         return self._tiers.mark(page)
 
-    def _engine(self, member: Member, failed: dict[str, Failure]) -> Search:
+    def _engine(self, member: Member, failed: dict[str, Failure], cut: list[Failure]) -> Search:
+        """Return an engine behind the door, all pages of it as one; `cut` takes what further pages failed of."""
         limiter = Guarded(member.breaker, Both(self._slots, member.maker.limiter))
         maker = replace(member.maker, limiter=limiter)
         kind = Kind(name="search", reply=SearchPage, keep=member.offer.keep, ttl=self._ttl(member))
@@ -84,14 +91,18 @@ class Searching:
             page: SearchPage = await (await member.get()).search(request, call)
             return plain_hits(page, member.name)
 
+        async def ask(request: SearchRequest) -> SearchPage:
+            return await self._door.call(kind, request, do, maker=maker, task="search")
+
         async def search(request: SearchRequest) -> SearchPage:
             try:
-                page = await self._door.call(kind, request, do, maker=maker, task="search")
+                page = await ask(request)
             except CallRefused:
                 raise
             except CallFailed as error:
                 failed[member.name] = error.record
                 raise
+            page = await _with_further(page, request, ask, cut)
             return self._tiers.mark(page)  # not below the door: other rules apply to a replayed page as well
 
         return search
@@ -107,6 +118,34 @@ class Searching:
             if failure.type == "Resting" and failure.provider not in self._told:
                 self._told.add(failure.provider)
                 await self._notice(failure.message)
+
+
+async def _with_further(first: SearchPage, request: SearchRequest, ask: Search, cut: list[Failure]) -> SearchPage:
+    """Return a page with the hits of those behind it, up to the limit: each is a request of its own.
+
+    What came stays where a further page fails. Engines differ in how they end: with no cursor, with one that they gave
+    before, with nothing new.
+    """
+    hits, cursor, asked = list(first.hits), first.cursor, {request.cursor}
+    missing = request.limit - len(hits)
+    if not hits or missing <= min(_SHORT, request.limit // 5):
+        return first
+    known = {hit.url for hit in hits}
+    while len(hits) < request.limit and cursor and cursor not in asked and len(asked) < PAGES:
+        asked.add(cursor)
+        try:
+            page = await ask(request.model_copy(update={"cursor": cursor}))
+        except CallFailed as error:
+            cut.append(error.record)
+            break
+        new = [hit for hit in page.hits if hit.url not in known]
+        if not new:
+            break
+        hits, cursor = hits + new, page.cursor
+        known.update(hit.url for hit in new)
+    return (
+        first if len(asked) == 1 else first.model_copy(update={"hits": tuple(hits[: request.limit]), "cursor": cursor})
+    )
 
 
 def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:

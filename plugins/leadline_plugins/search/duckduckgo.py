@@ -17,7 +17,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import BadReply, RateLimited, Unavailable
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Hit, SearchPage, SearchRequest
-from leadline_plugins.search.filters import Dates, Domains, either, place, with_sites
+from leadline_plugins.search.filters import Dates, Domains, either, following, place, with_sites
 from leadline_plugins.search.refusals import Refusal, refused
 from leadline_plugins.search.results import hit
 
@@ -54,7 +54,7 @@ class DuckDuckGo:
         page = place(request.cursor)
         seconds = max(call.remaining(), 0.001)
         hits = await self._context.in_thread(self._search, request, page, seconds)
-        return SearchPage(hits=hits[: request.limit], cursor=str(page + 1) if hits else None)
+        return SearchPage(hits=hits[: request.limit], cursor=following(page, hits, request.limit))
 
     def _search(self, request: SearchRequest, page: int, seconds: float) -> tuple[Hit, ...]:
         from ddgs.exceptions import DDGSException, TimeoutException

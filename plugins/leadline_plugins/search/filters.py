@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -13,6 +13,9 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import PluginSettings
 
 _DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#]+(/[^\s?#]*)?")
+
+_USUAL = 10
+"""Hits on a page of engines that do not say whether it is the last."""
 
 
 def _domain(text: str) -> str:
@@ -64,6 +67,11 @@ def place(cursor: str | None, first: int = 1) -> int:
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 7):
         raise Unsupported(f"{cursor[:20]!r} is no cursor of this engine")
     return int(cursor)
+
+
+def following(page: int, hits: Sized, wanted: int) -> str | None:
+    """Return the cursor of the next page; None behind one that is less than half full: nothing stands there."""
+    return str(page + 1) if 2 * len(hits) > min(wanted, _USUAL) else None
 
 
 def limited(wanted: int, most: int) -> int:

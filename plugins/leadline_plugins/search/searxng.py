@@ -11,7 +11,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unavailable
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import SearchPage, SearchRequest
-from leadline_plugins.search.filters import Domains, either, place, with_sites
+from leadline_plugins.search.filters import Domains, either, following, place, with_sites
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 
@@ -67,7 +67,7 @@ class Searxng:
         )
         if not hits and (silent := _silent(found)):
             raise Unavailable(f"SearXNG: none of its engines answered: {silent}")
-        return SearchPage(hits=hits[: request.limit], cursor=str(page + 1) if hits else None)
+        return SearchPage(hits=hits[: request.limit], cursor=following(page, hits, request.limit))
 
     def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
         settings = self._settings

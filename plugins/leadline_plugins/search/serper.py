@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import SearchPage, SearchRequest
-from leadline_plugins.search.filters import Country, Dates, Domains, either, limited, place, with_sites
+from leadline_plugins.search.filters import Country, Dates, Domains, either, following, limited, place, with_sites
 from leadline_plugins.search.http import Api, plain
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 
@@ -54,7 +54,7 @@ class Serper:
             hit(one.link, one.title, one.snippet, published=one.date, images=images(one.image))
             for one in results(_Result, listed, self._api)
         )
-        return SearchPage(hits=hits[: request.limit], cursor=str(page + 1) if hits else None)
+        return SearchPage(hits=hits[: request.limit], cursor=following(page, hits, request.limit))
 
     def _body(self, request: SearchRequest, page: int) -> dict[str, object]:
         language = either(self._settings.language, request.language).lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -164,6 +165,81 @@ async def test_an_engine_that_rests_for_one_client_rests_for_the_next(tmp_path: 
     async with client(tmp_path, {"one": dying}) as later:
         await later.research(QUESTION)
     assert len(dying.asked) > asked, "with those who used it, what was known of it is gone"
+
+
+# --- engines that give fewer hits a page than are wanted -------------------------------------------------------------
+
+
+class Paged(Scripted):
+    """Gives pages of three hits, and says by its cursor where the next one starts; `stays` never moves on."""
+
+    def __init__(self, *args: Any, stays: bool = False, hits: int = 100) -> None:
+        super().__init__(*args)
+        self.stays = stays
+        self.hits = hits
+        self.cursors: list[str | None] = []
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        self.cursors.append(request.cursor)
+        page = await super().search(request.model_copy(update={"limit": self.hits}), call)
+        start = int(request.cursor or 0)
+        cursor = "3" if self.stays else str(start + 3) if start + 3 < self.hits else None
+        return SearchPage(hits=page.hits[start : start + 3], cursor=cursor)
+
+
+@pytest.mark.parametrize(
+    ("limit", "hits", "stays", "pages", "found"),
+    [
+        (6, 100, False, 2, 6),
+        (10, 100, False, 4, 10),
+        (5, 100, False, 2, 5),
+        (3, 100, False, 1, 3),
+        (50, 8, False, 3, 8),
+        (50, 100, True, 2, 6),
+        (50, 100, False, 10, 30),
+    ],
+)
+async def test_further_pages_are_asked_for_until_there_are_enough_hits(
+    limit: int, hits: int, stays: bool, pages: int, found: int, tmp_path: Path
+) -> None:
+    paged = Paged(stays=stays, hits=hits)
+    paged.engine = FakeEngine(WebSettings(hits=100))
+    async with client(tmp_path, {"one": paged}, queries=1, search__results_per_query=limit) as runs:
+        result = await runs.research(QUESTION)
+        assert (await runs.replay(result.folder)).report == result.report
+    assert len(paged.cursors) == pages
+    assert len({*paged.cursors}) == pages
+    calls = result.metadata.calls
+    assert (calls["search/one"], calls["query/batch"]) == (pages, 1), "what is counted against the budget are queries"
+    (searched,) = json.loads((result.folder / "search_results.json").read_text())
+    assert len(searched["hits"]) == found
+
+
+async def test_a_further_page_that_fails_leaves_what_came(tmp_path: Path) -> None:
+    paged = Paged(lambda number: broken(number) if number > 1 else None)
+    paged.engine = FakeEngine(WebSettings(hits=100))
+    options: dict[str, Any] = {"queries": 1, "search__results_per_query": 6, "retry__attempts": 1}
+    async with client(tmp_path, {"one": paged}, **options) as runs:
+        result = await runs.research(QUESTION)
+    assert result.status == "complete"
+    assert paged.cursors == [None, "3"]
+    again = Paged()
+    again.engine = paged.engine
+    async with client(tmp_path, {"one": again}, **options) as runs:
+        await runs.research(QUESTION)
+    assert again.cursors == ["3"], "the first page is kept across runs, the search as a whole is not"
+
+
+async def test_a_page_that_is_nearly_full_is_enough(tmp_path: Path) -> None:
+    class Short(Scripted):
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            return (await super().search(request, call)).model_copy(update={"cursor": "2"})
+
+    short = Short()
+    short.engine = FakeEngine(WebSettings(hits=8))
+    async with client(tmp_path, {"one": short}, queries=2) as runs:
+        await runs.research(QUESTION)
+    assert len(short.asked) == 2
 
 
 # --- runs one after another ------------------------------------------------------------------------------------------

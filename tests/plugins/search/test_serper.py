@@ -39,11 +39,13 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 
 async def test_news(search: Search, server: ScriptedServer) -> None:
     news = {"link": "https://example.org/n", "title": "N", "snippet": "s", "date": "3 hours ago"}
-    server.answers = [said_json({"news": [news]})]
+    server.answers = [said_json({"news": [news] * 9})]
     page = await search("serper", kind="news")
     assert server.asked[0].path == "/news"
     assert page.hits[0].published is None  # no clock is asked: the same answer is the same hit on replay
     assert page.cursor == "2"
+    server.answers = [said_json({"news": [news]})]
+    assert (await search("serper", kind="news")).cursor is None  # behind so short a page there is none
 
 
 async def test_an_empty_account_is_told_with_the_status_400(search: Search, server: ScriptedServer) -> None:
