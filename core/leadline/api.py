@@ -59,7 +59,9 @@ class Client:
         cache: str | Path | None = None,
         plugins: Iterable[EntryPoint] = (),
     ) -> None:
-        self._arguments = _arguments(docs, pipeline, formats, folder)
+        folders = _folders(docs)
+        self._docs = bool(folders)
+        self._arguments = _arguments(folders, pipeline, formats, folder)
         self._sets: Sequence[str] = ()
         if isinstance(set, Mapping):
             self._arguments = {**self._arguments, **set}
@@ -81,7 +83,7 @@ class Client:
 
     def load(self, *, complete: bool = True) -> Loaded:
         """Return the settings with their origins; with `complete` false, problems are listed and not raised."""
-        return load_settings(self._host, arguments=self._arguments, sets=self._sets, file=self._file, complete=complete)
+        return self._load(complete=complete)
 
     @property
     def host(self) -> Host:
@@ -183,10 +185,17 @@ class Client:
 
     def _house_of(self, order: Order) -> House:
         """Lend the plugins chosen by the settings that a run had, as far as they were not secret."""
-        return self._houses.lend(
-            load_settings(
-                self._host, arguments=self._arguments, sets=self._sets, stored=order.settings, file=self._file
-            )
+        return self._houses.lend(self._load(stored=order.settings))
+
+    def _load(self, *, stored: Mapping[str, Any] | None = None, complete: bool = True) -> Loaded:
+        return load_settings(
+            self._host,
+            arguments=self._arguments,
+            sets=self._sets,
+            stored=stored,
+            file=self._file,
+            complete=complete,
+            docs=self._docs,
         )
 
     def _handle(self, session: Session) -> RunHandle:
@@ -196,14 +205,15 @@ class Client:
         return handle
 
 
-def _arguments(
-    docs: str | Path | Sequence[str | Path], pipeline: str, formats: Sequence[str], folder: str | Path | None
-) -> dict[str, Any]:
+def _folders(docs: str | Path | Sequence[str | Path]) -> list[str]:
     folders = [docs] if isinstance(docs, str | os.PathLike) else list(docs)
+    return [str(Path(item).expanduser().absolute()) for item in folders]
+
+
+def _arguments(folders: list[str], pipeline: str, formats: Sequence[str], folder: str | Path | None) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     if folders:
-        # The folder is searched alone where nothing else is set up: `auto` puts it first.
-        arguments["plugins.local.folders"] = [str(Path(item).expanduser().absolute()) for item in folders]
+        arguments["plugins.local.folders"] = folders
     if pipeline:
         arguments["pipeline"] = pipeline
     if formats:

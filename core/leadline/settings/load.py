@@ -93,11 +93,13 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     user_file: Path | None = None,
     complete: bool = True,
+    docs: bool = False,
 ) -> Loaded:
     """Return the settings: arguments before `--set`, environment, `.env`, project file, user file, defaults.
 
     `stored` are those of an earlier run (`Settings.public()`), which then stand in place of all but arguments and
-    secrets. With `complete` false, as for `config show`, what cannot work is told in `problems` and not raised.
+    secrets. With `complete` false, as for `config show`, what cannot work is told in `problems` and not raised. With
+    `docs`, folders were given to this very call: they are searched, and first, whatever engines the settings name.
     Raises `ConfigError`.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
@@ -107,6 +109,7 @@ def load_settings(
     sections = Sections(core.plugins, layers, sources.variables, sources.file_name)
     prompts, unread = templates(core.prompts, sources.cwd, sections.place)
     core = core.model_copy(update={"prompts": prompts})
+    core = _documents_first(core) if docs else core
     chosen = Selector(host, sections).choose(core)
     chosen.problems = [*wrong, *beside(gone, (*chosen.problems, *unread))]
     if chosen.problems and complete:
@@ -124,6 +127,20 @@ def load_settings(
         tuple(dict.fromkeys(filter(None, secrets_of(values)))),
         tuple(chosen.problems),
     )
+
+
+def _documents_first(core: Settings) -> Settings:
+    """Return the settings by which one's own documents are searched, before all else, and can be read."""
+    engines, fetchers = core.search.engines, core.read.fetchers
+    if engines[:1] != ("auto",):  # which puts them first by itself
+        engines = tuple(dict.fromkeys(("local", *engines)))
+    if "local" not in fetchers:
+        fetchers = ("local", *fetchers)
+    search, read = (
+        core.search.model_copy(update={"engines": engines}),
+        core.read.model_copy(update={"fetchers": fetchers}),
+    )
+    return core.model_copy(update={"search": search, "read": read})
 
 
 def _forgotten(chosen: Chosen, stored: Mapping[str, Any], place: Callable[[str], str]) -> Iterator[str]:

@@ -257,6 +257,26 @@ def test_arguments_may_be_nested_and_not_given(load: Load) -> None:
     assert loaded.settings.language == "auto"
 
 
+@pytest.mark.parametrize(
+    ("engines", "first"),
+    [
+        ("tavily", ("local", "tavily")),
+        ("tavily,local", ("local", "tavily")),
+        ("tavily,auto", ("local", "tavily")),
+        ("auto", ("local", "tavily")),
+        ("", ("local",)),
+    ],
+)
+def test_documents_that_are_named_are_searched_first(load: Load, engines: str, first: tuple[str, ...]) -> None:
+    sets = [f"search.engines={engines}", "read.fetchers=web", "plugins.tavily.api_key=tvly-a-key"]
+    loaded = load(*sets, docs=True)
+    assert loaded.chosen["search.engines"] == first
+    assert loaded.chosen["read.fetchers"] == ("local", "web")
+    again = load(stored=loaded.settings.public(), environ={"TAVILY_API_KEY": "tvly-a-key"})
+    assert again.chosen["search.engines"] == first, "a run that is resumed needs them named no more"
+    assert load("search.engines=tavily", *sets[1:]).chosen["search.engines"] == ("tavily",)
+
+
 def test_text_becomes_what_the_field_expects(load: Load) -> None:
     loaded = load(
         "search.engines=local, tavily",
