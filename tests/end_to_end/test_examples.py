@@ -38,7 +38,8 @@ def ask(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     def ask(settings: str, question: str = QUESTION, **options: Any) -> Result:
         file = tmp_path / "leadline.toml"
         file.write_text(settings, encoding="utf-8")
-        return leadline.research_sync(question, settings=file, docs=docs, folder=tmp_path / "runs", **options)
+        options = {"docs": docs, "folder": tmp_path / "runs", **options}
+        return leadline.research_sync(question, settings=file, **options)
 
     return ask
 
@@ -104,7 +105,9 @@ def test_search_provider(ask: Ask, tmp_path: Path) -> None:
     file = tmp_path / "glossary.csv"
     file.write_text(GLOSSARY, encoding="utf-8")
     result = ask(
-        f'[search]\nengines = ["glossary"]\n[plugins.glossary]\nfile = "{file}"\n', "What is a default parameter?"
+        f'[search]\nengines = ["glossary"]\n[plugins.glossary]\nfile = "{file}"\n',
+        "What is a default parameter?",
+        docs=(),
     )
     assert result.status == "complete", result.reason
     assert {hit["url"] for hit in hits(result)} == {"https://glossary.example/default"}
@@ -122,6 +125,7 @@ def test_the_tutorials_search_provider(ask: Ask, serve: Any, monkeypatch: pytest
     result = ask(
         f'[search]\nengines = ["handbook"]\n[plugins.handbook]\nurl = "{server.url}"\n',
         "How many days of leave has an employee?",
+        docs=(),
     )
     assert result.status == "complete", result.reason
     assert "Every employee has thirty days of leave. [1]" in result.text
@@ -133,7 +137,7 @@ def test_the_tutorials_search_provider(ask: Ask, serve: Any, monkeypatch: pytest
 
 def test_the_tutorials_search_provider_without_its_token(ask: Ask) -> None:
     with pytest.raises(leadline.ConfigError, match=r"set HANDBOOK_TOKEN, or plugins\.handbook\.token in"):
-        ask('[search]\nengines = ["handbook"]\n[plugins.handbook]\nurl = "http://127.0.0.1"\n')
+        ask('[search]\nengines = ["handbook"]\n[plugins.handbook]\nurl = "http://127.0.0.1"\n', docs=())
 
 
 def test_search_strategy(ask: Ask) -> None:
