@@ -28,6 +28,10 @@ LOW = 100 * 1024 * 1024
 _MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
 
 
+_UNSET = re.compile(r" is not set: set ([A-Z][A-Z0-9_]*), or ")
+"""How it is told that a plugin lacks a key, or an address."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """What was looked at, whether it is well, and what to do: `bad` keeps research from running."""
@@ -111,7 +115,10 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
 
 def _cure(problem: str) -> str:
     """Return the next command; empty where a folder to search is all that is missing."""
-    return "" if problem.startswith("search.engines") else "leadline config check"
+    if problem.startswith("search.engines") and "--docs DIR" in problem:
+        return ""
+    unset = _UNSET.search(problem)
+    return f"export {unset[1]}=…" if unset else "leadline config check"
 
 
 def _pipeline(loaded: Loaded) -> Finding:

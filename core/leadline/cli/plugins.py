@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
-from pydantic_core import PydanticUndefined, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from leadline.cli.out import say, table, write, write_json
 from leadline.errors import ConfigError, UsageError
@@ -104,7 +104,7 @@ def _write_settings(plugin: Plugin, name: str) -> None:
         write("\nNo settings of its own.")
         return
     write(f"\n[plugins.{name}]")
-    rows = ((key, _type(field), json.dumps(_default(field)), field.description or "") for key, field in fields)
+    rows = ((key, _type(field), _shown(field), field.description or "") for key, field in fields)
     write(table(rows, ("setting", "type", "default", ""), indent="  "))
 
 
@@ -145,14 +145,22 @@ def _offers(plugin: Plugin) -> dict[str, Any]:
 
 def _settings(plugin: Plugin) -> dict[str, Any]:
     return {
-        name: {"type": _type(field), "default": _default(field), "description": field.description or ""}
+        name: {
+            "type": _type(field),
+            "required": field.is_required(),
+            "default": _default(field),
+            "description": field.description or "",
+        }
         for name, field in plugin.settings.model_fields.items()
     }
 
 
+def _shown(field: FieldInfo) -> str:
+    return "(required)" if field.is_required() else json.dumps(_default(field))
+
+
 def _default(field: FieldInfo) -> Any:
-    value = field.get_default(call_default_factory=True)
-    return "(required)" if value is PydanticUndefined else to_jsonable_python(value)
+    return None if field.is_required() else to_jsonable_python(field.get_default(call_default_factory=True))
 
 
 def _type(field: FieldInfo) -> str:

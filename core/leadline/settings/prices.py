@@ -25,17 +25,34 @@ def unused_prices(
     Where a provider names no model of its own it has a default, which only itself knows: then nothing can be told.
     """
     asked = {name: sections[name] for name, plugin in plugins.items() if {*_ASKED} & {*plugin.offers}}
+    used = _used(core, asked)
+    wrong = {model: name for model in core.ai.prices if model not in used and (name := _behind(model, asked))}
+    for model, name in wrong.items():
+        told = f"prices go by the model without its provider: write {name!r}"
+        yield f"ai.prices.{model}: {told}{place('ai.prices')}"
     chats = (name for name in asked if "ai_providers" in plugins[name].offers and plugins[name].name not in PLAIN)
     if not core.ai.prices or not all(getattr(asked[name], "model", "") for name in chats):
         return
+    for model in core.ai.prices:
+        if model not in used and model not in wrong:
+            key = f"ai.prices.{model}"
+            yield f"{key}: no provider, role or task uses this model: {choose_from(model, used)}{place('ai.prices')}"
+
+
+def _used(core: Settings, asked: Mapping[str, PluginSettings]) -> set[str]:
+    """Return the models that providers, roles and tasks name."""
     used = {model for settings in asked.values() for model in _named(settings)}
     said = (*core.ai.roles.values(), *core.ai.tasks.values(), core.ai.embedder)
     used |= {model for one in said if (model := one.partition(":")[2])}
-    used |= {name for model in used if (name := model.partition("/")[2])}  # VENDOR/NAME is priced by its name, too
-    for model in core.ai.prices:
-        if model not in used:
-            key = f"ai.prices.{model}"
-            yield f"{key}: no provider, role or task uses this model: {choose_from(model, used)}{place('ai.prices')}"
+    return used | {
+        name for model in used if (name := model.partition("/")[2])
+    }  # VENDOR/NAME is priced by its name, too
+
+
+def _behind(model: str, asked: Mapping[str, PluginSettings]) -> str:
+    """Return the model of one that is written PROVIDER:MODEL; empty for another."""
+    provider, _, name = model.partition(":")
+    return name if provider in asked else ""
 
 
 def _named(settings: PluginSettings) -> Iterator[str]:

@@ -217,6 +217,19 @@ def test_doctor_says_what_to_do_first(cli: Cli) -> None:
     assert done.out.splitlines()[-1].strip() == 'leadline research "How does …?" --docs FOLDER'
 
 
+def test_doctor_says_how_to_give_an_engine_its_key(cli: Cli) -> None:
+    done = cli("doctor", "--set", "search.engines=tavily")
+    assert done.code == 78
+    assert done.out.splitlines()[-1].strip() == "export TAVILY_API_KEY=…"
+
+
+def test_a_setting_without_a_default_is_said_to_be_required(cli: Cli) -> None:
+    key = json.loads(cli("plugins", "show", "tavily", "--json").out)["settings"]["api_key"]
+    assert (key["required"], key["default"]) == (True, None)
+    (line,) = (line for line in cli("plugins", "show", "tavily").out.splitlines() if "api_key  " in line)
+    assert "  (required)  " in line
+
+
 def test_doctor_finds_a_folder_that_cannot_be_written(cli: Cli, docs: Path) -> None:
     Path("file").write_text("")
     data = json.loads(cli("doctor", "--docs", "docs", "--folder", "file", "--json").out)

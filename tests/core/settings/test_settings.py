@@ -404,6 +404,8 @@ def test_a_price_of_a_model_that_nobody_uses_is_told(load: Load) -> None:
         "(choose from: better, good) (--set ai.prices)",
     )
     assert notices("better", *used) == ()
+    told = ("ai.prices.chatty:new: prices go by the model without its provider: write 'new' (--set ai.prices)",)
+    assert notices("chatty:new", *used) == notices("chatty:new") == told
     assert notices("goood") == (), "the provider's own default may be of that name"
 
 

@@ -23,7 +23,7 @@ FINDS = {
     "unchecked": ("it_answers", "the reply does not survive JSON: "),
     "not_json": ("it_answers", "the reply does not survive JSON: "),
     "sync": ("it_answers", "write `async def search`"),
-    "own_fault": ("it_answers", "raised KeyError: 'region': the house takes that for a fault of the plugin"),
+    "own_fault": ("it_answers", "raised KeyError: 'region' at "),
     "odd_error": ("it_answers", "raised OddError, whose text cannot be had: RuntimeError"),
     "exits": ("it_answers", "raised SystemExit: bye"),
     "cancels_itself": ("it_answers", "raised CancelledError"),

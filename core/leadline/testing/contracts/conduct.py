@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sysconfig
+import traceback
 from asyncio import AbstractEventLoop, Task
 from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline.door.retry import translate
@@ -25,6 +28,10 @@ GRACE = 2.0
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 Failure = ProviderError | CallFailed
+_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
+"""Errors that say nothing of a service. Any other may stand for what it did: a ValueError, one of an SDK."""
+_CORE = Path(__file__).parents[2]
+_OTHERS = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
 _watched: ContextVar[bool] = ContextVar("_watched", default=False)
 
 
@@ -72,12 +79,22 @@ def _read(error: BaseException, secrets: Secrets) -> Failure:
     if isinstance(error, PluginError):
         raise AssertionError(str(error)) from error  # the house's own words
     failure = translate(error) if isinstance(error, Exception) else None
+    if failure is None and isinstance(error, _BUGS):
+        raise AssertionError(f"raised {text}{_where(error)}: this is a bug in the plugin") from error
     if failure is None:
         raise AssertionError(
             f"raised {text}: the house takes that for a fault of the plugin, and tries neither again nor another; "
             "raise an error of leadline.errors, by what happened"
         ) from error
     return failure
+
+
+def _where(error: BaseException) -> str:
+    """Return the innermost line of the plugin's own that an error went through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
+    mine = [frame for frame in own if not any(Path(frame.filename).is_relative_to(folder) for folder in _OTHERS)]
+    return f" at {last.filename}:{last.lineno}, in {last.name}" if (last := next(reversed(mine or own), None)) else ""
 
 
 async def answered(work: object, record: type[R], secrets: Secrets, seconds: float) -> R:
