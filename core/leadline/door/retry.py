@@ -7,8 +7,9 @@ system are read as one of those classes. Anything else a plugin raises is its ow
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -31,7 +32,7 @@ from leadline.errors import (
 if TYPE_CHECKING:
     import httpx
 
-_STATUS: dict[int, type[ProviderError]] = {
+BY_STATUS: Mapping[int, type[ProviderError]] = {
     401: Denied,
     402: QuotaSpent,
     403: Denied,
@@ -40,6 +41,9 @@ _STATUS: dict[int, type[ProviderError]] = {
     425: Unavailable,
     429: RateLimited,
 }
+"""What a status of HTTP means with everybody; a service's own ones come on top (`{**BY_STATUS, 414: TooLong}`)."""
+TOO_FAST = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+"""How services say in words what 429 says."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ def _of_httpx(error: BaseException) -> ProviderError | None:
 
 def _of_status(response: httpx.Response) -> ProviderError:
     code = response.status_code
-    cause = _STATUS.get(code, Unavailable if code >= 500 else Unsupported)
+    cause = BY_STATUS.get(code, Unavailable if code >= 500 else Unsupported)
     url = response.request.url.copy_with(query=None)  # queries hold keys
     return cause(f"HTTP {code} from {url}", retry_after=retry_after(response.headers.get("retry-after", "")))
 

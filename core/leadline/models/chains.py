@@ -37,6 +37,11 @@ def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> It
         yield Choice(house.member("ai_providers", name), model if name == first else "")
 
 
+def performs(provider: object) -> bool:
+    """Return whether a provider answers typed tasks itself; any other is asked by chat."""
+    return hasattr(provider, "perform")
+
+
 def unfit(choice: Choice, error: type[ProviderError], message: str, detail: str = "") -> CallFailed:
     """Return the failure of a chat whose reply came, or was never asked for, and cannot be taken."""
     who, kind = choice.member.name, error.__name__

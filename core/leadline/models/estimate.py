@@ -8,7 +8,7 @@ from typing import Any
 
 from leadline.assemble import House
 from leadline.expecting import CHARACTERS_PER_TOKEN, PAGE, Expected, Scope
-from leadline.models.chains import chain_of
+from leadline.models.chains import chain_of, performs
 from leadline.models.declared import Declared, declared
 from leadline.models.prices import Prices, cost
 from leadline.pipeline import rounds
@@ -84,7 +84,7 @@ async def _task(house: House, one: Declared, expected: Expected) -> TaskEstimate
     choice = next(chain_of(house, house.loaded.chosen["ai.providers"], one.task.name, one.task.role))
     provider: Any = await choice.member.get()
     base = TaskEstimate(task=one.task.name, asked_by=one.plugin.name, provider=choice.member.name)
-    if hasattr(provider, "perform"):
+    if performs(provider):
         return base
     traits = provider.traits(choice.model)
     instructions = _instructions(house, one, traits.json_schema)

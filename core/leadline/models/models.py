@@ -12,7 +12,7 @@ from leadline.door.calls import Door
 from leadline.door.keys import fingerprint
 from leadline.door.kinds import CHAT, TASK, Kind, Maker
 from leadline.errors import CallFailed, CallRefused
-from leadline.models.chains import Choice, Standing, chain_of, together
+from leadline.models.chains import Choice, Standing, chain_of, performs, together
 from leadline.models.chatting import Chatting
 from leadline.records import Record
 from leadline.settings.load import Settings
@@ -44,7 +44,7 @@ class Models:
         """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
         chain = list(self._chain(task))
         provider = None if self._standing.out(chain[0]) else await self._made(chain[0])
-        if hasattr(provider, "perform"):
+        if performs(provider):
             # There is nothing to repair: unless it fails and others are left, the one call is the whole of it.
             try:
                 return await self._performed(chain[0], provider, task)
@@ -77,7 +77,7 @@ class Models:
         """Return whether the first of a task's chain is a chat."""
         for choice in self._named(task, role):
             if (provider := await self._made(choice)) is not None:
-                return not hasattr(provider, "perform")
+                return not performs(provider)
         return False
 
     async def _made(self, choice: Choice) -> Any:
@@ -114,7 +114,7 @@ class Models:
         except Exception as error:
             raise await self._door.fault(CHAT, choice.member.maker, error) from error
         fallen = [f"{task.name} was done by {choice.member.name}: {failed.record.text}" for failed in failures[-1:]]
-        if hasattr(provider, "perform"):
+        if performs(provider):
             reply = await self._performed(choice, provider, task)
         else:
             reply, cut = await self._chatting.perform(choice, provider, task)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from leadline.door.retry import BY_STATUS, TOO_FAST
 from leadline.errors import (
     Denied,
     ProviderError,
@@ -25,18 +26,8 @@ _SHOWN = 200
 _TELLING = ("error", "message", "detail", "errors", "info", "code", "tag", "title")
 """The fields in which services say what is wrong."""
 _SPENT = re.compile(r"credit|quota|usage.limit|plan.{0,12}limit|insufficient|payment|billing|budget", re.IGNORECASE)
-_RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _KEY = re.compile(r"(api|subscription|access)[ _-]?(key|token)|unauthori[sz]ed|forbidden", re.IGNORECASE)
-_BY_STATUS: dict[int, type[ProviderError]] = {
-    401: Denied,
-    402: QuotaSpent,
-    403: Denied,
-    408: Unavailable,
-    413: TooLong,
-    414: TooLong,
-    425: Unavailable,
-    429: RateLimited,
-}
+_BY_STATUS: Mapping[int, type[ProviderError]] = {**BY_STATUS, 414: TooLong}
 
 
 @dataclass(frozen=True)
@@ -71,7 +62,7 @@ def refused(
 
 
 def _cause(status: int, words: str, wait: float | None, *, keyed: bool) -> type[ProviderError]:
-    passing = wait is not None or (status == 429 and _RATE.search(words))
+    passing = wait is not None or (status == 429 and TOO_FAST.search(words))
     if status in (400, 403, 429) and not passing and _SPENT.search(words):
         return QuotaSpent
     if keyed and status in (400, 422) and _KEY.search(words):

@@ -6,7 +6,9 @@ What a refusal means stands in the status, in the code, or only in the words.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from leadline.door.retry import BY_STATUS, TOO_FAST
 from leadline.errors import (
     BadReply,
     Denied,
@@ -43,7 +45,6 @@ _SPENT = re.compile(
     r"|key limit exceeded|spending limit|payment required|arrearage|free (tier|quota)[^.]{0,40}(exhausted|only)",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _BAD_KEY = re.compile(
     r"(incorrect|invalid|wrong|missing|expired) (api[ _-]?)?key|api[ _-]?key (is )?(not valid|invalid|expired|required)"
     r"|api_key_invalid|invalid_api_key|invalid authorization|login fail|authentication (fail|error)",
@@ -73,17 +74,11 @@ _BY_CODE: dict[str, type[ProviderError]] = {
     "request_too_large": TooLong,  # Anthropic
 }
 """Codes that say more than the status they come with."""
-_BY_STATUS: dict[int, type[ProviderError]] = {
-    401: Denied,
-    402: QuotaSpent,
-    403: Denied,
+_BY_STATUS: Mapping[int, type[ProviderError]] = {
+    **BY_STATUS,
     404: Unsupported,
-    408: Unavailable,
     409: Unavailable,
-    413: TooLong,
     424: Unavailable,
-    425: Unavailable,
-    429: RateLimited,
     498: Unavailable,
     499: Unavailable,
     501: Unsupported,
@@ -141,7 +136,7 @@ def _by_status(said: Refusal) -> type[ProviderError]:
         return _BY_STATUS[said.status]
     if said.status:
         return Unavailable if said.status >= 500 else Unsupported
-    limited = RateLimited if _RATE.search(said.words) else None
+    limited = RateLimited if TOO_FAST.search(said.words) else None
     return _BY_KIND.get(said.code) or _BY_KIND.get(said.kind) or limited or BadReply
 
 
