@@ -24,19 +24,15 @@ class Shared(Generic[T]):
     def take(self, key: Hashable, user: object, make: Callable[[], T]) -> T:
         """Return what is kept under the key, made where nobody uses one; `user` holds it until it leaves or is gone."""
         with self._lock:
-            self._tidy()
-            if key not in self._kept:
-                self._kept[key] = make(), WeakSet()
-            thing, users = self._kept[key]
+            thing, users = self._kept.get(key, (None, None))
+            if thing is None or not users:
+                thing, users = self._kept[key] = make(), WeakSet()
             users.add(user)
             return thing
 
     def leave(self, user: object) -> None:
-        """Let go of whatever a user holds."""
+        """Let go of whatever a user holds; what nobody uses any more is forgotten."""
         with self._lock:
             for _, users in self._kept.values():
                 users.discard(user)
-            self._tidy()
-
-    def _tidy(self) -> None:
-        self._kept = {key: (thing, users) for key, (thing, users) in self._kept.items() if len(users)}
+            self._kept = {key: (thing, users) for key, (thing, users) in self._kept.items() if users}
