@@ -2,9 +2,9 @@
 
 One form throughout: an async verb takes a frozen record and a `Call` and returns a frozen record. One call is one
 outside request (a chat, a page of search results, a fetch, an execution), so that limits, retry, price and journal are
-right; no provider retries, pages, repairs or caches by itself. A plugin is made once a process and called concurrently
-on one event loop; what belongs to a user or a run comes with the call. A plugin that is an async context manager is
-entered lazily and left at the end, by one task of its own.
+right; no provider retries, pages, repairs or caches by itself. A plugin is made once for all runs of a client with
+equal settings, and called concurrently on one event loop; what belongs to a user or a run comes with the call. A plugin
+that is an async context manager is entered lazily and left at the end, by one task of its own.
 """
 
 from __future__ import annotations

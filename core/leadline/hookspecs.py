@@ -68,8 +68,8 @@ def _always(_: Any) -> str | None:
 class Offer(Generic[S, M]):
     """What a plugin puts on the table, one of a kind; its name is its plugin's.
 
-    `make` is called once a process, and an SDK is imported in it or later. A settings section with `use = "NAME"` is
-    another instance. All offers of a plugin share one settings model.
+    `make` is called once for all runs of a client with equal settings, and an SDK is imported in it or later. A settings
+    section with `use = "NAME"` is another instance. All offers of a plugin share one settings model.
     """
 
     make: Callable[[S, Context], M]
