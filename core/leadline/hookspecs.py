@@ -68,7 +68,7 @@ def _always(_: Any) -> str | None:
 class Offer(Generic[S, M]):
     """What a plugin puts on the table, one of a kind; its name is its plugin's.
 
-    `make` is called once for all runs of a client with equal settings, and an SDK is imported in it or later. A settings
+    `make` is called once for all runs of a client with equal settings; an SDK is imported in it or later. A settings
     section with `use = "NAME"` is another instance. All offers of a plugin share one settings model.
     """
 
