@@ -36,7 +36,7 @@ class Task(Generic[R]):
     on its first part; a reply from the journal does not pass there, and neither does a corrected one. `check` is given
     inputs and reply of a chat, and says what makes the reply unusable though it fits: the wrong language; else nothing.
     `mend` is given both where the reply that was asked for again has such a fault too, and returns what is of use of
-    it, with what is to be told; None for nothing.
+    it, with what is to be told, if anything; None for nothing.
     `shows` names the fields of a reply, at any depth, that people read while it is streamed.
     """
 

@@ -71,7 +71,7 @@ def taken_at_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
         of_use = task.mend(task.inputs, found.reply) if task.mend else None
         if of_use is None:
             raise
-    return of_use[0], [*told, of_use[1]]
+    return of_use[0], [*told, *filter(None, of_use[1:])]
 
 
 def usable(task: Task[Any], reply: ChatReply) -> bool:

@@ -7,7 +7,7 @@ the report they would stand beside those that do; so they go, in the one place t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from leadline.citations import CITATION, cited_only
@@ -16,12 +16,11 @@ from leadline_plugins.drafts.definitions import undefined
 from leadline_plugins.drafts.headings import lowered
 from leadline_plugins.drafts.known import Known
 from leadline_plugins.drafts.lists import unlisted
-from leadline_plugins.drafts.marks import marked, unnumbered
+from leadline_plugins.drafts.marks import Marked, marked, unnumbered
 from leadline_plugins.drafts.unwrapped import unwrapped
 
-__all__ = ["LEFT_OUT", "Draft", "Known", "normalised", "title"]
+__all__ = ["Draft", "Known", "left_out", "normalised", "title"]
 
-LEFT_OUT = "citation marks or lists of references of the model's own were left out: they name nothing that it was shown"
 _PLACEHOLDERS = frozenset({"", "title", "string", "report title", "title of the report", "section title", "untitled"})
 _ROUNDS = 4
 """What is taken out can leave something to be taken out; so often it is looked at again."""
@@ -29,22 +28,39 @@ _ROUNDS = 4
 
 @dataclass(frozen=True)
 class Draft:
-    """A text that cites nothing but known evidence; `left_out` counts the marks and lists that named no source."""
+    """A text that cites nothing but known evidence; `left_out` counts the marks and lists that named none.
 
-    text: str
+    `lost` has the mark of each statement that has no other citation.
+    """
+
+    text: str = ""
     left_out: int = 0
+    lost: tuple[str, ...] = ()
 
 
 def normalised(text: str, known: Known, titles: Collection[str] = ()) -> Draft:
     """Return a model's text as the text of a section of these titles."""
     left_out = 0
+    lost: list[str] = []
     for _ in range(_ROUNDS):
-        before = text
-        text, count = _once(text, known, titles)
-        left_out += count
-        if text == before:
+        made = _once(text, known, titles)
+        left_out += made.left_out
+        lost += made.lost
+        if made.text == text:
             break
-    return Draft(cited_only(text, known.exact), left_out)
+        text = made.text
+    return Draft(cited_only(text, known.exact), left_out, tuple(lost))
+
+
+def left_out(title: str, drafts: Iterable[Draft]) -> str:
+    """Return what is told of the marks and lists that a text of this title lost, in parts; empty where it lost none."""
+    parts = list(drafts)
+    count, lost = sum(part.left_out for part in parts), sum(len(part.lost) for part in parts)
+    if not count:
+        return ""
+    bare = f", and {lost} of its statements cite nothing without them" if lost else ""
+    said = f"citation marks or lists of references of the model's own were left out ({count})"
+    return f"the text of '{title}': {said}, for they name no passage{bare}"
 
 
 def title(text: str) -> str:
@@ -58,23 +74,28 @@ def title(text: str) -> str:
     return "" if said.casefold().strip(" <>[]{}.…") in _PLACEHOLDERS else said
 
 
-def _once(text: str, known: Known, titles: Collection[str]) -> tuple[str, int]:
+def _once(text: str, known: Known, titles: Collection[str]) -> Draft:
     text = lowered(closed(unwrapped(text).strip(), known), titles)
     parts = list(runs(text))
-    made: list[str] = []
-    left_out = 0
-    for place, (is_code, part) in enumerate(parts):
-        said, count = (code(part, known), 0) if is_code else _prose(part, known, last=place == len(parts) - 1)
-        made.append(said)
-        left_out += count
-    return _tidied("\n".join(made), text).strip(), left_out
+    last = len(parts) - 1
+    made = [
+        Draft(code(part, known)) if is_code else _prose(part, known, last=place == last)
+        for place, (is_code, part) in enumerate(parts)
+    ]
+    said = _tidied("\n".join(part.text for part in made), text).strip()
+    return Draft(said, sum(part.left_out for part in made), _lost(made))
 
 
-def _prose(text: str, known: Known, *, last: bool) -> tuple[str, int]:
+def _prose(text: str, known: Known, *, last: bool) -> Draft:
     text, lists = unlisted(text, known, last=last)
     text, definitions = undefined(text, known)
-    done = [marked(part, known) if place % 2 == 0 else (part, 0) for place, part in enumerate(BLANK.split(text))]
-    return "".join(part for part, _ in done), lists + definitions + sum(count for _, count in done)
+    made = [marked(part, known) if place % 2 == 0 else Draft(part) for place, part in enumerate(BLANK.split(text))]
+    count = lists + definitions + sum(part.left_out for part in made)
+    return Draft("".join(part.text for part in made), count, _lost(made))
+
+
+def _lost(made: Iterable[Draft | Marked]) -> tuple[str, ...]:
+    return tuple(mark for part in made for mark in part.lost)
 
 
 def _tidied(text: str, before: str) -> str:

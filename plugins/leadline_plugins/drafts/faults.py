@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from itertools import islice
 
-from leadline.citations import CITATION, cite
+from leadline.citations import CITATION, cite, cited
+from leadline_plugins.drafts import Draft, normalised
 from leadline_plugins.drafts.assistant import refuses, unaddressed, without_refusal
 from leadline_plugins.drafts.known import Known
-from leadline_plugins.text import is_cjk, length, sentences
+from leadline_plugins.drafts.marks import may_mark
+from leadline_plugins.drafts.statements import cited_sentences
+from leadline_plugins.text import is_cjk, length
 
 _OVER = 2.5
 """Times the length asked from which a text is a runaway."""
@@ -30,19 +34,23 @@ _SHORT, _WANTED = 0.12, 150
 _SEEN = 60_000
 """Characters that are searched for repeats: what is longer is too long by itself."""
 _NAMED = 3
-_BEHIND = re.compile(r"\[@[^\[\]\s]+\](?:\s*\[@[^\[\]\s]+\])*[.。]?")
+_TRIFLE, _SMALL = 1, 0.1
+"""Statements that may cite by marks of their own, and their share of all citations: less is not asked for again."""
 _WORD = re.compile(r"[^\W_]+")
 
 
-def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "", held: float = 0) -> Iterator[str]:
-    """Yield what is wrong with a text: a clause each.
+def faults(text: str, known: Known, *, asked: int = 0, language: str = "", held: float = 0) -> Iterator[str]:
+    """Yield what is wrong with a text that cites what is `known`: a clause each.
 
     `asked` is its length, 0 for free; `held` that of its passages, 0 where few of them may do.
     """
     if refuses(text):
         yield "it refuses, or speaks of you: write the text itself, from the passages alone, and nothing else"
-    if cites_nothing(text, ids):
-        yield f"it cites none of the passages: put the id of its passage right behind each statement, as {_ways(ids)}"
+    if cites_nothing(text, known):
+        yield f"it cites none of the passages: put the id of its passage right behind each statement, as {_ways(known)}"
+    elif foreign := _foreign(text, known):
+        marks = ", ".join(islice(dict.fromkeys(foreign), _NAMED))
+        yield f"{len(foreign)} statements cite by marks that name no passage ({marks}): cite each as {_ways(known)}"
     size = _size(text, language)
     if asked and size > _limit(asked):
         yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: say it in that length"
@@ -52,17 +60,21 @@ def faults(text: str, ids: Collection[str], *, asked: int = 0, language: str = "
         yield f"it is {size:,} {_unit(language)} long, and about {asked:,} were asked for: use more of the passages"
 
 
-def of_use(text: str, ids: Collection[str], *, asked: int = 0, language: str = "") -> tuple[str, str]:
-    """Return what is of use of a text with faults, empty for nothing, and what is told of it, or why not."""
+def of_use(text: str, known: Known, *, asked: int = 0, language: str = "") -> tuple[str, str]:
+    """Return what is of use of a text with faults, empty for nothing, and what is told of it, or why not.
+
+    Of marks that name no passage nothing is told: they go when the text becomes that of a section.
+    """
     said = without_refusal(text)
-    if refuses(said) or cites_nothing(said, ids) or (said != text and asked and _size(said, language) < _SHORT * asked):
+    is_short = asked and _size(said, language) < _SHORT * asked
+    if refuses(said) or cites_nothing(said, known) or (said != text and is_short):
         return "", "the model did not write it" if refuses(text) else "it cites nothing that was given"
     once = _said_once(said)
     short = _shortened(once, asked, language) if asked and _size(once, language) > _limit(asked) else once
     done = ["what the model says of itself is left out"] if said != unaddressed(text) else []
     done += ["it said the same over and over, and says it once now"] if once != said else []
     done += ["it was far longer than asked, and is cut"] if short != once else []
-    return short, "; ".join(done) or "it is shorter than asked, and was so twice"
+    return short, "; ".join(done) or ("it is shorter than asked, and was so twice" if is_short else "")
 
 
 def _limit(asked: int) -> float:
@@ -70,13 +82,21 @@ def _limit(asked: int) -> float:
     return max(_OVER * asked, asked + _SLACK)
 
 
-def cites_nothing(text: str, ids: Collection[str]) -> bool:
+def cites_nothing(text: str, known: Known) -> bool:
     """Return whether a text names none of the evidence that there is, in whatever form."""
-    return bool(ids) and not Known.of(ids).named(text)
+    return bool(known.exact) and not known.named(text)
 
 
-def _ways(ids: Collection[str]) -> str:
-    return " or ".join(cite(name) for name in list(ids)[:_NAMED])
+def _foreign(text: str, known: Known) -> tuple[str, ...]:
+    """Return the marks that cost statements their only citation, where they are no trifle."""
+    rest = CITATION.sub(lambda found: "" if found[1] in known.exact else found[0], text)
+    made = normalised(text, known) if known.exact and may_mark(rest) else Draft(text)
+    lost = len(made.lost)
+    return made.lost if lost > _TRIFLE and lost > _SMALL * (lost + len(cited(made.text))) else ()
+
+
+def _ways(known: Known) -> str:
+    return " or ".join(cite(name) for name in sorted(known.exact)[:_NAMED])
 
 
 def _size(text: str, language: str) -> int:
@@ -90,19 +110,6 @@ def _unit(language: str) -> str:
 def letters(text: str) -> str:
     """Return the letters and figures of a text without its citations: what makes two sentences the same."""
     return "".join(_WORD.findall(CITATION.sub("", text))).casefold()
-
-
-def cited_sentences(text: str) -> list[tuple[int, int]]:
-    """Return where the sentences of a text stand, each with the citations behind it."""
-    spans: list[tuple[int, int]] = []
-    for start, end in sentences(text):
-        behind = _BEHIND.match(text, start, end)
-        if behind and spans and "\n" not in text[spans[-1][1] : start]:
-            spans[-1] = spans[-1][0], behind.end()
-            start = end - len(text[behind.end() : end].lstrip())
-        if start < end:
-            spans.append((start, end))
-    return spans
 
 
 def _told(text: str) -> Iterator[tuple[int, int, str]]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from leadline.citations import cite
-from leadline.records import Evidence
+from leadline_plugins.text import content_set, sentences
 
 SHAPE = r"[eE][0-9a-fA-F]{10}"
 """How the ids of evidence look: what has this form and is none of a section's would be noise to a reader."""
+SOURCE_SHAPE = r"[sS][0-9a-fA-F]{10}"
+"""How those of sources look, which stand beside the passages that a writer is shown."""
 _SHAPED = re.compile(SHAPE)
+_OF_SOURCE = re.compile(rf"(?<!\w){SOURCE_SHAPE}(?!\w)")
 _WITHIN = re.compile("e(?=([0-9a-f]{10}))")
 """Every id of that form in a caseless text, without its first letter; also those that lie in another one."""
 _WORD = re.compile(r"[\w-]+")
@@ -30,14 +34,37 @@ _LOCATOR = re.compile(
     re.IGNORECASE,
 )
 """Words beside the ids in a bracket that say where in the source, or join two."""
+_FEWEST, _FURTHER = 3, 1.5
+"""Words that a statement shares with the passage of its source that it is from, and how many times those of others."""
+_BEFORE = 600
+"""Characters before a mark in which the statement begins that it stands behind."""
+_BESIDE = 16
+"""Characters before a mark that tell whether it was copied with them."""
+
+
+class Passage(Protocol):
+    """A quote that may be cited: of the evidence, or as a writer is shown it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def quote(self) -> str: ...
+    @property
+    def source_id(self) -> str: ...
 
 
 @dataclass(frozen=True)
 class Known:
-    """The ids of a section's evidence; `loose` by their lower case, those that other forms than `[@id]` may name."""
+    """The ids of a section's evidence; `loose` by their lower case, those that other forms than `[@id]` may name.
+
+    `sources` has by the id of a source, in lower case, the ids and the quotes of its passages.
+    """
 
     exact: frozenset[str]
     loose: Mapping[str, str]
+    sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    quotes: str = ""
+    """All of them, without case and line ends."""
 
     @classmethod
     def of(cls, ids: Iterable[str], quotes: Iterable[str] = ()) -> Known:
@@ -51,13 +78,42 @@ class Known:
         return cls(exact, {name.casefold(): name for name in sorted(exact) if not stands(name.casefold())})
 
     @classmethod
-    def of_evidence(cls, evidence: Collection[Evidence]) -> Known:
+    def of_evidence(cls, evidence: Collection[Passage]) -> Known:
         """Return those of some evidence, which is quoted."""
-        return cls.of((item.id for item in evidence), (item.quote for item in evidence))
+        made = cls.of((item.id for item in evidence), (item.quote for item in evidence))
+        quotes = _squeezed("\n".join(item.quote for item in evidence))
+        sources: dict[str, dict[str, str]] = {}
+        for item in evidence:
+            if (name := item.source_id.casefold()) and name not in quotes:
+                sources.setdefault(name, {})[item.id] = item.quote
+        return replace(made, sources=sources, quotes=quotes)
 
     def named(self, text: str) -> bool:
-        """Return whether a text names one of them, in whatever form."""
-        return any(word in self.exact or word.casefold() in self.loose for word in _WORD.findall(text))
+        """Return whether a text names one of them, or a source of theirs, in whatever form."""
+        words = _WORD.findall(text)
+        return any(
+            word in self.exact or (folded := word.casefold()) in self.loose or folded in self.sources for word in words
+        )
+
+    def copied(self, before: str, mark: str) -> bool:
+        """Return whether a mark behind these words stands behind them in a passage as well: it is the page's own."""
+        said = _squeezed(f"{before[-_BESIDE:]}{mark}")
+        return bool(_WORD.search(said.removesuffix(mark.casefold()))) and said in self.quotes
+
+    def of_source(self, token: str, before: str = "") -> str:
+        """Return the passage that a token means by its source's id: its only one, or what is said `before` is from it.
+
+        Empty where it names none of the sources, or several of its passages may be meant.
+        """
+        passages = self.sources.get(token.lstrip("@").strip(_QUOTES).casefold(), {})
+        if len(passages) < 2:
+            return next(iter(passages), "")
+        said = before[-_BEFORE:]
+        spans = list(sentences(said))
+        words = content_set(said[spans[-1][0] :]) if spans else frozenset[str]()
+        shared = sorted(((len(words & content_set(quote)), name) for name, quote in passages.items()), reverse=True)
+        (most, name), (next_most, _) = shared[:2]
+        return name if most >= max(_FEWEST, _FURTHER * next_most) else ""
 
     def id(self, token: str) -> str:
         """Return the id that a token names: `@a`, `a`, `id:a`, `evidence-A`; empty where it is none of these."""
@@ -75,11 +131,17 @@ class Known:
         begun = [name for folded, name in self.loose.items() if bare[0] == "e" and folded.startswith(bare)]
         return begun[0] if len(begun) == 1 else ""
 
-    def read(self, inside: str, *, square: bool) -> str | None:
-        """Return the citations that a bracket holds; empty where what it cites is not there, None for other text."""
+    def read(self, inside: str, *, square: bool, before: str = "") -> str | None:
+        """Return the citations that a bracket holds; empty where what it cites is not there, None for other text.
+
+        `before` is what it stands behind.
+        """
         alone = inside.strip()
         if not (
-            "@" in inside or _SHAPED.search(inside) or (square and (alone.casefold() in self.loose or self.near(alone)))
+            "@" in inside
+            or _SHAPED.search(inside)
+            or self._names_source(inside)
+            or (square and (alone.casefold() in self.loose or self.near(alone)))
         ):
             return None
         found: list[str] = []
@@ -87,16 +149,23 @@ class Known:
         for token in filter(None, _APART.split(inside)):
             token = _LOCATED.sub(r"\1", token.removeprefix("^").strip("<>"))
             name = self.id(token) if square or "@" in token or shaped(token) else ""
-            name = name or (self.near(token) if square else "")
+            name = name or (self.near(token) if square else "") or self.of_source(token, before)
             if name:
                 found.append(name)
-            elif shaped(token) or (square and token.startswith("@")):
+            elif shaped(token) or token.casefold() in self.sources or (square and token.startswith("@")):
                 foreign = True
             elif not _LOCATOR.fullmatch(token):
                 return None
         if not found and not foreign:
             return None
         return "".join(map(cite, dict.fromkeys(found)))
+
+    def _names_source(self, inside: str) -> bool:
+        return any(found[0].casefold() in self.sources for found in _OF_SOURCE.finditer(inside))
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def shaped(token: str) -> bool:

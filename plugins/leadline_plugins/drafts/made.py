@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
+
+from leadline_plugins.drafts.statements import Lost
 
 _BEGUN = re.compile(r"(?:^|\n)(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t]|\[@[^\[\]\s]{1,100}\]){0,60}\Z")
 """A line that holds nothing yet but citations: with a colon behind them it would define where they lead."""
@@ -18,13 +21,20 @@ _TAIL = 300
 
 
 class Made:
-    """The paragraph so far; `left_out` counts what was taken out."""
+    """The paragraph so far."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._removed = -1
         """How many parts there were when something was taken out last."""
-        self.left_out = 0
+        self._marks: list[Lost] = []
+        """What was taken out, and behind how many parts."""
+
+    @property
+    def removed(self) -> list[Lost]:
+        """What was taken out, and where in the text it stood."""
+        ends = [0, *accumulate(map(len, self._parts))]
+        return [(ends[min(part, len(self._parts))], mark) for part, mark in self._marks]
 
     def text(self) -> str:
         """Return what was made so far."""
@@ -46,9 +56,8 @@ class Made:
             self.add(" ")
         return at
 
-    def remove(self, text: str, at: int) -> int:
-        """Leave something out, with the space and the marks that were around it; return where the text goes on."""
-        self.left_out += 1
+    def remove(self, mark: str, text: str, at: int) -> int:
+        """Leave a mark out, with the space and what else was around it; return where the text goes on."""
         if self._lately_removed():
             del self._parts[self._removed :]
         self._cut(_SEPARATOR if _SEPARATED.search(self._end()) else None)
@@ -59,6 +68,7 @@ class Made:
             at += len(closes)
             self._cut(_AROUND)
             self._cut()
+        self._marks.append((len(self._parts), mark))
         at = self._onward(text, at)
         self._removed = len(self._parts)
         return at

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from leadline.citations import cite, cited, cited_only, uncited
 from leadline_plugins.citing.marks import NUMBERS, values
-from leadline_plugins.drafts.known import SHAPE, Known, shaped
+from leadline_plugins.drafts.known import SHAPE, SOURCE_SHAPE, Known, shaped
 from leadline_plugins.drafts.made import Made
 from leadline_plugins.drafts.standing import cites, joined
+from leadline_plugins.drafts.statements import bared
 
 _FREE = r"(?<![\w@./:#=&?%+-])"
 """Not within a word, an address of the web or of mail."""
@@ -69,14 +71,43 @@ _POWER = re.compile(r"(?:[\d)]|(?<![^\W_])(?:[^\W_]|[kcdmnµμ]m|ft|yd|in|mi|ms|
 _ENDED = re.compile(r"[^\w\s)>/⁄^`|](?:[*_~ \t]|\[@[^\[\]\s]{1,100}\])*\Z")
 _APART = re.compile(r"(?:\A|\s)\Z")
 _ISOTOPE = re.compile(r"\s?[A-Z][a-z]?\b")
-_MAY_MARK = re.compile(rf"[\[【［@<¹²³⁴-⁹]|\((?:see )?(?:src|source|passage|evidence|ref)|{SHAPE}", re.IGNORECASE)
+_MAY_MARK = re.compile(
+    rf"[\[【［@<¹²³⁴-⁹]|\((?:see )?(?:src|source|passage|evidence|ref)|{SHAPE}|{SOURCE_SHAPE}", re.IGNORECASE
+)
+_WIDTH = 600
+"""Characters before a mark in which to look for what it stands behind."""
 _BRACKET = re.compile(r"([\[【［])|[\]】］]")
 
 
-def marked(text: str, known: Known) -> tuple[str, int]:
-    """Return a paragraph that cites nothing but known evidence, and how many marks of its own it lost."""
-    if not _MAY_MARK.search(text):
-        return text, 0
+class Marked(NamedTuple):
+    """A paragraph that cites nothing but known evidence.
+
+    `left_out` counts the marks it lost, `lost` has one for each statement that has no other citation.
+    """
+
+    text: str
+    left_out: int = 0
+    lost: tuple[str, ...] = ()
+
+
+def marked(text: str, known: Known) -> Marked:
+    """Return a paragraph that cites nothing but known evidence, and ends behind a statement that lost its mark."""
+    if not may_mark(text):
+        return Marked(text)
+    made = _made(text, known)
+    removed = made.removed
+    if not removed:
+        return Marked(made.text())
+    said, lost = bared(made.text(), removed)
+    return Marked(_BY_NOBODY.sub(_without_nobody, said), len(removed), tuple(lost))
+
+
+def may_mark(text: str) -> bool:
+    """Return whether there is something in a text that can be a mark, or a citation."""
+    return bool(_MAY_MARK.search(text))
+
+
+def _made(text: str, known: Known) -> Made:
     text = _WRAPPED.sub(lambda match: match["ids"] or "", text)
     made = Made()
     at = ended = 0
@@ -88,14 +119,23 @@ def marked(text: str, known: Known) -> tuple[str, int]:
         said, at = _read(token, known, follows)
         gone, ended = (said is None if token.lastgroup in ("number", "sup", "link", "own") else None), at
         if said is None:
-            at = made.remove(text, at)
+            copied = known.copied(_before(token), token[0])
+            at = made.remove("" if copied else token[0], text, at)
         elif cited(said) and not uncited(said):
             at = made.cite(said, text, at)
         else:
             made.add(said)
     made.add(text[at:])
-    said = made.text()
-    return _BY_NOBODY.sub(_without_nobody, said) if made.left_out else said, made.left_out
+    return made
+
+
+def _before(token: re.Match[str]) -> str:
+    return token.string[max(0, token.start() - _WIDTH) : token.start()]
+
+
+def _within(text: str, known: Known) -> str:
+    """Return what stands within a mark or a link, with what it cites."""
+    return _made(text, known).text() if may_mark(text) else text
 
 
 def _without_nobody(match: re.Match[str]) -> str:
@@ -138,7 +178,7 @@ def _bracket(token: re.Match[str], kind: str, known: Known) -> tuple[str | None,
     if token[0].startswith("[@") and token[0][2:-1] in known.exact:
         return token[0], token.end()
     inside = token["doubled"] or token["squared"] or token["rounded"]
-    found = known.read(inside.rstrip("\\"), square=kind != "round")
+    found = known.read(inside.rstrip("\\"), square=kind != "round", before=_before(token))
     if token["escape"]:
         return (found, token.end()) if found else (token[0][:2], token.start() + 2)
     if found is None:
@@ -163,7 +203,7 @@ def _link(token: re.Match[str], known: Known, follows: bool | None) -> str | Non
     label, target = token["label"], token["target"]
     rest = token[0][token[0].index("[") + len(label) + 1 :]
     if token[0].startswith("!"):
-        return f"![{'' if _RAISED.fullmatch(label) else marked(label, known)[0]}{rest}"
+        return f"![{'' if _RAISED.fullmatch(label) else _within(label, known)}{rest}"
     inside = label[1:-1] if label.startswith("[") and label.endswith("]") else label
     found = cite(inside[1:]) if inside[1:] in known.exact and inside[0] == "@" else known.read(inside, square=True)
     if found is not None:
@@ -173,7 +213,7 @@ def _link(token: re.Match[str], known: Known, follows: bool | None) -> str | Non
         if _RAISED.fullmatch(label):
             within = target.startswith("#") or cites(token.string, *token.span(), follows)
             return None if within and not _PARAGRAPH.fullmatch(target) else _escaped(f"[{label}]") + rest[1:]
-        label = marked(label, known)[0]
+        label = _within(label, known)
     return f"[{label}{rest}"
 
 
@@ -181,7 +221,7 @@ def _raised(token: re.Match[str], known: Known, follows: bool | None) -> str | N
     """Return what is raised; a plain number goes behind a sentence or a space: behind a word it is a power."""
     raised, text = token["raised"], token.string
     if not _RAISED.fullmatch(raised):
-        said = marked(raised, known)[0]
+        said = _within(raised, known)
         if said.strip() and not uncited(said).strip():
             return said.strip()  # how a citation is set is the format's
         return f"<sup>{said}</sup>" if said.strip() else None
@@ -230,6 +270,7 @@ def _bare(token: re.Match[str], known: Known) -> str | None:
     said = token[0]
     head = re.split(r"[.:]", said, maxsplit=1)[0]
     for name in (said, head):
-        if (name.startswith("@") or shaped(name)) and (found := known.id(name)):
+        named = name.startswith("@") or shaped(name)
+        if named and (found := known.id(name) or known.of_source(name, _before(token))):
             return cite(found) + said[len(name) :]
     return (said[len(head) :] or None) if shaped(head) else said

@@ -83,10 +83,11 @@ class Analyzing:
             question=asked(question), digest=digest and _merged(digest), sources=by_source(best, sources)
         )
         made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")
-        taken = [_drafted(one, best) if chat else (_known(one, best), False) for one in made.perspectives]
+        taken = [_drafted(one, best) if chat else (_known(one, best), "") for one in made.perspectives]
         findings[ANALYSIS] = Analysis(perspectives=tuple(one for one, _ in taken if CITATION.search(one.text)))
-        if any(left_out for _, left_out in taken):
-            await tell_once(run, drafts.LEFT_OUT)
+        for one, told in taken:
+            if told and CITATION.search(one.text):
+                await tell_once(run, told)
 
 
 def wanted(question: str, settings: AnalyzeSettings) -> bool:
@@ -110,21 +111,22 @@ def _merged(digest: Digest) -> Digest:
     return Digest(synthesis=digest.synthesis, knowledge_gaps=digest.knowledge_gaps, cross_links=digest.cross_links)
 
 
-def _ids(request: AnalyzeRequest) -> list[str]:
-    return [item.id for source in request.sources for item in source.quotes]
+def _shown(request: AnalyzeRequest) -> drafts.Known:
+    quotes = [item for source in request.sources for item in source.quotes]
+    return drafts.Known.of((item.id for item in quotes), (item.quote for item in quotes))
 
 
 def unusable(request: AnalyzeRequest, made: Analysis) -> str:
     """Say all that is wrong with an analysis at once."""
-    ids = _ids(request)
-    found = (f"'{one.name}': {fault}" for one in made.perspectives for fault in faults(one.text, ids))
+    known = _shown(request)
+    found = (f"'{one.name}': {fault}" for one in made.perspectives for fault in faults(one.text, known))
     return "; ".join(filter(None, (IN_LANGUAGE(request, made), *found)))
 
 
 def mended(request: AnalyzeRequest, made: Analysis) -> tuple[Analysis, str] | None:
     """Return the perspectives of an analysis that are of use, where some had faults twice."""
-    ids = _ids(request)
-    texts = [of_use(one.text, ids)[0] for one in made.perspectives]
+    known = _shown(request)
+    texts = [of_use(one.text, known)[0] for one in made.perspectives]
     kept = (one.model_copy(update={"text": text}) for one, text in zip(made.perspectives, texts, strict=True) if text)
     if IN_LANGUAGE(request, made) or not any(texts):
         return None
@@ -145,11 +147,10 @@ ASK = TaskKind(
 )
 
 
-def _drafted(one: Perspective, evidence: tuple[Evidence, ...]) -> tuple[Perspective, bool]:
-    """Return what a model wrote as a perspective, and whether marks of its own were left out."""
-    known = drafts.Known.of_evidence(evidence)
-    draft = drafts.normalised(one.text, known, (one.name,))
-    return Perspective(name=drafts.title(one.name), text=draft.text), bool(draft.left_out)
+def _drafted(one: Perspective, evidence: tuple[Evidence, ...]) -> tuple[Perspective, str]:
+    """Return what a model wrote as a perspective, and what is told of marks of its own that were left out."""
+    draft, name = drafts.normalised(one.text, drafts.Known.of_evidence(evidence), (one.name,)), drafts.title(one.name)
+    return Perspective(name=name, text=draft.text), drafts.left_out(name, (draft,))
 
 
 def _known(one: Perspective, evidence: tuple[Evidence, ...]) -> Perspective:

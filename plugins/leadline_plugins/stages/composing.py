@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from leadline.citations import CITATION, CITATIONS, cited, cited_only
 from leadline.records import Evidence, Section
 from leadline_plugins import drafts
 from leadline_plugins.checks.naming import missing_names
-from leadline_plugins.drafts.faults import cited_sentences, faults, letters, of_use
+from leadline_plugins.drafts.faults import faults, letters, of_use
+from leadline_plugins.drafts.statements import cited_sentences
 from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.foreign import answered_in_language
@@ -47,12 +48,12 @@ def unusable(request: WriteRequest, composed: Composition) -> str:
 
 def unusable_whole(request: WriteRequest, composed: Composition) -> str:
     """Say all that is wrong with a report that was written anew."""
-    ids = _ids(request)
+    known = _standing(request)
     sections = (
         f"section {section.id}: {fault}"
         for section in composed.sections
         if section.text.strip()
-        for fault in faults(section.text, ids)
+        for fault in faults(section.text, known)
     )
     around = _around_faults(request, composed)
     return "; ".join(filter(None, (_WHOLE_IN_LANGUAGE(request, composed), *around, *sections)))
@@ -67,12 +68,14 @@ def mended_whole(request: WriteRequest, composed: Composition) -> tuple[Composit
     """Return a report written anew without what is of no use of it: those sections stand."""
     if _WHOLE_IN_LANGUAGE(request, composed):
         return None
-    ids = _ids(request)
+    known = _standing(request)
     made, told = _of_use(request, composed)
-    texts = {section.id: of_use(section.text, ids)[0] for section in composed.sections}
+    texts = {section.id: of_use(section.text, known)[0] for section in composed.sections}
     sections = (section.model_copy(update={"text": texts[section.id]}) for section in composed.sections)
     kept = tuple(section for section in sections if section.text)
-    return made.model_copy(update={"sections": kept}), told or "what of the report repeats itself stands once"
+    less = any(texts[section.id] != section.text.strip() for section in composed.sections)
+    told = told or ("what of the report repeats itself stands once" if less else "")
+    return made.model_copy(update={"sections": kept}), told
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def taken(
     ]
     standing = {section.id: section for section in stand}
     changed: dict[str, ChangedSection] = {}
-    left_out = any(draft.left_out for draft in around.values())
+    less = [drafts.left_out(part, (draft,)) for part, draft in around.items() if texts[part]]
     for section in composed.sections:
         old = standing.get(section.id)
         if old is None or not section.text.strip():
@@ -110,10 +113,10 @@ def taken(
             told += [] if anew else [f"section '{old.title}' stands as it was, for {why} when it was changed"]
             continue
         changed[old.id] = ChangedSection(id=old.id, title=drafts.title(section.title) or old.title, text=draft.text)
-        left_out = left_out or bool(draft.left_out)
+        less.append(drafts.left_out(old.title, (draft,)))
     if anew and (same := [f"'{old.title}'" for old in standing.values() if old.id not in changed]):
         told.append(f"what was written anew lacks {', '.join(same)}, or the citations there: as first written")
-    told += [drafts.LEFT_OUT] if left_out else []
+    told += filter(None, less)
     return Taken(composed.model_copy(update={"sections": tuple(changed.values()), **texts}), tuple(told))
 
 
@@ -171,8 +174,8 @@ def _leads_on(sentence: str, titles: Collection[str]) -> bool:
     return bool(named) and not any(char.isdigit() for char in rest)
 
 
-def _ids(request: WriteRequest) -> Sequence[str]:
-    return list(dict.fromkeys(name for section in request.sections for name in cited(section.text or "")))
+def _standing(request: WriteRequest) -> drafts.Known:
+    return drafts.Known.of(name for section in request.sections for name in cited(section.text or ""))
 
 
 def _around_faults(request: WriteRequest, composed: Composition) -> Iterator[str]:
@@ -183,17 +186,20 @@ def _around_faults(request: WriteRequest, composed: Composition) -> Iterator[str
 
 def _faults(request: WriteRequest, text: str) -> Iterator[str]:
     language = request.question.language
-    return faults(text, _ids(request), asked=_asked(language), language=language) if text.strip() else iter(())
+    return faults(text, _standing(request), asked=_asked(language), language=language) if text.strip() else iter(())
 
 
 def _of_use(request: WriteRequest, composed: Composition) -> tuple[Composition, str]:
-    ids, language = _ids(request), request.question.language
+    known, language = _standing(request), request.question.language
     texts, told = {}, []
     for part in _AROUND:
         text = getattr(composed, part)
         if any(_faults(request, text)):
-            texts[part], done = of_use(text, ids, asked=_asked(language), language=language)
-            told.append(f"the {part}: {done}" if texts[part] else f"the {part} was left out, for {done}")
+            texts[part], done = of_use(text, known, asked=_asked(language), language=language)
+            if not texts[part]:
+                told.append(f"the {part} was left out, for {done}")
+            elif done:
+                told.append(f"the {part}: {done}")
     return composed.model_copy(update=texts), "; ".join(told)
 
 

@@ -8,7 +8,7 @@ the writer says that the passages do not answer, they are not quoted either.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from leadline.citations import cited, cited_only, uncitable
 from leadline.computing import compute
@@ -55,7 +55,7 @@ class Prose:
         missing = () if quotes else (_missing(request.section.title, one) for one in made if one.unwritten)
         told: dict[str, object] = {
             "text": "\n\n".join(text for text in _texts(made, request.language, kept) if text),
-            "notices": _each((*missing, *(one.notice for one in made))),
+            "notices": _each((*missing, drafts.left_out(request.section.title, (one.draft for one in made)))),
             "unsent": _each(unsent),
             "unwritten": _each(one.unwritten for one in made) if quotes else (),
             "unanswered": _each(one.unanswered for one in made),
@@ -70,14 +70,18 @@ class Made:
     passages: tuple[Passage, ...]
     length: int
     questions: tuple[str, ...] = ()
-    text: str = ""
-    notice: str = ""
+    draft: drafts.Draft = field(default_factory=drafts.Draft)
     unwritten: str = ""
     """Why it is quotes."""
     refused: bool = False
     """Whether no writer was asked."""
     unanswered: str = ""
     """What its writer says that the passages do not answer."""
+
+    @property
+    def text(self) -> str:
+        """Its text; empty where none came."""
+        return self.draft.text
 
 
 def _missing(title: str, made: Made) -> str:
@@ -127,7 +131,7 @@ async def write(part: Part, call: Call) -> Made:
         draft = drafts.Draft(cited_only(said.text, {passage.id for passage in asked.passages}).strip())
     gap = " ".join(said.unanswered.split())[:_GAP]
     if cited(draft.text):
-        return replace(made, text=draft.text, notice=drafts.LEFT_OUT if draft.left_out else "", unanswered=gap)
+        return replace(made, draft=draft, unanswered=gap)
     return replace(made, unanswered=gap) if _rejects(said) else replace(made, unwritten="its text cited nothing")
 
 
@@ -181,14 +185,14 @@ def unusable(asked: SynthesizeRequest, written: Written) -> str:
     What says that its passages do not answer is no text at all: who writes one that cites nothing does not do as told,
     and is not believed either that nothing answers. A part of a section may be as short as the answer to its questions.
     """
-    ids = [passage.id for passage in asked.passages]
-    bare = cites_nothing(written.text, ids)
+    known = drafts.Known.of_evidence(asked.passages)
+    bare = cites_nothing(written.text, known)
     if bare and _rejects(written):
         return ""
     language = asked.question.language
     may_be_short = asked.others or written.unanswered.strip()
     held = 0 if may_be_short else lengths.held((passage.quote for passage in asked.passages), language)
-    found = faults(written.text, ids, asked=asked.length, language=language, held=held)
+    found = faults(written.text, known, asked=asked.length, language=language, held=held)
     wrong = "; ".join(filter(None, (IN_LANGUAGE(asked, written), *found)))
     return f"{wrong} (where the passages do not answer, `text` is empty and `unanswered` says so)" if bare else wrong
 
@@ -197,10 +201,12 @@ def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | 
     """Return what is of use of a text that came with faults twice, and what is told of it."""
     if IN_LANGUAGE(asked, written):
         return None
-    ids = [passage.id for passage in asked.passages]
-    text, told = of_use(written.text, ids, asked=asked.length, language=asked.question.language)
+    known = drafts.Known.of_evidence(asked.passages)
+    text, told = of_use(written.text, known, asked=asked.length, language=asked.question.language)
+    if not text:
+        return None
     part = _on(asked.questions) if asked.others else ""
-    return (written.model_copy(update={"text": text}), f"the text of '{asked.title}'{part}: {told}") if text else None
+    return written.model_copy(update={"text": text}), f"the text of '{asked.title}'{part}: {told}" if told else ""
 
 
 def _on(questions: Iterable[str]) -> str:

@@ -91,8 +91,8 @@ def test_what_only_looks_like_a_name_of_a_source_stands(text: str) -> None:
 
 
 def test_a_raised_number_behind_a_sentence_goes() -> None:
-    assert draft(f"The bay is deep.¹ It is wide². {CITED}") == f"The bay is deep. It is wide². {CITED}"
-    assert draft(f"The harbour². {CITED}") == f"The harbour. {CITED}"
+    assert draft(f"The bay is deep.¹ It is wide².\n\n{CITED}") == f"The bay is deep. It is wide².\n\n{CITED}"
+    assert draft(f"The harbour².\n\n{CITED}") == f"The harbour.\n\n{CITED}"
 
 
 def test_a_mark_that_is_a_cell_goes_and_the_cell_stays() -> None:
@@ -118,8 +118,8 @@ def test_what_stands_under_sources_and_says_something_stays() -> None:
 
 
 def test_a_sentence_names_no_source_that_is_none() -> None:
-    assert draft(f"According to [@s123456789a], ships pay. {CITED}") == f"Ships pay. {CITED}"
-    assert draft(f"Ships pay, according to [@s123456789a]. {CITED}") == f"Ships pay. {CITED}"
+    assert draft(f"According to [@s123456789a], ships pay.\n\n{CITED}") == f"Ships pay.\n\n{CITED}"
+    assert draft(f"Ships pay, according to [@s123456789a].\n\n{CITED}") == f"Ships pay.\n\n{CITED}"
     assert draft(f"According to [@{A}], ships pay.") == f"According to [@{A}], ships pay."
 
 
@@ -136,12 +136,12 @@ def test_ends_of_lines_that_are_escaped_twice_are_ends() -> None:
 
 @pytest.mark.parametrize("mark", MARKS)
 def test_numbers_of_the_models_own_go_with_the_space_before_them(mark: str) -> None:
-    found = normalised(f"The harbour is wide {mark}. {CITED}", KNOWN)
-    assert found.text == f"The harbour is wide. {CITED}"
+    found = normalised(f"The harbour is wide {mark}.\n\n{CITED}", KNOWN)
+    assert found.text == f"The harbour is wide.\n\n{CITED}"
     assert found.left_out > 0
     if mark != "<sup>2</sup>":  # behind a word it is a power
-        assert draft(f"The harbour{mark} is wide. {CITED}") == f"The harbour is wide. {CITED}"
-    assert draft(f"“The harbour.”{mark} It is wide. {CITED}") == f"“The harbour.” It is wide. {CITED}"
+        assert draft(f"The harbour{mark} is wide.\n\n{CITED}") == f"The harbour is wide.\n\n{CITED}"
+    assert draft(f"“The harbour.”{mark} It is wide.\n\n{CITED}") == f"“The harbour.” It is wide.\n\n{CITED}"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_near_misses_are_read_as_citations(mark: str) -> None:
 
 @pytest.mark.parametrize("mark", ["[@e0123456789]", "@e0123456789", "(e0123456789)", "e0123456789", "[@nope; @more]"])
 def test_ids_that_are_not_there_go_without_a_gap(mark: str) -> None:
-    assert draft(f"Paid by the operator {mark}. {CITED}") == f"Paid by the operator. {CITED}"
+    assert draft(f"Paid by the operator {mark}.\n\n{CITED}") == f"Paid by the operator.\n\n{CITED}"
 
 
 def test_an_id_that_a_page_names_itself_is_read_in_the_exact_form_only() -> None:

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from leadline_plugins.drafts import Known, normalised
 from leadline_plugins.drafts.assistant import refuses, unaddressed, without_refusal
-from leadline_plugins.drafts.faults import cited_sentences, faults, of_use
+from leadline_plugins.drafts.faults import faults, of_use
+from leadline_plugins.drafts.statements import cited_sentences
 
 IDS = ("e49ee05564e", "e8fdb6267ad")
+KNOWN = Known.of(IDS)
 SOUND = "The harbour was sounded at nine fathoms by the mole [@e49ee05564e]."
 OTHER = "Its keepers doubted the figures for many years after that [@e8fdb6267ad]."
 
@@ -42,8 +44,8 @@ OTHER = "Its keepers doubted the figures for many years after that [@e8fdb6267ad
 )
 def test_a_refusal_is_seen_and_told(text: str) -> None:
     assert refuses(text)
-    assert any(fault.startswith("it refuses") for fault in faults(text, IDS))
-    assert of_use(text, IDS, asked=400)[0] == ""
+    assert any(fault.startswith("it refuses") for fault in faults(text, KNOWN))
+    assert of_use(text, KNOWN, asked=400)[0] == ""
 
 
 @pytest.mark.parametrize(
@@ -124,47 +126,47 @@ def test_what_is_cited_or_has_a_figure_stays_at_the_end_of_a_text(behind: str) -
 def test_a_refusal_before_a_text_goes_and_the_text_stays() -> None:
     said = f"As an AI language model, I cannot verify this. {SOUND}"
     assert without_refusal(said) == SOUND
-    assert of_use(said, IDS) == (SOUND, "what the model says of itself is left out")
+    assert of_use(said, KNOWN) == (SOUND, "what the model says of itself is left out")
 
 
 def test_a_text_that_cites_nothing_is_told_the_ids_and_how() -> None:
-    (told,) = faults("It was sounded [1].", IDS)
+    (told,) = faults("It was sounded [1].", KNOWN)
     assert told.startswith(
         "it cites none of the passages: put the id of its passage right behind each statement, as [@e49ee05564e] or"
     )
-    assert of_use("It was sounded.", IDS) == ("", "it cites nothing that was given")
-    assert not list(faults("It was sounded (e49ee05564e).", IDS))
+    assert of_use("It was sounded.", KNOWN) == ("", "it cites nothing that was given")
+    assert not list(faults("It was sounded (e49ee05564e).", KNOWN))
 
 
 def test_a_sentence_that_stands_time_and_again_is_told_and_said_once() -> None:
     text = " ".join([SOUND, *[OTHER] * 200])
-    (told,) = faults(text, IDS)
+    (told,) = faults(text, KNOWN)
     assert told.startswith('it says the same 200 times ("Its keepers doubted')
-    assert of_use(text, IDS) == (f"{SOUND} {OTHER}", "it said the same over and over, and says it once now")
+    assert of_use(text, KNOWN) == (f"{SOUND} {OTHER}", "it said the same over and over, and says it once now")
     apart = "The harbour was sounded at nine fathoms. [@e49ee05564e]"
-    assert of_use(" ".join([apart] * 9), IDS)[0] == apart
-    assert not list(faults("Yes [@e49ee05564e]. Yes. Yes. Yes.\n\n| a | not told here at all |\n" * 2, IDS))
+    assert of_use(" ".join([apart] * 9), KNOWN)[0] == apart
+    assert not list(faults("Yes [@e49ee05564e]. Yes. Yes. Yes.\n\n| a | not told here at all |\n" * 2, KNOWN))
 
 
 def test_a_runaway_is_told_and_cut_at_a_paragraph() -> None:
     paragraphs = [f"The harbour numbered {number} was sounded by its keepers [@e49ee05564e]." for number in range(400)]
     text = "\n\n".join(paragraphs)
-    (told,) = faults(text, IDS, asked=200)
+    (told,) = faults(text, KNOWN, asked=200)
     assert told == "it is 4,000 words long, and about 200 were asked for: say it in that length"
-    cut, done = of_use(text, IDS, asked=200)
+    cut, done = of_use(text, KNOWN, asked=200)
     assert cut == "\n\n".join(paragraphs[:30])
     assert done == "it was far longer than asked, and is cut"
-    (line, _), whole = of_use(text.replace("\n\n", " "), IDS, asked=200), paragraphs[:30]
+    (line, _), whole = of_use(text.replace("\n\n", " "), KNOWN, asked=200), paragraphs[:30]
     assert line == " ".join(whole)
-    assert not list(faults(text, IDS, asked=0))
+    assert not list(faults(text, KNOWN, asked=0))
 
 
 def test_a_line_where_many_passages_were_given_is_told_and_taken_where_it_comes_twice() -> None:
-    (told,) = faults(SOUND, IDS, asked=400, held=300)
+    (told,) = faults(SOUND, KNOWN, asked=400, held=300)
     assert told == "it is 11 words long, and about 400 were asked for: use more of the passages"
-    assert of_use(SOUND, IDS, asked=400) == (SOUND, "it is shorter than asked, and was so twice")
-    assert not list(faults(SOUND, IDS, asked=400, held=60)), "so little is told in a line"
-    assert not list(faults(SOUND, IDS, asked=100, held=900))
+    assert of_use(SOUND, KNOWN, asked=400) == (SOUND, "it is shorter than asked, and was so twice")
+    assert not list(faults(SOUND, KNOWN, asked=400, held=60)), "so little is told in a line"
+    assert not list(faults(SOUND, KNOWN, asked=100, held=900))
 
 
 @given(st.text(alphabet="ab .\n[@e1]|#-", max_size=200))
@@ -173,5 +175,5 @@ def test_sentences_with_their_citations_stand_in_their_order(text: str) -> None:
     spans = cited_sentences(text)
     assert all(start < end for start, end in spans)
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
-    said, _ = of_use(text, ())
+    said, _ = of_use(text, Known.of(()))
     assert len(said) <= len(text)

@@ -43,7 +43,7 @@ def draft(text: str) -> str:
     ],
 )
 def test_a_mark_goes_where_a_citation_can_stand(text: str, made: str) -> None:
-    assert draft(f"{text} {CITED}") == f"{made} {CITED}"
+    assert draft(f"{text}\n\n{CITED}") == f"{made}\n\n{CITED}"
 
 
 @pytest.mark.parametrize(

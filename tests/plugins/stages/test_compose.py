@@ -6,7 +6,7 @@ from leadline.door.keys import plain as data
 from leadline.findings import Digest, NextSearch, Plan, PlannedSection, Question, Review
 from leadline.records import Section
 from leadline.tasks import schema
-from leadline_plugins.drafts import LEFT_OUT, Draft, Known, normalised
+from leadline_plugins.drafts import Draft, Known, normalised
 from leadline_plugins.stages.compose import hints, texts_only
 from leadline_plugins.stages.composing import (
     Taken,
@@ -138,11 +138,13 @@ def test_a_section_that_nobody_wrote_is_not_taken() -> None:
     assert change("") == Taken(Composition())
 
 
-def test_marks_of_its_own_are_told_once() -> None:
+def test_marks_of_its_own_are_told_with_the_part() -> None:
     both = Composition(summary=f"Deep [1]. {SOUND}", conclusion=f"Wide [2]. {SOUND}")
     found = taken(both, (STANDS,), read)
-    assert found.told == (LEFT_OUT,)
-    assert found.composition.summary == f"Deep. {SOUND}"
+    said = "citation marks or lists of references of the model's own were left out (1), for they name no passage"
+    bare = "and 1 of its statements cite nothing without them"
+    assert found.told == tuple(f"the text of '{part}': {said}, {bare}" for part in ("summary", "conclusion"))
+    assert found.composition.summary == f"Deep.\n\n{SOUND}"
 
 
 def test_the_last_digest_is_given_as_hints_that_cite_nothing() -> None:

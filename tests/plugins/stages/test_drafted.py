@@ -21,10 +21,8 @@ from leadline.findings import (
 )
 from leadline.records import Document, Evidence, Figure, Hit, Report, Section, SectionRequest, Source
 from leadline.testing.context import FakeCall
-from leadline_plugins.drafts import LEFT_OUT
 from leadline_plugins.stages.analyze import AnalyzeSettings, Analyzing
 from leadline_plugins.stages.claims import claims_of
-from leadline_plugins.stages.degrade import tell_once
 from leadline_plugins.stages.gaps import unwritten
 from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.placing import without_strange
@@ -36,6 +34,7 @@ from leadline_plugins.tasks.writing import Written
 QUOTE = "Ports pay for the reels through port dues [9]."
 SOURCE = Source(id="s1", hit=Hit(url="https://example.org/a", title="Reels"), document=Document(text=QUOTE))
 PIECE = Evidence(id="e1", source_id="s1", quote=QUOTE, span=(0, len(QUOTE)), claim="", task_id="q1.1")
+LEFT_OUT = "citation marks or lists of references of the model's own were left out (1), for they name no passage"
 SECTION = Section(id="1", title="Reels", evidence_ids=("e1",))
 
 
@@ -75,7 +74,7 @@ async def section(text: str, *, chat: bool = True) -> tuple[str, str]:
 async def test_a_copied_sentence_loses_the_mark_of_its_source_and_is_borne_all_the_same() -> None:
     text, notice = await section(f"{QUOTE} [@e1]")
     assert text == "Ports pay for the reels through port dues. [@e1]"
-    assert notice == LEFT_OUT
+    assert notice == f"the text of 'Reels': {LEFT_OUT}", "it is the page's own, and costs the sentence nothing"
     made = Report(
         title="Reels",
         language="en",
@@ -119,14 +118,13 @@ def test_sections_that_one_reason_cost_their_prose_are_told_at_once() -> None:
     assert list(unwritten([lost("Ports")])) == []
 
 
-async def test_an_analysis_is_told_of_once() -> None:
+async def test_what_an_analysis_lost_is_told() -> None:
     made = Analysis(perspectives=(Perspective(name="# critical", text="Weak [1]. [@e1]"),))
     run = Run(made)
-    await tell_once(cast("Any", run), LEFT_OUT)
     findings: Any = {QUESTION: Question(text="Why?"), EVIDENCE: (PIECE,), TASKS: (), SOURCES: ()}
     await Analyzing(AnalyzeSettings(mode="on")).run(findings, cast("Any", run))
     assert findings[ANALYSIS].perspectives == (Perspective(name="critical", text="Weak. [@e1]"),)
-    assert run.notices == [LEFT_OUT]
+    assert run.notices == [f"the text of 'critical': {LEFT_OUT}"]
 
 
 @pytest.mark.parametrize("mark", ["![](figure:nope)", "![Cost](figure:1)", '![x](figure:9 "t")'])
