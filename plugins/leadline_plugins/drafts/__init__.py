@@ -17,6 +17,7 @@ from leadline_plugins.drafts.headings import lowered
 from leadline_plugins.drafts.known import Known
 from leadline_plugins.drafts.lists import unlisted
 from leadline_plugins.drafts.marks import Marked, marked, unnumbered
+from leadline_plugins.drafts.statements import said_once
 from leadline_plugins.drafts.unwrapped import unwrapped
 
 __all__ = ["Draft", "Known", "left_out", "normalised", "title"]
@@ -87,7 +88,7 @@ def _once(text: str, known: Known, titles: Collection[str]) -> Draft:
 
 
 def _prose(text: str, known: Known, *, last: bool) -> Draft:
-    text, lists = unlisted(text, known, last=last)
+    text, lists = unlisted(said_once(text), known, last=last)
     text, definitions = undefined(text, known)
     made = [marked(part, known) if place % 2 == 0 else Draft(part) for place, part in enumerate(BLANK.split(text))]
     count = lists + definitions + sum(part.left_out for part in made)

@@ -8,6 +8,7 @@ are those of the languages in which models are trained most; of others all stays
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from leadline_plugins.text import sentences
 
@@ -56,7 +57,7 @@ _LEADS_IN = re.compile(
     r"(?:(?:here(?: is|['’]s)|below is|i(?:['’]ve| have) (?:written|prepared|revised|drafted|corrected)) "
     rf"(?:the|your|an?|my) (?:[\w-]+ ){{0,3}}?(?:{_WORK})(?: (?:you (?:asked|requested)|as requested"
     rf"|requested|based on|for"
-    r"|in|with|on|about|of the (?:section|report|research|findings))\b[^.!?\n]*)?"
+    r"|in|with|on|about|of the (?:\w+ ){0,2}?(?:section|report|research|findings))\b[^.!?\n]*)?"
     r"|(?:hier (?:ist|sind|folgt)|im folgenden|nachfolgend)\b(?=[^.!?]*(?:abschnitt|text|bericht|fassung"
     r"|zusammenfassung|entwurf))"
     r"[^.!?\n]*"
@@ -71,6 +72,17 @@ _LEADS_IN = re.compile(
     r"[!.:：。！…\s]*",
     re.IGNORECASE,
 )
+_SURE = re.compile(
+    r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|alright|understood|got it|gladly|gerne|natürlich|bien sûr|d['’]accord"
+    r"|claro|por supuesto|certo|certamente|natuurlijk|конечно|好的|当然|當然|没问题|沒問題|もちろん|承知(?:しま|いたしま)した|네|물론입니다)"
+    r"(?:\s*(?P<ends>[!！])|\s*[,，、:：.。])\s*",
+    re.IGNORECASE,
+)
+"""How an assistant agrees; what goes on behind a comma may be of the subject."""
+_HERE = re.compile(r"here(?: is|['’]s)|below is|i(?:['’]ve| have) |(?:以下|下面)(?:是|为|為)", re.IGNORECASE)
+_STOP = re.compile(r"[.:!?]+(?=\s)|[。：！？]+")
+_STOPS = 4
+"""Ends of clauses at which talk on the line of a text may end."""
 _LEADS_OUT = re.compile(
     r"(?:i hope (?:this|that|it|you)|hope this helps|(?:please )?(?:let me know|feel free to"
     r"|don['’]t hesitate)|would you like"
@@ -158,9 +170,18 @@ def _closes(sentence: str) -> bool:
 
 
 def _begun(part: str) -> str:
-    """Return a paragraph without a first line of talk: `Here is the section:`."""
+    """Return a paragraph without a first line of talk, `Here is the section:`, or talk before what that line says."""
     first, line, rest = part.partition("\n")
-    return rest.lstrip("\n") if line and rest.strip() and _is_talk(first, _LEADS_IN) else part
+    if line and rest.strip() and _is_talk(first, _LEADS_IN):
+        return rest.lstrip("\n")
+    sure = _SURE.match(part)
+    if not sure and not _HERE.match(part):
+        return part
+    start = sure.end() if sure else 0
+    ends = (stop.end() for stop in islice(_STOP.finditer(part, start, _LONGEST), _STOPS))
+    led = (end for end in ends if _is_talk(part[start:end], _LEADS_IN))
+    end = next(led, start if sure and sure["ends"] else 0)
+    return part[end:].lstrip() or part
 
 
 def _is_talk(part: str, talk: re.Pattern[str], *, begins: bool = False) -> bool:

@@ -16,7 +16,7 @@ from leadline_plugins.drafts import Draft, normalised
 from leadline_plugins.drafts.assistant import refuses, unaddressed, without_refusal
 from leadline_plugins.drafts.known import Known
 from leadline_plugins.drafts.marks import may_mark
-from leadline_plugins.drafts.statements import cited_sentences
+from leadline_plugins.drafts.statements import cited_sentences, letters
 from leadline_plugins.text import is_cjk, length
 
 _OVER = 2.5
@@ -36,7 +36,6 @@ _SEEN = 60_000
 _NAMED = 3
 _TRIFLE, _SMALL = 1, 0.1
 """Statements that may cite by marks of their own, and their share of all citations: less is not asked for again."""
-_WORD = re.compile(r"[^\W_]+")
 
 
 def faults(text: str, known: Known, *, asked: int = 0, language: str = "", held: float = 0) -> Iterator[str]:
@@ -107,11 +106,6 @@ def _unit(language: str) -> str:
     return "characters" if is_cjk(language) else "words"
 
 
-def letters(text: str) -> str:
-    """Return the letters and figures of a text without its citations: what makes two sentences the same."""
-    return "".join(_WORD.findall(CITATION.sub("", text))).casefold()
-
-
 def _told(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield the sentences of a text that can be repeats: no rows of tables, and nothing that is short."""
     for start, end in cited_sentences(text[:_SEEN]):
@@ -123,12 +117,12 @@ def _told(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _repeated(text: str) -> Counter[str]:
-    counts = Counter(letters for *_, letters in _told(text))
-    return Counter({letters: count for letters, count in counts.items() if count >= _OFTEN})
+    counts = Counter(own for *_, own in _told(text))
+    return Counter({own: count for own, count in counts.items() if count >= _OFTEN})
 
 
 def _first(text: str, repeated: Counter[str]) -> str:
-    return next(" ".join(text[start:end].split()) for start, end, letters in _told(text) if letters in repeated)
+    return next(" ".join(text[start:end].split()) for start, end, own in _told(text) if own in repeated)
 
 
 def _said_once(text: str) -> str:
@@ -138,12 +132,12 @@ def _said_once(text: str) -> str:
         return text
     seen: set[str] = set()
     parts, at = [], 0
-    for start, end, letters in _told(text):
-        if letters in seen:
+    for start, end, own in _told(text):
+        if own in seen:
             parts.append(text[at:start].rstrip(" \t"))
             at = end
-        elif letters in repeated:
-            seen.add(letters)
+        elif own in repeated:
+            seen.add(own)
     parts.append(text[at:_SEEN])
     return re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", "".join(parts)).strip()
 

@@ -10,8 +10,8 @@ from leadline.citations import CITATION, CITATIONS, cited, cited_only
 from leadline.records import Evidence, Section
 from leadline_plugins import drafts
 from leadline_plugins.checks.naming import missing_names
-from leadline_plugins.drafts.faults import faults, letters, of_use
-from leadline_plugins.drafts.statements import cited_sentences
+from leadline_plugins.drafts.faults import faults, of_use
+from leadline_plugins.drafts.statements import cited_sentences, letters
 from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 from leadline_plugins.text import is_cjk
 from leadline_plugins.text.foreign import answered_in_language

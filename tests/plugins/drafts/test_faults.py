@@ -63,6 +63,14 @@ def test_a_refusal_is_seen_and_told(text: str) -> None:
         "It pays [@e49ee05564e].\n\nNote: figures are of 2019.",
         "It pays [@e49ee05564e].\n\nIf you need a licence, the harbour office sells one.",
         "这是该港口的历史。\n\n它很深 [@e49ee05564e]。",
+        "Sure, zoos differ. They are old [@e49ee05564e].",
+        "Here is the text of Article 5 of the treaty: all shall pay [@e49ee05564e].",
+        "Here is the report that began it. It came in 1998 [@e49ee05564e].",
+        "I have written evidence of it. So says the keeper [@e49ee05564e].",
+        "Okay. It is so [@e49ee05564e].",
+        "这是该港口的重要部分。它很深 [@e49ee05564e]。",
+        "以下是三个原因：水深 [@e49ee05564e]。",
+        "好的管理能提高效率 [@e49ee05564e]。",
         "以下是三个原因：\n\n- 水深 [@e49ee05564e]",
         "Hier sind drei Gründe zu nennen:\n\n- Die Tiefe [@e49ee05564e]",
     ],
@@ -71,6 +79,25 @@ def test_prose_that_sounds_alike_stays(text: str) -> None:
     assert not refuses(text)
     assert unaddressed(text) == text
     assert normalised(text, Known.of(IDS)).text == text
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "Sure, here is a summary of the report.",
+        "Sure! Here is the section you asked for:",
+        "Certainly!",
+        "Here is a summary of the main findings:",
+        "Below is a short summary of the report.",
+        "Natürlich! Hier ist der Abschnitt:",
+        "好的，以下是关于港口的报告摘要。",
+        "好的！以下为总结：",
+        "以下是本节内容：",
+    ],
+)
+def test_talk_on_the_line_of_the_text_goes(talk: str) -> None:
+    said = "港口很深 [@e49ee05564e]。" if talk.endswith(("。", "：")) else SOUND
+    assert unaddressed(f"{talk} {said}") == said
 
 
 @pytest.mark.parametrize(

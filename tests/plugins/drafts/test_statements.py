@@ -54,7 +54,7 @@ def test_statements_without_a_source_side_by_side_stay_together() -> None:
         (f"It keeps silt out of the bay [9]. It is old. [@{A}]", f"It keeps silt out of the bay. It is old. [@{A}]"),
         (f"- It is wide [1]\n- It is old [@{A}]", f"- It is wide\n\n- It is old [@{A}]"),
         (f"- It is wide [1]. It is old [@{A}]", f"- It is wide.\n\n  It is old [@{A}]"),
-        (f"| a | b |\n|---|---|\n| x [1] | 1 |\n| y | 2 [@{A}] |", f"| a | b |\n|---|---|\n| x | 1 |\n| y | 2 [@{A}] |"),
+        (f"| a | b |\n|---|---|\n| x [1] | 1 |\n| y | [@{A}] |", f"| a | b |\n|---|---|\n| x | 1 |\n| y | [@{A}] |"),
         (f"> It is wide [1].\n> It is old [@{A}]", f"> It is wide.\n> It is old [@{A}]"),
         (f"**It is wide [1]. It is old** [@{A}].", f"**It is wide. It is old** [@{A}]."),
     ],
@@ -114,3 +114,21 @@ def test_what_a_text_lost_is_told_with_its_title_and_number() -> None:
     )
     assert left_out("Depth", [Draft("", 1)]) == f"the text of 'Depth': {said} (1), for they name no passage"
     assert left_out("Depth", [Draft("It is so.")]) == ""
+
+
+def test_a_paragraph_that_stands_twice_stands_once() -> None:
+    text = f"The mole keeps silt out of the bay [@{A}]."
+    assert draft(f"{text}\n\nIt is old [@{B}].\n\n{text}") == f"{text}\n\nIt is old [@{B}]."
+    assert draft(f"### Silt\n\n{text}\n\n### Silt\n\n{text}") == f"### Silt\n\n{text}"
+    under = f"{text}\n\n### More\n\nIt is old [@{B}]."
+    assert draft(f"### Silt\n\n{text}\n\n### More\n\n{text}\n\nIt is old [@{B}].") == f"### Silt\n\n{under}"
+
+
+def test_what_is_short_or_cites_another_passage_or_is_code_may_stand_twice() -> None:
+    text = "The mole keeps silt out of the bay"
+    for twice in (
+        f"{text} [@{A}].\n\n{text} [@{B}].",
+        f"It is old.\n\nNew [@{A}].\n\nIt is old.",
+        f"```\n{text}\n\n{text}\n```\n\nSo it is [@{A}].",
+    ):
+        assert draft(twice) == twice
