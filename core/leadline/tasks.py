@@ -147,7 +147,9 @@ def repair(messages: tuple[Message, ...], said: str, error: BadReply, reply: typ
     form = example(reply) if isinstance(error, NotInForm) else ""
     wanted = f", in this form:\n{form}" if form else "."
     told = str(error).removeprefix(UNUSABLE)
-    text = f"That cannot be used: {told}.\nReply with the whole JSON object again, corrected, and nothing else{wanted}"
+    # Who refused, or wrote something else, has no object to correct.
+    asked_for = "the whole JSON object again, corrected," if "{" in said or "[" in said else "one JSON object"
+    text = f"That cannot be used: {told}.\nReply with {asked_for} and nothing else{wanted}"
     asked = Message(role="user", text=text)
     # Some vendors refuse an empty turn, others two of the user's one after the other.
     return (*messages, Message(role="assistant", text=said if said.strip() else "(nothing)"), asked)

@@ -223,6 +223,14 @@ async def test_of_a_reply_with_the_same_fault_twice_what_is_of_use_is_kept_and_t
     assert (once, notices) == (Written(text="Wide"), ())
 
 
+async def test_who_wrote_no_object_is_asked_for_one_and_shown_all_that_may_be_chosen(tmp_path: Path) -> None:
+    _, asked, _ = await performed(tmp_path, ["I cannot do that.", '{"is_sufficient": true}'], Review)
+    told = asked[1].messages[3].text
+    assert "\nReply with one JSON object and nothing else, in this form:\n{" in told
+    assert '"coverage": "covered" | "partial" | "missing"' in told
+    assert '"is_sufficient": true | false' in told
+
+
 async def test_a_model_is_not_shown_all_of_a_reply_that_ran_away(tmp_path: Path) -> None:
     _, asked, _ = await performed(tmp_path, ["deep " * 50_000, '{"text": "Deep."}'], Written)
     assert len(asked[1].messages[2].text) < 21_000

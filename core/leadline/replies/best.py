@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -22,6 +23,8 @@ from leadline.replies.unwrapping import is_schema, known, unwrapped
 R = TypeVar("R", bound=Record)
 _PROSE = 200
 """Characters from which prose is a text, and no remark about it."""
+_CITES = re.compile(r"[\[(（【]\s?@?e[0-9a-f]{10}\b", re.IGNORECASE)
+"""What is meant for a citation by its id: `(e49ee05564e)`."""
 _PLACEHOLDERS = frozenset({"", "...", "…", "string", "<text>", "text"})
 _ROUNDS = 3
 """What is left out can show what else does not fit; so often it is looked at again."""
@@ -142,4 +145,4 @@ def prose(said: str, reply: type[R], *, cut: bool = False) -> R | None:
     if not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
         return None
     text = without_surrogates(whole_sentences(text) if cut else text)
-    return reply.model_validate({name: text}) if len(text) >= _PROSE and cited(text) else None
+    return reply.model_validate({name: text}) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from leadline.citations import cited
 from leadline.records import Record
 from leadline.replies.shapes import Shape, fields_of, known_by, natural
 
@@ -39,6 +40,12 @@ _FIGURE = re.compile(r"[~≈]?\s?[$€£¥]?\s?([-+−]?(?:\d{1,3}(?:,\d{3})+|\d
 """A number as people write it. What counts in thousands or millions is none: its unit may say so too."""
 _WHOLE = re.compile(r"(?:#|no\.?|piece|number|item)?\s?(\d{1,9})", re.IGNORECASE)
 _LISTED = re.compile(r"\s*[,;、]\s*")
+_RANGE = re.compile(r"#?(\d{1,4})\s?[-–—]\s?#?(\d{1,4})")
+_MOST = 200
+"""Numbers that a range stands for at most."""
+_DIGIT = re.compile(r"\d")
+_MARKED = re.compile(r"[\s\[(]*@\s?([^\s\[\]()@,;]+)[\s\])]*|\s*\[([^\s\[\]()@,;]+)\]\s*")
+"""An id as a text cites it: `[@a]`, `@a`, `[a]`."""
 _ASIDE = frozenset({"id", "section", "sectionid", "priority", "number"})
 """Fields beside a text that say where it belongs."""
 
@@ -100,17 +107,34 @@ def _list(said: Any, item: Shape) -> Any:
     elif isinstance(said, dict) and all(key.isdecimal() for key in said):
         said = list(said.values())
     listed = said if isinstance(said, list) else [said]
+    if item.kind in ("number", "whole"):
+        listed = [number for one in listed for number in (_said_list(one, item) if isinstance(one, str) else [one])]
     return [_value(one, item) for one in listed if one is not None or item.nullable]
 
 
 def _said_list(said: str, item: Shape) -> Any:
-    """Return the list that a text stands for: none of what was asked for, or numbers with commas between."""
+    """Return the list that a text stands for: none of what was asked for, or numbers with commas between.
+
+    Where numbers are asked for, words without one name none: `all others`.
+    """
     text = said.strip()
     if text.lower() in _NOTHING:
         return []
     if item.kind == "record" and not natural(item.model) and _NOTHING_SAID.match(text):
         return []
-    return _LISTED.split(text) if item.kind in ("number", "whole") else said
+    if item.kind == "text" and not item.prose and (ids := cited(text)):
+        return ids
+    if item.kind not in ("number", "whole"):
+        return said
+    parts = [part for part in _LISTED.split(text) if _DIGIT.search(part)]
+    return [number for part in parts for number in (_ranged(part) if item.kind == "whole" else [part])]
+
+
+def _ranged(said: str) -> list[Any]:
+    """Return the numbers of a range, `3-5`, of any other text it alone."""
+    found = _RANGE.fullmatch(said.strip())
+    first, last = map(int, found.groups()) if found else (1, 0)
+    return list(range(first, last + 1)) if first <= last < first + _MOST else [said]
 
 
 def _keyed(said: dict[str, Any], model: type[Record]) -> Any:
@@ -135,6 +159,8 @@ def _text(said: Any, shape: Shape, name: str) -> Any:
     if isinstance(said, dict):
         inner = said.get(name) if name in said else _only_text(said, shape)
         return inner if isinstance(inner, str) else said
+    if isinstance(said, str) and not shape.prose and (marked := _MARKED.fullmatch(said)):
+        return marked[1] or marked[2]
     if isinstance(said, bool) or not isinstance(said, int | float):
         return said
     return str(int(said)) if abs(said) < _EXACT and said == int(said) else str(said)

@@ -10,6 +10,8 @@ from leadline.records import Json, Record
 
 _LONGEST = 700
 """Characters of an example; the form of a larger reply is told by its schema alone."""
+_OR = " | "
+_SAMPLES = {"boolean": f"true{_OR}false", "integer": "1", "number": "0.5"}
 
 
 @cache
@@ -26,9 +28,12 @@ def shown(reply: type[Record]) -> tuple[str, ...]:
 
 @cache
 def example(reply: type[Record]) -> str:
-    """Return an example of a reply, as JSON; empty where it would be long."""
+    """Return an example of a reply, as JSON with all that may be chosen from; empty where it would be long.
+
+    A choice that is made in an example is copied.
+    """
     form: Any = schema(reply)
-    said = json.dumps(_sample(form, form.get("$defs", {})), ensure_ascii=False)
+    said = _sample(form, form.get("$defs", {}))
     return said if len(said) <= _LONGEST else ""
 
 
@@ -36,22 +41,17 @@ def _properties(form: Any) -> dict[str, Any]:
     return dict(form.get("properties", {}))
 
 
-def _sample(form: Any, forms: Any) -> Any:
+def _sample(form: Any, forms: Any) -> str:
     if "$ref" in form:
         return _sample(forms[form["$ref"].rpartition("/")[2]], forms)
     if choices := form.get("enum"):
-        return choices[0]
+        return _OR.join(json.dumps(choice, ensure_ascii=False) for choice in choices)
     if branches := form.get("anyOf"):
         return _sample(branches[0], forms)
     match form.get("type"):
         case "object":
-            return {name: _sample(one, forms) for name, one in _properties(form).items()}
+            return "{" + ", ".join(f'"{name}": {_sample(one, forms)}' for name, one in _properties(form).items()) + "}"
         case "array":
-            return [_sample(form.get("items", {}), forms)]
-        case "boolean":
-            return True
-        case "integer":
-            return 1
-        case "number":
-            return 0.5
-    return "…"
+            return f"[{_sample(form.get('items', {}), forms)}]"
+        case kind:
+            return _SAMPLES.get(kind, '"…"')

@@ -56,6 +56,8 @@ def reading(text: str, reply: type[R], *, cut: bool = False, last: bool = False)
     if not best.certain:
         for one in mended(said):
             best.consider(one, cut=cut)
+    if best.found is None and whole == [] and len(fields_of(reply)) == 1:
+        best.guess({name: [] for name, field in fields_of(reply).items() if field.shape.kind == "list"})
     if best.found is None:
         _guess(best, whole if isinstance(whole, list) else found[-1].value if found else None, reply)
     if best.found is not None:

@@ -1,7 +1,7 @@
 """What of a reply does not fit, left out, so that one bad item does not cost the rest.
 
-At once goes what stands by itself in its list while others of it are left, and a share whose default says that nobody
-knows. What else need not be there goes only where there is no asking again.
+At once goes what stands by itself in its list while others of it are left, and a number or a choice that has a default
+to stand for it. What else need not be there goes only where there is no asking again.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from pydantic import ValidationError
 
 from leadline.records import Record
 from leadline.replies.shapes import Shape, fields_of
+
+_TRIFLES = ("share", "number", "whole", "choice")
+"""What an optional field of a reply may hold that costs no call: nobody asked for it in vain who has its default."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,9 @@ def _spared(tree: Any, model: type[Record], place: Sequence[int | str], *, last:
         if shape.kind == "record" and isinstance(value, dict) and step in fields_of(shape.model):
             field = fields_of(shape.model)[str(step)]
             shape, required = field.shape, field.required
-            may = not required and (last or shape.kind == "share")
-            part = _Part(value, step, shape.kind == "share", needed=False) if may and step in value else None
+            trifle = shape.kind in _TRIFLES and not shape.nullable
+            may = not required and (last or trifle)
+            part = _Part(value, step, trifle, needed=False) if may and step in value else None
         elif shape.kind == "list" and isinstance(value, list) and isinstance(step, int) and step < len(value):
             shape = shape.items[0]
             may = shape.single or last

@@ -73,8 +73,9 @@ _LEADS_IN = re.compile(
     re.IGNORECASE,
 )
 _SURE = re.compile(
-    r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|alright|understood|got it|gladly|gerne|natürlich|bien sûr|d['’]accord"
-    r"|claro|por supuesto|certo|certamente|natuurlijk|конечно|好的|当然|當然|没问题|沒問題|もちろん|承知(?:しま|いたしま)した|네|물론입니다)"
+    r"(?:sure(?: thing)?|certainly|of course|absolutely|okay|alright|understood|got it|gladly|gerne|natürlich|bien sûr"
+    r"|d['’]accord|claro|por supuesto|certo|certamente|natuurlijk|конечно|好的|当然|當然|没问题|沒問題|もちろん"
+    r"|承知(?:しま|いたしま)した|네|물론입니다)"
     r"(?:\s*(?P<ends>[!！])|\s*[,，、:：.。])\s*",
     re.IGNORECASE,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from leadline.contracts import Run
 from leadline.findings import (
@@ -17,6 +17,7 @@ from leadline.findings import (
     TASKS,
     Findings,
     NextSearch,
+    Plan,
     Priority,
     Query,
     Question,
@@ -29,11 +30,13 @@ from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
 from leadline_plugins.stages.material import BEST
+from leadline_plugins.stages.rounds import section_ids
 from leadline_plugins.stages.showing import Serving, asked, by_source, outline, searched, serving, today
 from leadline_plugins.tasks.planning import Queries, QueryRequest
 
 ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_shown, expects=expect.query)
 BEST_EVIDENCE = 40
+N = TypeVar("N", NextSearch, Query)
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -60,17 +63,24 @@ async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ..
     digest = findings.get(DIGEST)
     if ready := (digest.queries if digest else ()) if done else plan.queries:
         # Proposed with the plan or the digest, in one reply, and begun while that was still being written.
-        return next_queries(question, ready, done, {section.id: section.goal for section in plan.sections})
+        return next_queries(question, serving_sections(plan, ready), done, {one.id: one.goal for one in plan.sections})
     if done and digest and digest.review and "queries" in digest.model_fields_set:
         return ()  # it was asked for them, and said that there are none
     request = await _request(findings, run, limit)
     # Without any there would be no report; the question itself can be searched for whatever was refused.
     reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed", closing=not done)
+    queries = tuple(serving_sections(plan, reply.queries))
     if done:
-        return reply.queries
+        return queries
     # The first round begins with the question: its search is under way since the plan was asked for.
-    own = (query for query in reply.queries if _folded(query.query) == _folded(question.text))
-    return (next(own, whole(question)), *reply.queries)
+    own = (query for query in queries if _folded(query.query) == _folded(question.text))
+    return (next(own, whole(question)), *queries)
+
+
+def serving_sections(plan: Plan, proposed: Iterable[N]) -> Iterator[N]:
+    """Yield proposed searches with the id of the section that each serves, however it is named."""
+    meant = section_ids(plan)
+    return (one.model_copy(update={"section": meant(one.section)}) for one in proposed)
 
 
 async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:

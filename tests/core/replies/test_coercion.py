@@ -193,6 +193,19 @@ def rounded(tree: Any) -> Any:
         ({"sections": [{"id": "1", "coverage": "Good"}]}, Review, {"sections.0.coverage": "covered"}),
         ({"priority_gaps": [{"gap": "Depth", "section": "1"}]}, Review, {"priority_gaps.0": "Depth"}),
         ({"sections": {"1": [3, 4], "2": "#5, piece 6"}}, Placed, {"sections.0.pieces.1": 4, "sections.1.pieces.1": 6}),
+        (
+            {"sections": [{"id": "[@1]", "pieces": ["1", "7, 8", "10-12"]}], "nowhere": "all others"},
+            Placed,
+            {"sections.0.id": "1", "sections.0.pieces": (1, 7, 8, 10, 11, 12), "nowhere": ()},
+        ),
+        ({"sections": [{"id": "b", "coverage": "partial", "depth": "low"}]}, Review, {"sections.0.depth": 0.0}),
+        (
+            {"learnings": [{"claim": "C.", "quote": "Q.", "confidence": "so so"}]},
+            Learnings,
+            {"learnings.0.claim": "C."},
+        ),
+        ({"supported": "[@1][@3]"}, ClaimVerdicts, {"supported": ("1", "3")}),
+        ([], ChartPlan, {"charts": ()}),
         ({"summary": "S.", "sections": "none changed"}, Composition, {"summary": "S.", "sections": ()}),
         ([{"name": "A", "text": "T."}, {"name": "B", "text": "U."}], Analysis, {"perspectives.1.text": "U."}),
         ([{"text": "One."}, {"text": "Two."}], Written, {"text": "One.\n\nTwo."}),
@@ -327,6 +340,20 @@ def test_of_charts_the_one_that_does_not_read_is_left_out() -> None:
         parse(json.dumps({"charts": [bad]}), ChartPlan)
 
 
+@pytest.mark.parametrize(
+    "said", ["[@edb44a4feea]", "@edb44a4feea", "[edb44a4feea]", " [@ edb44a4feea] ", "edb44a4feea"]
+)
+def test_an_id_is_read_without_the_marks_of_a_citation(said: str) -> None:
+    point = {"label": "a", "value": 1, "evidence_id": said}
+    (chart,) = parse(json.dumps({"charts": [{"title": "A", "chart_type": "bar", "points": [point]}]}), ChartPlan).charts
+    assert chart.points[0].evidence_id == "edb44a4feea"
+
+
+def test_an_empty_list_is_no_reply_that_has_other_fields() -> None:
+    with pytest.raises(BadReply):
+        parse("[]", Digest)
+
+
 @pytest.mark.parametrize("form", REPLIES)
 def test_a_schema_is_no_reply_and_what_comes_behind_it_is(form: type[Record]) -> None:
     said = json.dumps(schema(form))
@@ -369,6 +396,11 @@ def test_a_reply_that_fits_as_it_stands_is_meant_before_one_that_is_read_lenient
 
 
 SECTION = "Ports pay for shore power by fees, and ships pay for what they draw [@e1]. " * 4
+
+
+@pytest.mark.parametrize("cites", ["(e49ee05564e)", "[e49ee05564e]", "(@e49ee05564e)", "【e49ee05564e】"])
+def test_prose_may_cite_in_other_brackets(cites: str) -> None:
+    assert parse(SECTION.replace("[@e1]", cites), Written).text == SECTION.replace("[@e1]", cites).strip()
 
 
 @pytest.mark.parametrize("text", [SECTION, f"```markdown\n{SECTION}\n```", f"<think>Cite.</think>{SECTION}"])

@@ -39,7 +39,7 @@ from leadline_plugins.stages.digest import Digesting
 from leadline_plugins.stages.lengths import shared_out
 from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.plan import Outline
-from leadline_plugins.stages.query import NextQueries
+from leadline_plugins.stages.query import NextQueries, serving_sections
 from leadline_plugins.stages.review import Reviewing
 from leadline_plugins.tasks.planning import Queries
 from leadline_plugins.tasks.sorting import Sorted, SortedSection
@@ -123,6 +123,23 @@ async def test_sections_that_a_review_leaves_out_are_covered() -> None:
     assert digest.knowledge_gaps == ("How deep in 1831?",)
     alone = await after(Reviewing(), Review(sections=(PARTIAL,)), more={DIGEST: Digest(synthesis="It is deep.")})
     assert alone[REVIEW].sections == (COVERED["a"], PARTIAL, COVERED["c"])
+
+
+@pytest.mark.parametrize(
+    ("said", "section"),
+    [
+        ("Section b", "b"),
+        ("b. The mole", "b"),
+        ("Section B: The mole", "b"),
+        ("b", "b"),
+        ("the pier", "the pier"),
+        ("", ""),
+    ],
+)
+def test_a_search_serves_the_section_that_it_names(said: str, section: str) -> None:
+    plan = Plan(title="", sections=(PARTS[0], PARTS[1].model_copy(update={"title": "The mole"}), PARTS[2]))
+    (query,) = serving_sections(plan, (Query(query="q", section=said),))
+    assert query.section == section
 
 
 @pytest.mark.parametrize("name", ["Section b", "section B.", "The mole", "b"])
