@@ -13,6 +13,8 @@ from leadline_plugins.charts.points import date_of
 from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.checks.figures import figures
 
+FEWEST = 3
+"""Points of a chart, at least: two are said in a sentence. Of a timeline one event is one."""
 PARTS = 8
 """Parts of a pie, at most."""
 _WHOLE, _ROUNDED = 100, 2
@@ -32,6 +34,8 @@ def unfit(chart: PlannedChart) -> Iterator[str]:
     if not form:
         yield f"the form {chart.chart_type!r} cannot be drawn"
         return
+    if (count := len(chart.points)) < FEWEST and form != "timeline":
+        yield f"it has {count} {'number' if count == 1 else 'numbers'}, and a chart compares at least {FEWEST}"
     without = [point.name for point in chart.points if point.value is None]
     if without and form != "timeline":
         yield f"{_listed(without)} came without a value"

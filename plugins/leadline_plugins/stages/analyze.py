@@ -34,7 +34,7 @@ from leadline_plugins.stages.degrade import perform_or, tell_once
 from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.showing import asked, by_source, serving
 from leadline_plugins.tasks.writing import AnalyzeRequest
-from leadline_plugins.text.foreign import answered_in_language
+from leadline_plugins.text.foreign import answered_in_language, strays
 
 _ASKS = re.compile(
     r"分析|評估|评估|批判|批評|批评|比較|比较|對比|对比|為什麼|为什么|為何|为何|評価|なぜ|どうして|検討|比べ|違いは何"
@@ -106,6 +106,10 @@ def _expects(scope: Scope) -> Expected:
 IN_LANGUAGE = answered_in_language(lambda made: (one.text for one in made.perspectives))
 
 
+def _strays(request: AnalyzeRequest, made: Analysis) -> str:
+    return strays((one.text for one in made.perspectives), request.question)
+
+
 def _merged(digest: Digest) -> Digest:
     """Return a digest without its review, and what was to be searched next: that is the past of the research."""
     return Digest(synthesis=digest.synthesis, knowledge_gaps=digest.knowledge_gaps, cross_links=digest.cross_links)
@@ -120,7 +124,7 @@ def unusable(request: AnalyzeRequest, made: Analysis) -> str:
     """Say all that is wrong with an analysis at once."""
     known = _shown(request)
     found = (f"'{one.name}': {fault}" for one in made.perspectives for fault in faults(one.text, known))
-    return "; ".join(filter(None, (IN_LANGUAGE(request, made), *found)))
+    return "; ".join(filter(None, (IN_LANGUAGE(request, made) or _strays(request, made), *found)))
 
 
 def mended(request: AnalyzeRequest, made: Analysis) -> tuple[Analysis, str] | None:

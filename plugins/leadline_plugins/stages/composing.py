@@ -14,7 +14,7 @@ from leadline_plugins.drafts.faults import faults, of_use
 from leadline_plugins.drafts.statements import cited_sentences, letters
 from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
 from leadline_plugins.text import is_cjk
-from leadline_plugins.text.foreign import answered_in_language
+from leadline_plugins.text.foreign import answered_in_language, strays
 
 _AROUND = ("summary", "conclusion")
 _LENGTH, _CJK_LENGTH = 120, 300
@@ -43,7 +43,8 @@ _WHOLE_IN_LANGUAGE = answered_in_language(
 
 def unusable(request: WriteRequest, composed: Composition) -> str:
     """Say all that is wrong with what was written around the sections."""
-    return "; ".join(filter(None, (_IN_LANGUAGE(request, composed), *_around_faults(request, composed))))
+    stray = _IN_LANGUAGE(request, composed) or strays((composed.summary, composed.conclusion), request.question)
+    return "; ".join(filter(None, (stray, *_around_faults(request, composed))))
 
 
 def unusable_whole(request: WriteRequest, composed: Composition) -> str:
@@ -56,7 +57,9 @@ def unusable_whole(request: WriteRequest, composed: Composition) -> str:
         for fault in faults(section.text, known)
     )
     around = _around_faults(request, composed)
-    return "; ".join(filter(None, (_WHOLE_IN_LANGUAGE(request, composed), *around, *sections)))
+    texts = (composed.summary, composed.conclusion, *(section.text for section in composed.sections))
+    stray = _WHOLE_IN_LANGUAGE(request, composed) or strays(texts, request.question)
+    return "; ".join(filter(None, (stray, *around, *sections)))
 
 
 def mended(request: WriteRequest, composed: Composition) -> tuple[Composition, str] | None:

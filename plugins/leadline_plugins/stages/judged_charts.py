@@ -9,7 +9,7 @@ from leadline.contracts import Run
 from leadline.findings import UNBORNE
 from leadline_plugins.charts.doubts import Told, doubts, renumbered
 from leadline_plugins.charts.draft import Draft
-from leadline_plugins.charts.fitting import shows_a_whole, side_by_side, unfit
+from leadline_plugins.charts.fitting import FEWEST, shows_a_whole, side_by_side, unfit
 from leadline_plugins.charts.planning import Material
 from leadline_plugins.charts.points import Point
 from leadline_plugins.charts.tasks import PlannedChart
@@ -18,9 +18,6 @@ from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import ASK, BATCH, answers
 from leadline_plugins.tasks.checking import ClaimVerdict
-
-FEWEST = 3
-"""Points that a chart compares at least, once those are left out that their quotes do not bear."""
 
 
 async def judged(run: Run, material: Material, drafts: Sequence[Draft]) -> None:

@@ -28,9 +28,13 @@ from leadline_plugins.synthesizers.naming import naming
 from leadline_plugins.synthesizers.parts import Part, parts
 from leadline_plugins.tasks.sorting import PassageSource
 from leadline_plugins.tasks.writing import Passage, SynthesizeRequest, Written
-from leadline_plugins.text.foreign import answered_in_language
+from leadline_plugins.text.foreign import answered_in_language, strays
 from leadline_plugins.text.headings import unnamed
 
+_NOTHING = frozenset({"none", "n/a", "na", "nothing", "null", "nil", "not applicable", "-", "—", "keine", "keines"})
+_NOTHING |= {"nichts", "entfällt", "aucune", "aucun", "rien", "ninguna", "ninguno", "nada", "nessuna", "nessuno", "нет"}
+_NOTHING |= {"无", "無", "没有", "沒有", "暂无", "暫無", "なし", "特になし", "ありません", "없음", "geen", "ничего"}
+"""What stands for nothing where a sentence was asked for."""
 _GAP = 300
 """Characters that are told of what is not answered."""
 
@@ -129,7 +133,7 @@ async def write(part: Part, call: Call) -> Made:
         draft = await drafted(said.text, part.request)
     else:
         draft = drafts.Draft(cited_only(said.text, {passage.id for passage in asked.passages}).strip())
-    gap = " ".join(said.unanswered.split())[:_GAP]
+    gap = unanswered(said)[:_GAP]
     if cited(draft.text):
         return replace(made, draft=draft, unanswered=gap)
     return replace(made, unanswered=gap) if _rejects(said) else replace(made, unwritten="its text cited nothing")
@@ -173,7 +177,13 @@ def _passage(item: Evidence) -> Passage:
 
 def _rejects(written: Written) -> bool:
     """Return whether a writer says that its passages do not answer, and writes nothing else."""
-    return bool(written.unanswered.strip()) and not written.text.strip()
+    return bool(unanswered(written)) and not written.text.strip()
+
+
+def unanswered(written: Written) -> str:
+    """Return what a writer says that its passages do not answer, on one line; empty for a word that says nothing."""
+    said = " ".join(written.unanswered.split())
+    return "" if said.strip(" .!。！*_()（）").casefold() in _NOTHING else said
 
 
 IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
@@ -190,11 +200,15 @@ def unusable(asked: SynthesizeRequest, written: Written) -> str:
     if bare and _rejects(written):
         return ""
     language = asked.question.language
-    may_be_short = asked.others or written.unanswered.strip()
+    may_be_short = asked.others or unanswered(written)
     held = 0 if may_be_short else lengths.held((passage.quote for passage in asked.passages), language)
     found = faults(written.text, known, asked=asked.length, language=language, held=held)
-    wrong = "; ".join(filter(None, (IN_LANGUAGE(asked, written), *found)))
+    wrong = "; ".join(filter(None, (IN_LANGUAGE(asked, written) or _strays(asked, written), *found)))
     return f"{wrong} (where the passages do not answer, `text` is empty and `unanswered` says so)" if bare else wrong
+
+
+def _strays(asked: SynthesizeRequest, written: Written) -> str:
+    return strays((written.text, unanswered(written)), asked.question)
 
 
 def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | None:
@@ -205,6 +219,7 @@ def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | 
     text, told = of_use(written.text, known, asked=asked.length, language=asked.question.language)
     if not text:
         return None
+    told = "; ".join(filter(None, (told, _strays(asked, written))))
     part = _on(asked.questions) if asked.others else ""
     return written.model_copy(update={"text": text}), f"the text of '{asked.title}'{part}: {told}" if told else ""
 

@@ -9,12 +9,18 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from leadline.findings import Question
 from leadline_plugins.text.language import TRADITIONAL, language
 from leadline_plugins.text.scripts import letters, misfits, primary, script_of
 from leadline_plugins.text.stopwords import STOPWORDS
 
 _ASIDE = re.compile(r"\[@[^\]]*\]|\[[\d, ]+\]|https?://\S+|`[^`]*`|“[^”]{0,400}”|「[^」]{0,200}」|《[^》]{0,80}》")
 """What is no prose of the writer's: citations, addresses, code, quotations, titles."""
+_QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|«[^»]{1,400}»|„[^“”]{1,400}[“”]|『[^』]{1,200}』|\*[^*\n]{1,200}\*")
+"""Of a single paragraph also what other marks quote, and what is set apart: a title."""
+_NO_PROSE = re.compile(r"\s*(?:[#>|]|[-*+]\s|\d{1,9}[.)]\s|```|~~~|\$\$)")
+_BLANK = re.compile(r"\n[ \t]*\n\s*")
+_SHOWN = 60
 _WORD = re.compile(r"[^\W\d_]+")
 _FEWEST = {"Latn": 120}
 _FEWEST_OTHER = 40
@@ -82,14 +88,28 @@ def answered_in_language(texts: Callable[[Any], Iterable[str]]) -> Callable[[Any
     """Return the check of a task: its reply's texts are in the language of its question."""
 
     def check(inputs: Any, reply: Any) -> str:
-        wanted = inputs.question.language
-        found = foreign("\n".join(texts(reply)), wanted)
-        if _near(found, wanted) and not _meant(inputs.question.text, wanted):
-            found = ""
-        said = "Simplified Chinese" if wanted == TRADITIONAL and found == "zh" else _named(found)
-        return f"it is in {said} and must be in {_named(wanted)}" if found else ""
+        return _wrong("\n".join(texts(reply)), inputs.question, "it")
 
     return check
+
+
+def strays(texts: Iterable[str], question: Question) -> str:
+    """Say which paragraph of some texts is in another language than the question, though they are not as a whole.
+
+    Empty where none evidently is; what may hold titles or words of others, a list, a table, a quotation, is none.
+    """
+    parts = (part for text in texts for part in _BLANK.split(text) if not _NO_PROSE.match(part))
+    found = ((part, _wrong(_QUOTED.sub(" ", part), question, "a part of it")) for part in parts)
+    return next((f'{wrong} ("{" ".join(part.split())[:_SHOWN]}…")' for part, wrong in found if wrong), "")
+
+
+def _wrong(text: str, question: Question, what: str) -> str:
+    wanted = question.language
+    found = foreign(text, wanted)
+    if _near(found, wanted) and not _meant(question.text, wanted):
+        found = ""
+    said = "Simplified Chinese" if wanted == TRADITIONAL and found == "zh" else _named(found)
+    return f"{what} is in {said} and must be in {_named(wanted)}" if found else ""
 
 
 def _near(found: str, wanted: str) -> bool:

@@ -177,6 +177,8 @@ def of(quote: str, point: dict[str, Any], unit: str = "") -> str:
     ("form", "points", "because"),
     [
         ("bar", [], "it came without numbers"),
+        ("bar", [{"label": "a", "value": 1}], "it has 1 number, and a chart compares at least 3"),
+        ("line", [{"label": "a", "value": 1}, {"label": "b", "value": 2}], "it has 2 numbers"),
         ("sankey", [{"label": "a", "value": 1}], "the form 'sankey' cannot be drawn"),
         ("scatter", [{"label": "a", "value": 1}], "'a' came without"),
         ("bar", [{"label": "a"}], "'a' came without a value"),
@@ -190,6 +192,10 @@ def test_what_does_not_fit_its_form_is_told(form: str, points: list[dict[str, An
     assert because in "; ".join(unfit(chart))
 
 
+def test_one_event_is_a_timeline() -> None:
+    assert not list(unfit(PlannedChart(title="T", chart_type="timeline", points=(Point(label="a", date="1871"),))))
+
+
 def shares(form: str, *parts: tuple[str, str, float], unit: str = "%") -> PlannedChart:
     points = tuple(Point(label=label, series=series, value=value) for label, series, value in parts)
     return PlannedChart(title="T", chart_type=form, points=points, unit=unit)
@@ -199,8 +205,8 @@ def shares(form: str, *parts: tuple[str, str, float], unit: str = "%") -> Planne
     ("chart", "why"),
     [
         (shares("pie", ("a", "", 25), ("b", "", 25), ("c", "", 25)), "its parts make 75 %"),
-        (shares("pie", ("a", "", 60), ("b", "", 60), unit="% of GDP"), "its parts make 120 %"),
-        (shares("pie", ("a", "s", 50), ("b", "t", 50)), "one series"),
+        (shares("pie", ("a", "", 60), ("b", "", 40), ("c", "", 20), unit="% of GDP"), "its parts make 120 %"),
+        (shares("pie", ("a", "s", 50), ("b", "t", 25), ("c", "t", 25)), "one series"),
         (shares("pie", *((f"p{n}", "", 10) for n in range(10))), "at most 8 parts"),
         (shares("stacked", ("x", "a", 60), ("x", "b", 40), ("y", "a", 67)), "the parts of 'y' make 67 %"),
         (shares("area", ("1", "a", 60), ("1", "b", 40), ("2", "a", 50), ("2", "b", 30)), "the parts of '2' make 80 %"),
@@ -219,10 +225,10 @@ def test_parts_that_make_no_whole_are_drawn_beside_each_other(chart: PlannedChar
     [
         shares("pie", ("a", "", 33), ("b", "", 33), ("c", "", 33)),
         shares("pie", ("a", "", 56.2), ("b", "", 18.5), ("c", "", 16.7), ("d", "", 8.6)),
-        shares("pie", ("a", "", 6.5), ("b", "", 3), unit="billion USD"),
+        shares("pie", ("a", "", 6.5), ("b", "", 3), ("c", "", 2), unit="billion USD"),
         shares("stacked", ("x", "a", 71.4), ("x", "b", 26.6), ("x", "c", 1.8), ("y", "a", 51), ("y", "b", 49)),
         shares("stacked", ("x", "a", 30), ("x", "b", 20), ("y", "a", 35), ("y", "b", 10)),
-        shares("bar", ("a", "", 25), ("b", "", 25)),
+        shares("bar", ("a", "", 25), ("b", "", 25), ("c", "", 25)),
     ],
 )
 def test_parts_of_a_whole_and_of_one_that_nobody_knows_stay_as_they_are(chart: PlannedChart) -> None:

@@ -173,7 +173,8 @@ async def test_a_refused_chart_is_put_right_once_with_the_reason_in_hand(tmp_pat
     assert result.report is not None
     assert [figure.caption for figure in result.report.figures] == ["Depths"]
     assert len(drawer.drawn) == 1
-    assert errors == ["'a' names the evidence 'x', which does not exist"]
+    few = "it has 1 number, and a chart compares at least 3"
+    assert errors == [f"{few}; 'a' names the evidence 'x', which does not exist"]
 
 
 async def test_what_the_runner_says_is_in_hand_when_a_chart_is_put_right(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leadline.findings import Analysis, Perspective, Question
 from leadline_plugins.stages import analyze
-from leadline_plugins.synthesizers.prose import ASK, mended, unusable
+from leadline_plugins.synthesizers.prose import ASK, mended, unanswered, unusable
 from leadline_plugins.tasks.planning import Quoted, SourceShown
 from leadline_plugins.tasks.writing import AnalyzeRequest, Passage, SynthesizeRequest, Written
 
@@ -62,3 +64,25 @@ def test_of_perspectives_the_one_that_cites_nothing_is_asked_for_again_and_then_
     assert kept is not None
     assert kept[0] == Analysis(perspectives=(cites,))
     assert analyze.mended(request, Analysis(perspectives=made.perspectives[1:])) is None
+
+
+def test_a_paragraph_in_another_language_is_told_where_it_comes_twice() -> None:
+    german = (
+        "Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe von neun Faden an der Mole, die sie für die Stadt "
+    )
+    written = Written(text=f"{SOUND}\n\n{german * 2}[@{IDS[0]}].")
+    told = 'a part of it is in German and must be in English ("Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe …")'
+    assert unusable(ASKED, written) == told
+    assert mended(ASKED, written) == (written, f"the text of 'Depth': {told}")
+
+
+@pytest.mark.parametrize("said", ["None.", "N/A", "nothing", "无", "無。", "なし", "Keine.", "*None*", " ", "—"])
+def test_a_word_for_nothing_is_no_gap(said: str) -> None:
+    assert unanswered(Written(text="", unanswered=said)) == ""
+    assert unusable(ASKED, Written(text="", unanswered=said)).startswith("it cites none of the passages")
+
+
+def test_a_sentence_that_begins_so_is_one() -> None:
+    assert unanswered(Written(text="", unanswered="None of the\npassages says who paid.")).startswith(
+        "None of the passages"
+    )

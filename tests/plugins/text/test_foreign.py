@@ -115,3 +115,39 @@ def test_a_language_somebody_set_is_held_to_and_a_guess_is_not() -> None:
     assert guessed.language == "und"
     assert said(guessed, ENGLISH) == ""
     assert said(Question(text="How deep was the harbour?", language="fr"), ENGLISH).endswith("must be in French")
+
+
+QUESTION = Question(text="How deep was the harbour, and who measured that?", language="en")
+GAP = (
+    "Los pasajes no dicen quién midió la profundidad del puerto en los años de la guerra, ni lo que costó a la ciudad; "
+)
+GAP += "tampoco se sabe cuál era la profundidad."
+
+
+def part(text: str, gap: str = "") -> str:
+    assert ASK.check
+    return ASK.check(SynthesizeRequest(question=QUESTION, title="x"), Written(text=text, unanswered=gap))
+
+
+def test_a_paragraph_and_what_is_not_answered_are_held_to_the_language_as_well() -> None:
+    assert part(f"{ENGLISH}\n\n{ENGLISH}\n\n{GERMAN}") == (
+        'a part of it is in German and must be in English ("Der Hafen wurde 1871 gelotet, und die Vermessung fand eine T…")'
+    )
+    assert part(ENGLISH, GAP).startswith("a part of it is in Spanish and must be in English")
+    assert part(GERMAN) == "it is in German and must be in English"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"> {GERMAN}",
+        f"- {GERMAN}",
+        f"| {GERMAN} |\n|---|\n| a |",
+        f"### {GERMAN}",
+        f'The plaque says: "{GERMAN}"',
+        f"The plaque says: «{GERMAN}»",
+        "Der Hafen wurde 1871 gelotet, und zwar von der Behörde.",
+    ],
+)
+def test_a_quotation_a_list_a_title_and_a_short_paragraph_may_be_in_another_language(text: str) -> None:
+    assert part(f"{ENGLISH}\n\n{text}\n\n{ENGLISH}") == ""
