@@ -29,6 +29,7 @@ class TaskKind(Generic[Q, R]):
     shrink: Callable[[Any], Record | None] | None = None
     check: Callable[[Any, Any], str] | None = None
     mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
+    lacks: Callable[[Any, Any], str] | None = None
     shows: tuple[str, ...] = ()
     expects: Callable[[Scope], Expected] | None = None
     """Says what it will cost, for `leadline explain`; None: nobody knows."""
@@ -45,5 +46,6 @@ class TaskKind(Generic[Q, R]):
             shrink=self.shrink,
             check=self.check,
             mend=self.mend,
+            lacks=self.lacks,
             shows=self.shows,
         )

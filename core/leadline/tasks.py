@@ -37,6 +37,7 @@ class Task(Generic[R]):
     inputs and reply of a chat, and says what makes the reply unusable though it fits: the wrong language; else nothing.
     `mend` is given both where the reply that was asked for again has such a fault too, and returns what is of use of
     it, with what is to be told, if anything; None for nothing.
+    `lacks` is given both where that reply was cut off, and says what may be missing from what was whole of it.
     `shows` names the fields of a reply, at any depth, that people read while it is streamed.
     """
 
@@ -50,6 +51,7 @@ class Task(Generic[R]):
     heard: Callable[[int, str], None] | None = None
     check: Callable[[Any, Any], str] | None = None
     mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
+    lacks: Callable[[Any, Any], str] | None = None
     shows: tuple[str, ...] = ()
 
     @cached_property

@@ -162,6 +162,15 @@ async def test_a_reply_that_is_cut_off_twice_is_taken_as_far_as_it_is_whole_and_
     assert notices == ("write: the second reply was cut off at the limit of length, and what was whole of it is taken",)
 
 
+@pytest.mark.parametrize("cut", ["", CUT])
+async def test_what_a_reply_may_lack_that_was_cut_off_is_said(tmp_path: Path, cut: str) -> None:
+    replies = [CUT_TEXT + cut, CUT_TEXT + cut]
+    _, _, (notice,) = await performed(
+        tmp_path, replies, Composition, lacks=lambda inputs, reply: f"behind {reply.title!r}"
+    )
+    assert notice.endswith("and what was whole of it is taken (behind 'Depth')")
+
+
 async def test_a_reply_of_which_nothing_is_whole_is_none(tmp_path: Path) -> None:
     composed, _, notices = await performed(tmp_path, ['{"text": "The harbour is ni' + CUT] * 2, Written)
     assert composed is None

@@ -55,15 +55,22 @@ def _less(found: Reading[R], task: Task[R]) -> list[str]:
     return [f"{task.name}: a part of the reply could not be read, and was left out"] if found.left_out else []
 
 
+def _lacking(said: str, found: Reading[R], task: Task[R]) -> str:
+    lacks = task.lacks(task.inputs, found.reply) if task.lacks else ""
+    return f"{task.name}: {said} ({lacks})" if lacks else f"{task.name}: {said}"
+
+
 def taken_at_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
     """Take what is of use of a reply that is not asked for again; what is done with less is told. Raises `BadReply`."""
-    text, cut, told = said.message.text, said.finish_reason == "length", []
+    text, cut = said.message.text, said.finish_reason == "length"
     found = reading(text, task.reply, cut=cut, last=True)
-    if found.broken and not cut:
-        found, cut = reading(text, task.reply, cut=True, last=True), True
-        told = [f"{task.name}: the second reply ended in the middle, and what was whole of it is taken"]
-    elif cut:
-        told = [f"{task.name}: the second reply was cut off at the limit of length, and what was whole of it is taken"]
+    told: list[str] = []
+    if cut:
+        why = "the second reply was cut off at the limit of length, and what was whole of it is taken"
+        told = [_lacking(why, found, task)]
+    elif found.broken:
+        found = reading(text, task.reply, cut=True, last=True)
+        told = [_lacking("the second reply ended in the middle, and what was whole of it is taken", found, task)]
     told += _less(found, task)
     try:
         return checked(found.reply, task), told

@@ -22,6 +22,7 @@ from leadline_plugins import drafts, expect
 from leadline_plugins.drafts.faults import cites_nothing, faults, of_use
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
+from leadline_plugins.stages.gaps import still_open
 from leadline_plugins.synthesizers import lengths
 from leadline_plugins.synthesizers.extractive import quoted
 from leadline_plugins.synthesizers.naming import naming
@@ -224,6 +225,15 @@ def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | 
     return written.model_copy(update={"text": text}), f"the text of '{asked.title}'{part}: {told}" if told else ""
 
 
+def lacking(asked: SynthesizeRequest, written: Written) -> str:
+    """Return what a text may lack that was cut off: what it would have said of its gaps came last."""
+    text = Section(id="", title=asked.title, text=written.text)
+    questions = ", ".join(f"'{question}'" for question in still_open(asked.questions, (text,)))
+    if questions:
+        return f"section '{asked.title}' may not answer {questions}"
+    return f"section '{asked.title}' may lack its end"
+
+
 def _on(questions: Iterable[str]) -> str:
     """Return what names a part of a section: its questions."""
     return f" on '{' '.join(questions)}'"
@@ -238,6 +248,7 @@ ASK = TaskKind(
     shrink=fewer_passages,
     check=unusable,
     mend=mended,
+    lacks=lacking,
     shows=("text",),
     expects=expect.synthesize,
 )

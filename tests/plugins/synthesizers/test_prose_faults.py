@@ -6,7 +6,7 @@ import pytest
 
 from leadline.findings import Analysis, Perspective, Question
 from leadline_plugins.stages import analyze
-from leadline_plugins.synthesizers.prose import ASK, mended, unanswered, unusable
+from leadline_plugins.synthesizers.prose import ASK, lacking, mended, unanswered, unusable
 from leadline_plugins.tasks.planning import Quoted, SourceShown
 from leadline_plugins.tasks.writing import AnalyzeRequest, Passage, SynthesizeRequest, Written
 
@@ -71,7 +71,8 @@ def test_a_paragraph_in_another_language_is_told_where_it_comes_twice() -> None:
         "Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe von neun Faden an der Mole, die sie für die Stadt "
     )
     written = Written(text=f"{SOUND}\n\n{german * 2}[@{IDS[0]}].")
-    told = 'a part of it is in German and must be in English ("Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe …")'
+    told = "a part of it is in German and must be in English"
+    told += ' ("Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe …")'
     assert unusable(ASKED, written) == told
     assert mended(ASKED, written) == (written, f"the text of 'Depth': {told}")
 
@@ -86,3 +87,11 @@ def test_a_sentence_that_begins_so_is_one() -> None:
     assert unanswered(Written(text="", unanswered="None of the\npassages says who paid.")).startswith(
         "None of the passages"
     )
+
+
+def test_of_a_section_that_was_cut_off_the_questions_are_told_that_it_may_not_answer() -> None:
+    asked = ASKED.model_copy(update={"questions": ("How deep is the harbour by the mole?", "Who paid the dredgers?")})
+    answered = Written(text=f"By the mole the harbour is nine fathoms deep [@{IDS[0]}].")
+    assert lacking(asked, answered) == "section 'Depth' may not answer 'Who paid the dredgers?'"
+    assert lacking(ASKED, answered) == "section 'Depth' may lack its end"
+    assert ASK.lacks is lacking

@@ -130,9 +130,8 @@ def part(text: str, gap: str = "") -> str:
 
 
 def test_a_paragraph_and_what_is_not_answered_are_held_to_the_language_as_well() -> None:
-    assert part(f"{ENGLISH}\n\n{ENGLISH}\n\n{GERMAN}") == (
-        'a part of it is in German and must be in English ("Der Hafen wurde 1871 gelotet, und die Vermessung fand eine T…")'
-    )
+    told = part(f"{ENGLISH}\n\n{ENGLISH}\n\n{GERMAN}")
+    assert told.startswith('a part of it is in German and must be in English ("Der Hafen wurde 1871 gelotet, und')
     assert part(ENGLISH, GAP).startswith("a part of it is in Spanish and must be in English")
     assert part(GERMAN) == "it is in German and must be in English"
 
