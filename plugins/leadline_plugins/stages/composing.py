@@ -10,6 +10,7 @@ from leadline.citations import CITATION, CITATIONS, cited, cited_only
 from leadline.records import Evidence, Section
 from leadline_plugins import drafts
 from leadline_plugins.checks.naming import missing_names
+from leadline_plugins.drafts.blocks import BLANK
 from leadline_plugins.drafts.faults import faults, of_use
 from leadline_plugins.drafts.statements import cited_sentences, letters
 from leadline_plugins.tasks.writing import ChangedSection, Composition, WriteRequest
@@ -112,10 +113,14 @@ def taken(
         if old is None or not section.text.strip():
             continue
         draft = read(section.text, old.title)
-        if why := _refused(old, draft.text, standing.values(), anew=anew):
-            told += [] if anew else [f"section '{old.title}' stands as it was, for {why} when it was changed"]
-            continue
-        changed[old.id] = ChangedSection(id=old.id, title=drafts.title(section.title) or old.title, text=draft.text)
+        text = draft.text
+        if why := _refused(old, text, standing.values(), anew=anew):
+            text = "" if anew else _in_part(old, text, standing.values())
+            if not text:
+                told += [] if anew else [f"section '{old.title}' stands as it was, for {why} when it was changed"]
+                continue
+            told.append(f"section '{old.title}' stands in part as it was, for {why} when it was changed")
+        changed[old.id] = ChangedSection(id=old.id, title=drafts.title(section.title) or old.title, text=text)
         less.append(drafts.left_out(old.title, (draft,)))
     if anew and (same := [f"'{old.title}'" for old in standing.values() if old.id not in changed]):
         told.append(f"what was written anew lacks {', '.join(same)}, or the citations there: as first written")
@@ -141,6 +146,20 @@ def _refused(old: Section, text: str, standing: Collection[Section], *, anew: bo
         return "" if cited(text) else "it cites nothing"
     others = [one.text or "" for one in standing if one is not old]
     return lost(old.text or "", text, [one.title for one in standing], others)
+
+
+def _in_part(old: Section, text: str, standing: Collection[Section]) -> str:
+    """Return a section with those of its paragraphs changed that lose nothing by it; empty where there are none.
+
+    Each stands in the place of the one that it changes, and cites the same: what was moved would be said twice.
+    """
+    before, after = (BLANK.split(one)[::2] for one in (old.text or "", text))
+    if len(before) != len(after):
+        return ""
+    titles = [one.title for one in standing]
+    pairs = zip(before, after, strict=True)
+    made = [new if set(cited(new)) == set(cited(was)) and not lost(was, new, titles) else was for was, new in pairs]
+    return "" if made == before else "\n\n".join(made)
 
 
 def lost(old: str, new: str, titles: Collection[str], others: Iterable[str] = ()) -> str:

@@ -93,6 +93,24 @@ def test_a_change_that_adds_what_nobody_cites_is_not_taken_and_told() -> None:
         )
 
 
+def test_of_a_change_that_loses_something_the_paragraphs_that_lose_nothing_are_taken_and_that_is_told() -> None:
+    old = Section(id="1", title="A", text=f"{SOUND}\n\nAnd wide, they say. [@e2]\n\nIt ebbs. [@e3]")
+    other = Section(id="2", title="Tides of the bay", text="It ebbs. [@e3]")
+
+    def tried(text: str) -> Taken:
+        return taken(Composition(sections=(ChangedSection(id="1", text=text),)), (old, other), read)
+
+    made = tried(f"{SOUND}\n\nAnd wide. [@e2]\n\nSee “Tides of the bay”.")
+    assert [one.text for one in made.composition.sections] == [f"{SOUND}\n\nAnd wide. [@e2]\n\nIt ebbs. [@e3]"]
+    assert made.told == ("section 'A' stands in part as it was, for its citations were lost when it was changed",)
+    for text in (
+        f"{SOUND} [@e2]\n\nAnd wide.\n\nSee “Tides of the bay”.",
+        f"{SOUND}\n\nAnd wide. [@e2]",
+        f"{SOUND}\n\nA.\n\nB.",
+    ):
+        assert tried(text).composition.sections == (), "moved, one paragraph less, nothing changed that keeps"
+
+
 def test_a_change_may_lead_to_another_section_and_say_less() -> None:
     others = (STANDS, Section(id="2", title="Tides of the bay", text="It ebbs. [@e3]"))
     for more, fits in (
