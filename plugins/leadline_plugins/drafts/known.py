@@ -64,7 +64,7 @@ class Known:
     loose: Mapping[str, str]
     sources: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     quotes: str = ""
-    """All of them, without case and line ends."""
+    """The words of all of them."""
 
     @classmethod
     def of(cls, ids: Iterable[str], quotes: Iterable[str] = ()) -> Known:
@@ -97,8 +97,8 @@ class Known:
 
     def copied(self, before: str, mark: str) -> bool:
         """Return whether a mark behind these words stands behind them in a passage as well: it is the page's own."""
-        said = _squeezed(f"{before[-_BESIDE:]}{mark}")
-        return bool(_WORD.search(said.removesuffix(mark.casefold()))) and said in self.quotes
+        said = before[-_BESIDE:]
+        return bool(_WORD.search(said)) and _squeezed(f"{said}{mark}") in self.quotes
 
     def of_source(self, token: str, before: str = "") -> str:
         """Return the passage that a token means by its source's id: its only one, or what is said `before` is from it.
@@ -165,7 +165,8 @@ class Known:
 
 
 def _squeezed(text: str) -> str:
-    return " ".join(text.casefold().split())
+    """Return the words of a text: a page may set its marks, and what stands around them, in another way."""
+    return f"{' '.join(_WORD.findall(text.casefold()))} "
 
 
 def shaped(token: str) -> bool:

@@ -76,7 +76,7 @@ def bared(text: str, removed: Sequence[Lost]) -> tuple[str, list[str]]:
     lost: dict[int, str] = {}
     for place, mark in removed:
         at = bisect_left(starts, place) - 1
-        if mark and at >= 0 and not CITATION.search(text, *spans[at]):
+        if mark and at >= 0 and not CITATION.search(text, *spans[at]) and not _HEADING.match(text, spans[at][0]):
             lost.setdefault(at, mark)
     breaks = [spans[at][1] for at in lost if _last(at, spans, lost, text)]
     for end in sorted(breaks, reverse=True):

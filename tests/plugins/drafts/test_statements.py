@@ -41,6 +41,20 @@ def test_a_statement_that_lost_its_mark_is_held_against_no_other(mark: str) -> N
     assert judged(text) == {"The mole keeps silt out": (A,), "Dues paid the dredgers": (B,)}
 
 
+def test_a_mark_that_a_page_sets_in_another_way_is_copied_and_another_number_is_not() -> None:
+    pieces = [PIECES[0].model_copy(update={"quote": "It keeps silt out of the bay.[9][12] It is 95 years old."})]
+    known = Known.of_evidence(pieces)
+    text = f"Silt is kept out of the bay [9][12]. It is old. [@{A}]"
+    assert normalised(text, known).lost == ()
+    assert normalised(text.replace("[9][12]", "[1]"), known).lost == ("[1]",)
+
+
+def test_a_heading_states_nothing() -> None:
+    made = normalised(f"### Silt [1]\nIt is old [@{A}].\n\n### Dues [2]\n\nPort dues paid [@{B}].", KNOWN)
+    assert (made.lost, made.left_out) == ((), 2)
+    assert made.text == f"### Silt\nIt is old [@{A}].\n\n### Dues\n\nPort dues paid [@{B}]."
+
+
 def test_statements_without_a_source_side_by_side_stay_together() -> None:
     text = f"It is wide [1]. It is deep [2]. It is old [@{A}]. It is new [3]."
     assert draft(text) == f"It is wide. It is deep.\n\nIt is old [@{A}]. It is new."
