@@ -83,6 +83,24 @@ def test_a_word_for_nothing_is_no_gap(said: str) -> None:
     assert unusable(ASKED, Written(text="", unanswered=said)).startswith("it cites none of the passages")
 
 
+@pytest.mark.parametrize(
+    ("said", "gap"),
+    [
+        ("All key questions are answered by the passages.", False),
+        ("The passages answer all of the questions.", False),
+        ("所有问题均已得到回答。", False),
+        ("Not all questions are answered.", True),
+        ("All questions but the last are answered.", True),
+        ("Every question of cost is only partly answered.", True),
+        ("All questions are answered, yet no year is given.", True),
+        ("All ports of call are unknown.", True),
+        ("并非所有问题都得到回答。", True),
+    ],
+)
+def test_that_all_is_answered_is_no_gap(said: str, gap: bool) -> None:
+    assert bool(unanswered(Written(text="", unanswered=said))) is gap
+
+
 def test_a_sentence_that_begins_so_is_one() -> None:
     assert unanswered(Written(text="", unanswered="None of the\npassages says who paid.")).startswith(
         "None of the passages"
