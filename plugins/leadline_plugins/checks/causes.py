@@ -21,6 +21,7 @@ from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
+from leadline_plugins.checks.periods import told_then
 from leadline_plugins.checks.places import other_name
 from leadline_plugins.checks.polarity import contrary, lacking
 from leadline_plugins.checks.quotes import find_said, plain
@@ -105,6 +106,8 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
             return _speaks(words, claim) and not opposed(claim, words)
         case "comparison" if against.found:
             return _speaks(words, claim) and not (turned(claim, words) or other_since(claim, words))
+        case "period":
+            return told_then(claim, words)
         case "comparison":  # its own figures deny it, unless a passage puts it so too
             return _speaks(words, claim) and bool(find_said(against.said, words))
 
@@ -148,7 +151,7 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     found = conflicts(said, held, f"{shown}\n{around}\n{text}")
     named = [one for one in found if _named(one, absent, same=alike and share >= SAME_THING) and not _of_gap(one, said)]
     if named:
-        worst = max(named, key=lambda one: (one.certain, one.kind == "figure", one.contradicts))
+        worst = max(named, key=lambda one: (one.certain, one.kind == "period", one.kind == "figure", one.contradicts))
         return Cause(reason(worst), said, worst)
     if alike and share >= SAME_THING and (other := next(hints(said, held, text, f"{shown}\n{text}"), None)):
         return Cause(other.reason, said, other)
@@ -160,6 +163,8 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
 def _named(one: Conflict, absent: Container[str], *, same: bool) -> bool:
     """Return whether a conflict is one to be asked about; of names none but the surest, as they have many forms."""
     if one.certain:
+        return True
+    if one.kind == "period":
         return True
     return one.said in absent if one.kind == "figure" else same and one.kind in ("negation", "opposite", "comparison")
 

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leadline_plugins.checks.figure import TO_DATE, Figure, same
+from leadline_plugins.checks.figure import Figure, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.marks import marked
+from leadline_plugins.checks.periods import other_alone
 from leadline_plugins.text.tokens import fold
 
 _SINCE = (
@@ -86,17 +87,13 @@ def turned(claim: str, passage: str) -> tuple[str, str] | None:
 
 
 def other_since(claim: str, passage: str) -> tuple[str, str] | None:
-    """Return since when a claim compares, or how far a year is told, and what the passage has instead."""
+    """Return since when a claim compares, or of which time it tells, and what the passage has instead."""
     for at in (0, 1):
         if said := _SINCE[at].search(claim):
             found = _SINCE[1 - at].search(passage)
             if found and not _SINCE[1 - at].search(claim) and not _SINCE[at].search(passage):
                 return said[0], found[0]
-    said_to = [one for one in figures(claim) if one.unit == TO_DATE]
-    found_to = [one for one in figures(passage) if one.unit == TO_DATE] if len(said_to) == 1 else []
-    if len(found_to) == 1 and (said_to[0].lent or found_to[0].lent) and not same(*said_to, *found_to):
-        return said_to[0].said, found_to[0].said
-    return None
+    return other_alone(claim, passage)
 
 
 def _pairs(text: str) -> Iterator[_Pair]:

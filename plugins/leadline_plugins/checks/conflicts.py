@@ -16,6 +16,7 @@ from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import missing_names, proper_names
 from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import Passage
+from leadline_plugins.checks.periods import other_period
 from leadline_plugins.checks.places import near, other_figure, other_name
 from leadline_plugins.checks.polarity import contrary
 from leadline_plugins.text.language import language
@@ -29,7 +30,7 @@ _SMALL = 12
 class Conflict:
     """What the claim says, and what the passage has in its place (empty where that is not one thing)."""
 
-    kind: Literal["figure", "name", "negation", "opposite", "comparison"]
+    kind: Literal["figure", "name", "negation", "opposite", "comparison", "period"]
     said: str
     found: str = ""
     certain: bool = False
@@ -57,6 +58,8 @@ def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     if pair := opposed(claim, passage.best):
         yield Conflict("opposite", *pair)
     yield from _comparisons(claim, passage)
+    if pair := other_period(claim, passage.parts, around):
+        yield Conflict("period", *pair)
 
 
 def _comparisons(claim: str, passage: Passage) -> Iterator[Conflict]:

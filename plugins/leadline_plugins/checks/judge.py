@@ -95,6 +95,8 @@ def reason(conflict: Conflict) -> str:
     match conflict.kind:
         case "negation":
             return f"one denies what the other says ({conflict.said})"
+        case "period":
+            return f"the claim tells it of {conflict.said}, the passage of {conflict.found}"
         case "figure":
             return f"the claim says {written(conflict.said)}, the passage {written(conflict.found) or 'does not'}"
         case "name":

@@ -76,6 +76,9 @@ _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre|tra|fra|между)|[在�
 """What makes the figure before an `and` the lower end of a range."""
 _APART = 20
 """Times from which the first of two numbers is not said short: in `from 900 to 1.2 million` it is 900."""
+_OF_YEAR = re.compile(r"(?:st|nd|rd|th|\.)?[\s-]?(?:quarter|half|quartal|halbjahr|季|四半期)")
+"""What makes a number the place of a part of a year, which is a time (`periods`): the 2nd quarter, 第2季度."""
+_PLACES_OF_YEAR = frozenset("1234")
 _ANY_DIGIT = re.compile(r"\d")
 _BEHIND = re.compile(r"(\w+)\s$")
 
@@ -92,6 +95,8 @@ def _digits(text: str) -> Iterator[Figure]:
     for match, behind in itertools.zip_longest(matches, matches[1:]):
         digits, chain = match["digits"], match["chain"]
         if digits == "1" and _PER.match(text, match.end("digits")):
+            continue
+        if digits in _PLACES_OF_YEAR and _is_place(text, match):
             continue
         scale = 10**9 if match["billions"] else SCALES.get(match["scale"] or "", 1)
         unit = UNIT_OF.get(match["unit"] or match["sign"] or "", "")
@@ -118,6 +123,12 @@ def _digits(text: str) -> Iterator[Figure]:
             at=start,
         )
         yield _completed(found, match, behind, text) if behind else found
+
+
+def _is_place(text: str, match: re.Match[str]) -> bool:
+    """Return whether a digit is the place of a part of a year: the 2nd quarter, 第2季度; not of 2 quarters."""
+    placed = match["ordinal"] or text.endswith(_NUMBERED, 0, match.start("digits")) or text[match.end() :][:1] == "."
+    return bool(placed and _OF_YEAR.match(text, match.end("digits")))
 
 
 def _start(match: re.Match[str]) -> int:
@@ -164,8 +175,8 @@ def _words(text: str) -> Iterator[Figure]:
     read = 0
     for match in _WORD.finditer(text):
         word = match["word"]
-        if match.start() < read:  # the end of one: twenty-five
-            continue
+        if match.start() < read or (word in ORDINALS and _OF_YEAR.match(text, match.end())):
+            continue  # the end of one, or the place of a part of a year: twenty-five, the third quarter
         if word in FOREIGN_WORDS:
             yield from _foreign(text, match)
         elif (more := _MORE.match(text, match.end())) and (word not in VAGUE_WORDS or more["scale"] or more["half"]):
