@@ -1,7 +1,7 @@
 """What a passage does not say as a claim says it: hints for what to ask a judge about, too weak to judge by.
 
-What is only expected told as a fact, a cause of which nothing is said, a subject that is another one's, and a figure of
-one thing told of another: each word of such a claim may stand in its passages.
+What is only expected told as a fact, a cause of which nothing is said, a subject that is another one's, a figure of
+one thing told of another, and what is true of most told of all: each word of such a claim may stand in its passages.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leadline_plugins.ai.embedded.names import key, names
+from leadline_plugins.checks.extents import other_extent
 from leadline_plugins.checks.figure import Figure, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.marks import marked
@@ -96,6 +97,8 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
         yield Hint(f"the claim tells as a fact what the passage says with {said}")
     if why := _no_such_cause(claim, around):
         yield Hint(f"no passage gives the cause that the claim does ({why})")
+    if pair := other_extent(claim, passage.best):
+        yield Hint(f"the claim says it of “{pair[0]}”, the passage of “{pair[1]}”")
     if pair := _other_subject(claim, passage.best, around):
         yield Hint(f"the claim says it of {pair[0]}, the passage of {pair[1]}")
 
