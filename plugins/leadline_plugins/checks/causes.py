@@ -16,7 +16,7 @@ from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.derived import follows
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.hints import Hint, counted_in, hints
+from leadline_plugins.checks.hints import Hint, counted_in, hints, told_of_figures
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.opposites import opposed
@@ -89,6 +89,9 @@ class Cause:
 def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
     """Return whether words do away with a conflict: they speak of what is contested, and say nothing else of it."""
     held = passage(claim, words)
+    if isinstance(against, Hint) and against.figures:
+        told = not missing(figures(against.figures), figures(words))
+        return told and all(one.figures != against.figures for one in told_of_figures(claim, words))
     if isinstance(against, Hint):
         again = hints(claim, held, words, words)
         return _speaks(words, claim) and counted_in(against.count, words) and against not in again
@@ -154,6 +157,8 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
         worst = max(named, key=lambda one: (one.certain, one.kind == "period", one.kind == "figure", one.contradicts))
         return Cause(reason(worst), said, worst)
     if alike and share >= SAME_THING and (other := next(hints(said, held, text, f"{shown}\n{text}"), None)):
+        return Cause(other.reason, said, other)
+    if other := next(told_of_figures(said, text), None):
         return Cause(other.reason, said, other)
     if alike and share < _HARDLY and len(set(content_words(said))) >= _ENOUGH:
         return Cause(f"{share:.0%} of the claim's words stand in the passages", said)

@@ -101,9 +101,9 @@ def _extents(text: str) -> Iterator[_Extent]:
         for match in _HAN.finditer(text):
             before = _CLAUSE.split(text[max(0, match.start() - _AROUND) : match.start()])[-1]
             behind = _CLAUSE.split(text[match.end() : match.end() + _AROUND], maxsplit=1)[0]
-            of = (*content_words(before), *content_words(behind))
+            of = [*content_words(before), *content_words(behind)]
             if of and not _BASE.match(text, match.end()):
-                yield _Extent(_level(match), match[0], of)
+                yield _Extent(_level(match), match[0], tuple(of))
 
 
 def _level(match: re.Match[str]) -> int:

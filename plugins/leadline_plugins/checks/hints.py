@@ -17,6 +17,7 @@ from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.marks import marked
 from leadline_plugins.checks.measure import borne
 from leadline_plugins.checks.naming import missing_names, proper_names
+from leadline_plugins.checks.pairings import exchanged
 from leadline_plugins.checks.passages import Passage
 from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
@@ -62,10 +63,14 @@ _NEXT = 24
 
 @dataclass(frozen=True)
 class Hint:
-    """What is said otherwise, in words; `count` is what the claim counts, where the passages count other things so."""
+    """What is said otherwise, in words; `count` is what the claim counts, where the passages count other things so.
+
+    `figures` are those of the claim of which the passages say something else, in whichever language.
+    """
 
     reason: str
     count: str = ""
+    figures: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,13 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
         yield Hint(f"the claim says it of “{pair[0]}”, the passage of “{pair[1]}”")
     if pair := _other_subject(claim, passage.best, around):
         yield Hint(f"the claim says it of {pair[0]}, the passage of {pair[1]}")
+
+
+def told_of_figures(claim: str, text: str) -> Iterator[Hint]:
+    """Yield hints against what a claim says of its figures, which a text in any language may say otherwise."""
+    if pair := exchanged(claim, text):
+        one, other = (figure.said for figure in pair)
+        yield Hint(f"the passages tell {one} and {other} the other way round", figures=f"{one}; {other}")
 
 
 def _only_expected(claim: str, held: str) -> str:

@@ -46,7 +46,7 @@ _POWER = (
 """A power of ten: `1.5×10⁶`, `1.5e6`, `10⁶`."""
 _NUMBER = re.compile(
     rf"(?=(?:{_SIGN})?\s?\d)"
-    rf"(?<![a-z0-9_.])(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–—〜~/])"
+    rf"(?:(?<![a-z0-9_.])|(?<=[a-z][a-z])(?=[\d.,]*\d万?[亿億]))(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–—〜~/])"
     rf"(?P<sign>{_SIGN})?\s?(?P<digits>{DIGITS})"
     rf"(?P<decade>s\b|年代)?(?P<ordinal>st|nd|rd|th)?{_POWER}?(?:[\s-]?(?P<scale>{either(SCALES)})(?![{_LETTER}ธ])|(?P<chain>(?<!제\d)(?<!제\d\d)(?<!제\d\d\d){_CHAIN}))?"
     rf"(?:[\s-]?(?:d['’]|de\s|di\s)?(?P<unit>{either(UNIT_OF)})(?![{_LETTER}]))?(?(sign)(?P<billions>(?<=\d)b(?![{_LETTER}\d]))?)(?!\d|\s*[月월])"
