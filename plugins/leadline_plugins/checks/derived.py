@@ -17,7 +17,12 @@ from leadline_plugins.checks.marks import marked
 from leadline_plugins.checks.risks import risk_ratios
 from leadline_plugins.text.tokens import fold
 
-_POINTS = re.compile(r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|[个個]?百分[点點]|ポイント|%?\s?포인트)")
+POINTS = re.compile(
+    r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|[个個]?百分[点點]|ポイント|%?\s?포인트"
+    r"|prozentpunkte?n?\b|puntos?\s+porcentual\w*|punt[oi]\s+percentual\w*|pontos?\s+percentua\w*)"
+)
+    r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|prozentpunkte?n?\b|puntos?\s+porcentual\w*|punt[oi]\s+percentual\w*|pontos?\s+percentua\w*|[个個]?百分[点點]|ポイント|%?\s?포인트)"
+)
 _DIFFERENCE = re.compile(
     r"\b(?:more|less|fewer|higher|lower|larger|smaller|longer|shorter|differ\w*|gap|apart|ahead|behind|increas\w+|decreas\w+"
     r"|r[io]se|grew|fell|fall|drop\w*|gain\w*|los[ste]\w*|narrow\w*|widen\w*|margin|up|down|by)\b"
@@ -88,7 +93,7 @@ def follows(figure: Figure, shown: Sequence[Figure]) -> bool:
 def _ways(figure: Figure, claim: str) -> frozenset[str]:
     """Return how a claim speaks of a figure: as a difference, a ratio, a share, a change, or a sum."""
     end = figure.at + len(figure.said)
-    if figure.unit in ("", "%") and _POINTS.match(claim, end):
+    if figure.unit in ("", "%") and POINTS.match(claim, end):
         return frozenset(("points",))
     if figure.unit == "times":
         return frozenset(("ratio",))

@@ -14,6 +14,7 @@ from leadline_plugins.ai.embedded.names import key, names
 from leadline_plugins.checks.extents import other_extent
 from leadline_plugins.checks.figure import Figure, same
 from leadline_plugins.checks.figures import figures
+from leadline_plugins.checks.manner import only_bounded, only_points
 from leadline_plugins.checks.marks import marked
 from leadline_plugins.checks.measure import borne
 from leadline_plugins.checks.naming import missing_names, proper_names
@@ -113,6 +114,11 @@ def told_of_figures(claim: str, text: str) -> Iterator[Hint]:
     if pair := exchanged(claim, text):
         one, other = (figure.said for figure in pair)
         yield Hint(f"the passages tell {one} and {other} the other way round", figures=f"{one}; {other}")
+    if found := only_bounded(claim, text):
+        said, bound = (figure.said for figure in found)
+        yield Hint(f"the claim tells {said} as reached, the passages {bound} only as a bound", figures=said)
+    if share := only_points(claim, text):
+        yield Hint(f"the claim says {share.said}, the passages so many percentage points", figures=share.said)
 
 
 def _only_expected(claim: str, held: str) -> str:

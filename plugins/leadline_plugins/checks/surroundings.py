@@ -20,9 +20,13 @@ _SPACED: Mapping[Bound, str] = {
         menos_de meno_di minder_dan менее меньше""",
     "near": """nearly almost close_to approaching just_under fast knapp nahezu près_de presque casi quasi quase bijna
         почти 거의""",
-    "floor": """at_least no_less_than not_less_than no_fewer_than mindestens au_moins al_menos
+    "floor": """at_least no_less_than not_less_than no_fewer_than no_lower_than not_lower_than no_smaller_than
+        not_smaller_than not_below not_under mindestens nicht_unter nicht_weniger_als au_moins al_menos
         almeno pelo_menos minstens 최소""",
-    "ceiling": """at_most up_to as_much_as as_many_as no_more_than not_more_than höchstens
+    "ceiling": """at_most up_to as_much_as as_many_as no_more_than not_more_than no_higher_than
+        not_higher_than no_greater_than not_greater_than no_larger_than not_larger_than no_longer_than not_longer_than
+        not_exceed not_exceeds not_exceeded not_exceeding never_exceeded not_above not_over höchstens nicht_über
+        nicht_mehr_als
         bis_zu au_plus a_lo_sumo hoogstens до 최대""",
 }
 _PHRASES = {phrase.replace("_", " "): bound for bound, phrases in _SPACED.items() for phrase in word_list(phrases)}
@@ -52,10 +56,10 @@ _BEFORE: Mapping[Bound, tuple[str, ...]] = {
         ),
     ),
     "near": ("近", "接近", "将近", "將近", "ほぼ"),
-    "floor": ("至少", "不少于", "不低于"),
+    "floor": ("至少", "不少于", "不低于", "不小于"),
     "ceiling": (
         *("至多", "最多", "不超过", "不超過", "不超", "未超过", "未超過", "未超"),
-        *("不逾", "未逾", "不多于", "不高于"),
+        *("不逾", "未逾", "不多于", "不高于", "未高于", "不大于"),
     ),
 }
 _ENDS = tuple(ending for endings in _BEFORE.values() for ending in endings)
