@@ -21,8 +21,6 @@ POINTS = re.compile(
     r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|[个個]?百分[点點]|ポイント|%?\s?포인트"
     r"|prozentpunkte?n?\b|puntos?\s+porcentual\w*|punt[oi]\s+percentual\w*|pontos?\s+percentua\w*)"
 )
-    r"\s?-?(?:percentage[- ]points?|points?\b|pp\b|prozentpunkte?n?\b|puntos?\s+porcentual\w*|punt[oi]\s+percentual\w*|pontos?\s+percentua\w*|[个個]?百分[点點]|ポイント|%?\s?포인트)"
-)
 _DIFFERENCE = re.compile(
     r"\b(?:more|less|fewer|higher|lower|larger|smaller|longer|shorter|differ\w*|gap|apart|ahead|behind|increas\w+|decreas\w+"
     r"|r[io]se|grew|fell|fall|drop\w*|gain\w*|los[ste]\w*|narrow\w*|widen\w*|margin|up|down|by)\b"
