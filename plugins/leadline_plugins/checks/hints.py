@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leadline_plugins.ai.embedded.names import key, names
+from leadline_plugins.checks.expectations import only_expected
 from leadline_plugins.checks.extents import other_extent
 from leadline_plugins.checks.figure import Figure, same
 from leadline_plugins.checks.figures import figures
@@ -24,31 +25,6 @@ from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
 from leadline_plugins.text.tokens import fold
 
-_EXPECTED = re.compile(
-    r"\b(?:(?:should|may|might|could|will)(?:\s+(?:also|well|soon|eventually|then|still))?"
-    r"|(?:is|are|was|were)\s+(?:\w+ly\s+)?(?:expected|likely|projected|predicted|planned|set|due|supposed|slated)\s+to"
-    r"|(?:expect|plan|hope|aim|intend|want)s?\s+to)\s+(?:(?:\w+ly|have|be)\s+)*(?P<verb>[a-z]{4,})",
-    re.IGNORECASE,
-)
-_OPEN = re.compile(
-    r"\b(?:should|(?-i:may)|might|could|would|will|shall|can|expect\w*|(?:un)?likely|project\w*|predict\w*|plan(?:s|ned|ning)?|forecast\w*"
-    r"|due(?!\s+to\b)|(?:is|are|was|were)\s+to\s+be|suppos\w+|slated|hop\w+|aim\w*|intend\w*|want\w*|possib\w+|potential\w*|perhaps|probabl\w+|suggest\w*|seem\w*"
-    r"|appear\w*|estimat\w+|if|wh(?:ether|en))\b",
-    re.IGNORECASE,
-)
-"""What leaves a claim of English open itself."""
-_VERB = 4
-"""Letters that forms of a verb have in common."""
-_DONE = re.compile(
-    rf"\b(?:(?:has|have|had)\s+(?:(?:not|also|now|since|been|\w+ly)\s+)*(?P<perfect>[a-z]{{{_VERB},}})"
-    r"|(?P<past>[a-z]{2,}ed|built|meant|dealt|learnt|burnt|spelt))\b",
-    re.IGNORECASE,
-)
-"""A verb in the past or perfect: what tells that something has come about."""
-_CJK_EXPECTED = re.compile(
-    r"(?P<said>预计|預計|预期|預期|有望|或将|或將|可能|料将|計劃|计划|即将|即將|将会|將會)(?P<what>[^，。；,;]+)"
-)
-_CJK_OPEN = re.compile("[预預将將或拟擬料估]|有望|可能|计划|計劃|目标|目標|未来|未來|[会會要应應能]")
 _CAUSE = re.compile(r"\b(?:because(?:\s+of)?|due\s+to|owing\s+to|thanks\s+to)\s+(?P<why>[^,.;:]+)", re.IGNORECASE)
 _CJK_CAUSE = re.compile("(?:因为|因為|由于|由於|得益于|得益於|归因于|歸因於)(?P<why>[^，。；：,;]{3,40})")
 _TOLD = 0.25
@@ -99,8 +75,8 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
     """
     if counts := _other_count(claim, text):
         yield Hint(f"the claim says {counts[0]}, the passages {counts[1]}", counts[0])
-    if said := _only_expected(claim, passage.best):
-        yield Hint(f"the claim tells as a fact what the passage says with {said}")
+    if said := only_expected(claim, passage.best):
+        yield Hint(f"the claim tells as a fact what the passage says with “{said}”")
     if why := _no_such_cause(claim, around):
         yield Hint(f"no passage gives the cause that the claim does ({why})")
     if pair := other_extent(claim, passage.best):
@@ -119,23 +95,6 @@ def told_of_figures(claim: str, text: str) -> Iterator[Hint]:
         yield Hint(f"the claim tells {said} as reached, the passages {bound} only as a bound", figures=said)
     if share := only_points(claim, text):
         yield Hint(f"the claim says {share.said}, the passages so many percentage points", figures=share.said)
-
-
-def _only_expected(claim: str, held: str) -> str:
-    """Return the words by which a passage only expects what a claim tells as a fact."""
-    if (found := list(_EXPECTED.finditer(held))) and not _OPEN.search(claim):
-        done = ((match["perfect"] or match["past"]).lower() for match in _DONE.finditer(claim))
-        roots = {verb[:_VERB] for verb in done}
-        for match in found:
-            if match["verb"][:_VERB].lower() in roots:
-                return f"“{match[0]}”"
-    if not held.isascii() and (found := list(_CJK_EXPECTED.finditer(held))) and not _CJK_OPEN.search(claim):
-        said = content_set(claim)
-        for match in found:
-            words = content_set(match["what"])
-            if 2 * len(words & said) >= max(2, len(words)):
-                return f"“{match['said']}”"
-    return ""
 
 
 def _no_such_cause(claim: str, text: str) -> str:
