@@ -16,7 +16,7 @@ from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.derived import follows
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.hints import Hint, counted_in, hints, told_of_figures
+from leadline_plugins.checks.hints import Hint, counted_in, hints, told_causes, told_of_figures
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.opposites import opposed
@@ -159,6 +159,8 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     if alike and share >= SAME_THING and (other := next(hints(said, held, text, f"{shown}\n{text}"), None)):
         return Cause(other.reason, said, other)
     if other := next(told_of_figures(said, text), None):
+        return Cause(other.reason, said, other)
+    if alike and (other := next(told_causes(said, f"{shown}\n{text}"), None)):
         return Cause(other.reason, said, other)
     if alike and share < _HARDLY and len(set(content_words(said))) >= _ENOUGH:
         return Cause(f"{share:.0%} of the claim's words stand in the passages", said)

@@ -10,25 +10,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leadline_plugins.ai.embedded.names import key, names
 from leadline_plugins.checks.expectations import only_expected
 from leadline_plugins.checks.extents import other_extent
 from leadline_plugins.checks.figure import Figure, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.manner import only_bounded, only_points
 from leadline_plugins.checks.marks import marked
-from leadline_plugins.checks.measure import borne
 from leadline_plugins.checks.naming import missing_names, proper_names
 from leadline_plugins.checks.pairings import exchanged
 from leadline_plugins.checks.passages import Passage
+from leadline_plugins.checks.reasons import no_such_cause
 from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
 from leadline_plugins.text.tokens import fold
 
-_CAUSE = re.compile(r"\b(?:because(?:\s+of)?|due\s+to|owing\s+to|thanks\s+to)\s+(?P<why>[^,.;:]+)", re.IGNORECASE)
-_CJK_CAUSE = re.compile("(?:因为|因為|由于|由於|得益于|得益於|归因于|歸因於)(?P<why>[^，。；：,;]{3,40})")
-_TOLD = 0.25
-"""The share of a cause's words below which nothing is said of it."""
 _LEAD = 4
 """Words of a sentence before what it speaks of."""
 _JOINING = word_set("of in on at for over by from with after before during to under about as when while if")
@@ -77,12 +72,17 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
         yield Hint(f"the claim says {counts[0]}, the passages {counts[1]}", counts[0])
     if said := only_expected(claim, passage.best):
         yield Hint(f"the claim tells as a fact what the passage says with “{said}”")
-    if why := _no_such_cause(claim, around):
-        yield Hint(f"no passage gives the cause that the claim does ({why})")
+    yield from told_causes(claim, around, alone=False)
     if pair := other_extent(claim, passage.best):
         yield Hint(f"the claim says it of “{pair[0]}”, the passage of “{pair[1]}”")
     if pair := _other_subject(claim, passage.best, around):
         yield Hint(f"the claim says it of {pair[0]}, the passage of {pair[1]}")
+
+
+def told_causes(claim: str, text: str, *, alone: bool = True) -> Iterator[Hint]:
+    """Yield hints against the causes that a claim gives; what is a cause `alone` may have no word of its passages."""
+    if why := no_such_cause(claim, text, alone=alone):
+        yield Hint(f"no passage gives the cause that the claim does ({why})")
 
 
 def told_of_figures(claim: str, text: str) -> Iterator[Hint]:
@@ -95,17 +95,6 @@ def told_of_figures(claim: str, text: str) -> Iterator[Hint]:
         yield Hint(f"the claim tells {said} as reached, the passages {bound} only as a bound", figures=said)
     if share := only_points(claim, text):
         yield Hint(f"the claim says {share.said}, the passages so many percentage points", figures=share.said)
-
-
-def _no_such_cause(claim: str, text: str) -> str:
-    """Return the cause that a claim gives and the text nowhere speaks of, but for its names and numbers."""
-    for match in (*_CAUSE.finditer(claim), *(() if claim.isascii() else _CJK_CAUSE.finditer(claim))):
-        named = {part for name in names(claim) for part in key(name)}
-        words = [word for word in set(content_words(match["why"])) if not word.isdigit() and word not in named]
-        held = content_set(text)
-        if len(words) > 1 and sum(borne(word, held) for word in words) < _TOLD * len(words):
-            return str(match["why"]).strip()
-    return ""
 
 
 def _other_subject(claim: str, held: str, text: str) -> tuple[str, str] | None:
