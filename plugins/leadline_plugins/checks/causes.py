@@ -151,6 +151,7 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     share = overlap(said, held).share
     alike = language(said) == language(held.text)
     absent = {one.said for one in missing(figures(said), figures(f"{shown}\n{text}")) if _counts(one)}
+    absent -= {one.said for one in figures(said) if _dated_around(one, held.best, around)}
     found = conflicts(said, held, f"{shown}\n{around}\n{text}")
     named = [one for one in found if _named(one, absent, same=alike and share >= SAME_THING) and not _of_gap(one, said)]
     if named:
@@ -174,6 +175,13 @@ def _named(one: Conflict, absent: Container[str], *, same: bool) -> bool:
     if one.kind == "period":
         return True
     return one.said in absent if one.kind == "figure" else same and one.kind in ("negation", "opposite", "comparison")
+
+
+def _dated_around(figure: Figure, best: str, around: str) -> bool:
+    """Return whether what stands around tells the year of a sentence that has none of its own."""
+    if figure.kind != "year" or any(one.kind == "year" for one in figures(best)):
+        return False
+    return not missing([figure], figures(around))
 
 
 def _of_gap(one: Conflict, claim: str) -> bool:

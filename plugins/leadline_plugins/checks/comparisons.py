@@ -28,13 +28,17 @@ _SINCE = (
     ),
 )
 """Words of a comparison with the year before, and with the period before."""
-_HINT = re.compile(r"\b(?:from|von)\b|\b(?:above|below)\b|\b(?:higher|lower) than\b|[由从從自]|[高低][于於]")
+_FROM_TO = ("から", re.compile("(?:に|へ|まで)"))
+"""What stands between and behind two figures in Japanese: 9%から15%に."""
+_HINT = re.compile(r"から|\b(?:from|von)\b|\b(?:above|below)\b|\b(?:higher|lower) than\b|[由从從自]|[高低][于於]")
 """What any comparison of two figures has; most claims have none, and that is quickly seen."""
 _UP = re.compile(
     r"\b(?:increas|r[io]se\b|rising|gr[eo]w|climb|jump|up\b|expand|soar|surg|stieg|wuchs|kletter)[a-z]*|升[至到为為]|[增涨漲][至到]|加到|高[至到]"
+    r"|上昇|増加|拡大|上が"
 )
 _DOWN = re.compile(
     r"\b(?:decreas|declin|fell\b|fall|drop|down\b|shr[aiu]nk|slid|slump|reduc|lower|sank|fiel\b|schrumpf)[a-z]*|[降跌减減][至到为為]|少[至到]|低[至到]"
+    r"|低下|減少|縮小|下落|下が"
 )
 _FROM = re.compile(r"(?:\b(?:from|von)|[由从從自])\s*(?:about|around|nearly|over|约|約)?\s*$")
 _TO = re.compile(r"[^\d,.;，。；、]{0,12}?(?:\b(?:to|auf)\b|[至到]|[升降]为)[^\d,.;，。；、]{0,10}$")
@@ -50,23 +54,27 @@ _OTHER = ("month", "year", "ordinal", "reference")
 """Kinds of figures that are not higher or lower than others."""
 _BEFORE = 60
 """Characters before a pair in which its verb stands."""
+_BEHIND = 12
+"""Characters behind one in which Japanese has it."""
 _SCALE = 100
 """Times from which two figures are not of one scale: `from 8 to 5 million`."""
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two figures side by side, and what stands before and between them."""
+    """Two figures side by side, and what stands before, between and right behind them."""
 
     one: Figure
     other: Figure
     before: str
     between: str
+    behind: str
 
     @property
     def spanning(self) -> bool:
         """Whether it says from where to where."""
-        return bool(_FROM.search(self.before) and _TO.match(self.between))
+        japanese = self.between == _FROM_TO[0] and _FROM_TO[1].match(self.behind)
+        return bool(japanese or (_FROM.search(self.before) and _TO.match(self.between)))
 
 
 def untrue(claim: str) -> str:
@@ -105,7 +113,8 @@ def _pairs(text: str) -> Iterator[_Pair]:
         end = one.at + len(one.said)
         if end <= other.at:
             before = _CLAUSE.split(folded[max(0, one.at - _BEFORE) : one.at])[-1]
-            yield _Pair(one, other, before, folded[end : other.at])
+            behind = other.at + len(other.said)
+            yield _Pair(one, other, before, folded[end : other.at], _CLAUSE.split(folded[behind : behind + _BEHIND])[0])
 
 
 def _denied(pair: _Pair) -> str:
@@ -118,7 +127,10 @@ def _denied(pair: _Pair) -> str:
         return f"{one.said}{pair.between}{other.said}" if wrong and one.unit else ""
     if not pair.spanning or pair.between.rstrip().endswith(("-", "−")):
         return ""
-    up, down = (kind.search(f"{pair.before} {pair.between}") for kind in (_UP, _DOWN))
+    up, down = (
+        kind.search(f"{pair.before} {pair.between} {pair.behind if _FROM_TO[0] in pair.between else ''}")
+        for kind in (_UP, _DOWN)
+    )
     if bool(up) == bool(down):
         return ""
     wrong = one.value > other.value if up else one.value < other.value

@@ -90,14 +90,24 @@ def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
 
 
 def _instead(figure: Figure, others: Sequence[Figure], placed: Figure | None, around: str) -> Conflict:
-    """Return the conflict with the figure that stands in the claim's place, or else with the first of its kind.
+    """Return the conflict with the figure that stands in the claim's place, or else with the likest of its kind.
 
     Figures of one kind are many in a passage, and most are of something else: only the one in its place is certain, and
     only while the claim's own stands nowhere in the source.
     """
-    small = any(_small(one) for one in (figure, placed or others[0]))
+    other = placed or _nearest(figure, others)
+    small = any(_small(one) for one in (figure, other))
     certain = placed is not None and not small and differ(figure, placed) and bool(missing([figure], figures(around)))
-    return Conflict("figure", figure.said, _found(figure, placed or others[0]), certain=certain)
+    return Conflict("figure", figure.said, _found(figure, other), certain=certain)
+
+
+def _nearest(figure: Figure, others: Sequence[Figure]) -> Figure:
+    """Return the figure that is told the most like one: with its unit that is not read, decimals where it has them."""
+    return min(others, key=lambda one: (one.tail != figure.tail, _whole(one) != _whole(figure)))
+
+
+def _whole(figure: Figure) -> bool:
+    return int(figure.value.as_tuple().exponent) >= 0
 
 
 def _found(figure: Figure, other: Figure) -> str:

@@ -43,6 +43,10 @@ _LESS = re.compile(
     r"|下降|降低|减少|減少|下跌|[降跌]幅|低[了约約]?\d|감소"
 )
 _CHANGE = re.compile(rf"{_MORE.pattern}|{_LESS.pattern}|\bby\s+(?:(?:about|around|some|roughly|nearly)\s+)?[≈~]?\d")
+_ROSE = re.compile(r"\b(?:increas\w+|r[io]sen?|grow\w*|grew)\b|增[长長加]|上升|上涨|上漲|提高|증가")
+_FELL = re.compile(r"\b(?:decreas\w+|fell|fall\w*|drop\w*|declin\w+)\b|下降|降低|减少|減少|下跌|감소")
+"""Verbs that tell which of two figures a change in percent is a share of: the one it was before."""
+_DECIMALS = re.compile(r"\d[.,]\d")
 _WITHIN = 40
 """Characters to each side of a figure in which such a word is of it."""
 _CLAUSE = 90
@@ -58,6 +62,7 @@ _SHOWN = 6
 """Figures that are shown; of more some come to anything."""
 _LONGEST = 20
 """Digits; what has more nobody reckons."""
+_CHANGES = ("change", "rise", "fall")
 _WHOLE = Decimal(100)
 _OFF = Decimal("0.05")
 """How far what is divided may lie from what is said: `twice` is not 2.4 times."""
@@ -69,7 +74,7 @@ def derived(figure: Figure, claim: str, said: Sequence[Figure], *texts: str) -> 
         return False
     folded = fold(marked(claim))
     ways = _ways(figure, folded)
-    if figure.unit == "%" and "change" in ways and any(_by_ratio(figure, folded, text) for text in texts):
+    if figure.unit == "%" and not ways.isdisjoint(_CHANGES) and any(_by_ratio(figure, folded, text) for text in texts):
         return True
     return bool(ways) and any(_follows(figure, ways, said, figures(text)) for text in texts)
 
@@ -100,9 +105,10 @@ def _ways(figure: Figure, claim: str) -> frozenset[str]:
         spoken = {"share": _SHARE, "change": _CHANGE, "sum": _SUM}
     near = claim[max(0, figure.at - _WITHIN) : end + _WITHIN]
     clause = _clause(claim, figure.at, end)
-    return frozenset(
-        way for way, words in spoken.items() if words.search(near) or (way != "share" and words.search(clause))
-    )
+    ways = (way for way, words in spoken.items() if words.search(near) or (way != "share" and words.search(clause)))
+    rose, fell = bool(_ROSE.search(clause)), bool(_FELL.search(clause))
+    change = "change" if rose == fell else "rise" if rose else "fall"
+    return frozenset(change if way == "change" else way for way in ways)
 
 
 def _clause(claim: str, start: int, end: int) -> str:
@@ -150,7 +156,7 @@ def _by_unit(held: Sequence[Figure]) -> dict[str, list[Figure]]:
 def _fits(figure: Figure, way: str, unit: str) -> bool:
     if way == "points":
         return unit == "%"
-    return way in ("ratio", "share", "change") or figure.unit == unit
+    return way in ("ratio", "share", *_CHANGES) or figure.unit == unit
 
 
 def _values(way: str, one: Figure, other: Figure) -> Iterator[Decimal]:
@@ -167,10 +173,19 @@ def _values(way: str, one: Figure, other: Figure) -> Iterator[Decimal]:
     elif way == "share":
         yield 100 * low / high
     else:
-        yield from (100 * (high - low) / low, 100 * (high - low) / high)
+        yield from (100 * (high - low) / base for base in {"rise": (low,), "fall": (high,)}.get(way, (low, high)))
 
 
 def _same(figure: Figure, value: Decimal | int) -> bool:
     """Return whether a figure is what two others come to, as far as it is told."""
     value = Decimal(value)
-    return abs(value - figure.value) <= _OFF * figure.value and same(figure, Figure(value, figure.unit, ""))
+    if abs(value - figure.value) > _OFF * figure.value:
+        return False
+    return same(figure, Figure(value, figure.unit, "")) or _rounded(figure, value)
+
+
+def _rounded(figure: Figure, value: Decimal) -> bool:
+    """Return whether a figure that is told with decimals is a number rounded to as many: 0.4亿 of 0.39亿."""
+    last = Decimal((0, (1,), int(figure.value.normalize().as_tuple().exponent)))
+    told = bool(_DECIMALS.search(figure.said)) and abs(value) < last * 10**_LONGEST
+    return told and value.quantize(last) == figure.value

@@ -24,6 +24,8 @@ _WIDTH = 90
 """Characters to each side of a place within which words are of it."""
 _OTHER_SIDE = 0.5
 """What a word counts that stands before it here and behind it there."""
+_OTHER_UNIT = 0.5
+"""What the place of a figure counts whose unit, though it is not read, is another than the claim's."""
 _ALIKE = 1.0
 """Two places are of the same thing from here: one next word that both have, or some that are farther off."""
 _SAME = 2.0
@@ -42,7 +44,9 @@ def other_figure(figure: Figure, claim: str, parts: Sequence[str]) -> Figure | N
     places = [place for part in parts for place in _places(part)][:_COMPARED]
     own = max((_likeness(wanted, words) for other, words in places if same(figure, other)), default=0.0)
     bound = max(_ALIKE, _NEARER * own)
-    rated = ((_likeness(wanted, words), other) for other, words in places if _rivals(figure, other))
+    rated = (
+        (_likeness(wanted, words) * _as_told(figure, other), other) for other, words in places if _rivals(figure, other)
+    )
     # Whether the claim has a figure too is asked of few: it costs as much as the claim has figures.
     alike = sorted((pair for pair in rated if pair[0] > bound), key=lambda pair: -pair[0])
     return next((other for _, other in alike if missing([other], said)), None)
@@ -51,6 +55,11 @@ def other_figure(figure: Figure, claim: str, parts: Sequence[str]) -> Figure | N
 def _rivals(figure: Figure, other: Figure) -> bool:
     """Return whether one figure may stand for the other: of a kind, and a day against a day."""
     return figure.kind == other.kind and (not figure.month or bool(figure.value % 1) <= bool(other.value % 1))
+
+
+def _as_told(figure: Figure, other: Figure) -> float:
+    """Return what the place of another figure counts: less where its unit is another, though that is not read."""
+    return 1.0 if figure.tail == other.tail else _OTHER_UNIT
 
 
 def near(figure: Figure, claim: str, text: str) -> bool:

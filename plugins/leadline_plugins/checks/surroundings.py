@@ -103,7 +103,7 @@ _UNREAD = re.compile(
     r"|hertz|joules?|volts?|bytes?|bits?|pascals?|calories?)|hectares?|acres?|gallons?|barrels?|ounces?|inch(?:es)?"
     r"|decibels?)?"
     r"(?:\s?/\s?[a-z]{1,6}[23]?|\sper\s[a-z]+)?(?![^\W_])"
-    r"|\s?(?:平方|立方)?(?:公里|千米|厘米|毫米|公顷|英亩|亩|立方|毫升|升(?![至到为為高值幅])|克|兆瓦时|千瓦时|兆瓦|千瓦|吉瓦|瓦|度|斤|磅|桶|加仑|盎司|里)"
+    r"|\s?(?:[个個]?百分[点點]|ポイント)|\s?(?:平方|立方)?(?:公里|千米|厘米|毫米|公顷|英亩|亩|立方|毫升|升(?![至到为為高值幅])|克|兆瓦时|千瓦时|兆瓦|千瓦|吉瓦|瓦|度|斤|磅|桶|加仑|盎司|里)"
 )
 """A unit that is not read as one, or what makes another of one that is: `dB/m`, `hl`, `km/h`, `m2`."""
 

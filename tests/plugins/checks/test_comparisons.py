@@ -76,3 +76,10 @@ def test_a_judge_is_asked_about_a_comparison_that_is_wrong() -> None:
     assert found is not None
     assert "deny" in found.reason
     assert cause("2023年土地出让金占比49.7%，高于43.7%的平均值", held) is None
+
+
+def test_from_where_to_where_is_read_in_japanese() -> None:
+    assert turned("比率は15%から9%になった。", "比率は9%から15%になった。") == ("15% → 9%", "9% → 15%")
+    assert untrue("比率は15%から9%に上昇した。")
+    assert not untrue("比率は9%から15%に上昇した。")
+    assert not untrue("比率は15%から9%に低下した。")

@@ -126,3 +126,35 @@ def test_only_the_change_that_a_ratio_tells_follows_from_it(ratio: int, said: in
     claim, held = f"The risk is {said}% higher.", f"It has a hazard ratio of {Decimal(ratio) / 100:.2f}."
     found = [one for one in figures(claim) if derived(one, claim, figures(claim), held)]
     assert bool(found) == (said == ratio - 100)
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("净利润比上年增加0.4亿元。", "净利润43.59亿元，连续5年增长，上年为43.2亿元。"),
+        ("The number rose by 25%.", "The number rose from 80 to 100."),
+        ("The number fell by 20%.", "The number fell from 100 to 80."),
+        ("人数增长25%。", "人数从80万人增至100万人。"),
+        ("The change was one of 20%, or by 25%.", "The number rose from 80 to 100."),
+    ],
+)
+def test_a_change_is_one_of_what_it_was_before_and_may_be_rounded(claim: str, held: str) -> None:
+    assert cause(claim, held) is None
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("The number rose by 20%.", "The number rose from 80 to 100."),
+        ("The number fell by 25%.", "The number fell from 100 to 80."),
+        ("人数增长20%。", "人数从80万人增至100万人。"),
+    ],
+)
+def test_a_share_of_what_it_became_is_no_change(claim: str, held: str) -> None:
+    assert cause(claim, held) is not None
+
+
+def test_the_figure_that_is_told_alike_is_named_instead() -> None:
+    against = cause("占比提高1.2个百分点，至25.4%。", "连续5年提高，占比提高1.78个百分点，至25.4%。")
+    assert against is not None
+    assert against.reason.endswith("the passage 1.78")

@@ -106,3 +106,16 @@ def test_words_for_the_rest_of_a_sentence_bear_a_negation_that_no_words_could_sa
 def test_what_denies_nothing_else_is_named_from_the_claim(claim: str, held: str) -> None:
     found = contrary(claim, held)
     assert found is None or (found.said and (not found.bare or found.said in claim))
+
+
+@pytest.mark.parametrize(
+    ("held", "asked"),
+    [
+        ("非税收入44730亿元，增长25.4%。", False),
+        ("非税收入44730亿元，增长25.4%。2025年非税收入预算为43000亿元，增长2%。", False),
+        ("2025年非税收入44730亿元，增长25.4%。", True),
+    ],
+)
+def test_the_year_may_stand_around_a_sentence_that_has_none(held: str, asked: bool) -> None:
+    around = "2024年，全国一般公共预算收入219702亿元。"
+    assert bool(cause("2024年非税收入增长25.4%。", held, around=around)) == asked
