@@ -87,7 +87,7 @@ class Run(Protocol):
 
     @property
     def models(self) -> Sequence[str]:
-        """The language models that replied so far, each behind its provider: `openai:gpt-5`."""
+        """The language models of which a reply was taken so far, each behind its provider: `openai:gpt-5`."""
         ...
 
     async def perform(self, task: Task[R], /) -> R:

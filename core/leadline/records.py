@@ -49,6 +49,10 @@ class Usage(Record):
     cost: Decimal | None = None
 
 
+THEN = " > "
+"""Stands between the names of a chain of providers."""
+
+
 class Failure(Record):
     """A call that failed for good, as the journal keeps it."""
 
@@ -69,6 +73,8 @@ class Failure(Record):
     def text(self) -> str:
         """One line for people."""
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        if THEN in self.provider:  # what it says names each of them
+            return self.message
         return f"{self.kind} by {self.provider}: {self.message}{tries}"
 
 

@@ -144,10 +144,10 @@ async def test_a_text_in_another_language_is_asked_for_once_more_and_then_the_ta
     )
     said = json.dumps({"title": "Der Hafen", "summary": german, "conclusion": german})
     result, asked = await researched(tmp_path, {"chat": [said, said]}, ai__tasks={"write": "chat"})
-    assert result.status == "complete"
+    assert (result.status, result.reason) == ("partial", "chat did none of what it was asked: see the notices")
     assert len(asked) == 2
     assert "it is in German and must be in English" in asked[1].messages[3].text
-    assert any(text.startswith("write was done by embedded: chat by chat: ") for text in result.metadata.notices)
+    assert any(text.startswith("summary and conclusion were not written") for text in result.metadata.notices)
     assert "Vermessung" not in result.text
 
 
@@ -304,8 +304,11 @@ async def test_a_model_that_did_no_task_makes_the_run_partial(
 
 
 async def test_an_analysis_that_nobody_did_leaves_a_run_complete(tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"ai__providers": ["chat", "embedded"], "ai__tasks": {}, "plugins__analyze__mode": "on"}
-    result, _ = await researched(tmp_path, {"chat": [Denied("HTTP 401")] * 60}, **settings)
+    settings: dict[str, Any] = {
+        "ai__tasks": {"review": "chat", "analyze": "chat"},
+        "plugins__analyze__mode": "on",
+    }
+    result, _ = await researched(tmp_path, {"chat": ['{"is_sufficient": true}', Denied("HTTP 401")]}, **settings)
     assert any("analy" in notice for notice in result.metadata.notices)
     assert result.status == "complete"
 
@@ -334,7 +337,7 @@ async def test_a_rejected_key_is_not_tried_again_and_the_next_is_asked(tmp_path:
     assert result.status == "complete"
     assert len(asked) == 1
     assert "chat is left out of this run: HTTP 401" in result.metadata.notices
-    assert "review was done by embedded: chat by chat: HTTP 401" in result.metadata.notices
+    assert "review was done by embedded (chat by chat: HTTP 401)" in result.metadata.notices
 
 
 async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp_path: Path) -> None:

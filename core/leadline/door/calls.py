@@ -197,7 +197,7 @@ class Door:
         return count(rows, self.replayed)
 
     def models(self) -> tuple[str, ...]:
-        """Return the language models that replied, by name, each with its provider."""
+        """Return the language models of which a reply was taken, by name, each with its provider."""
         return models(self._memory.rows())
 
     @property

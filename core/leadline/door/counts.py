@@ -8,7 +8,7 @@ from typing import Any
 from leadline.door.active import total
 from leadline.door.kinds import CHAT, TASK
 from leadline.journal.rows import Row
-from leadline.records import Usage
+from leadline.records import THEN, Usage
 
 Counts = dict[str, dict[str, dict[str, Any]]]
 """Kind, provider, name of the figure."""
@@ -63,7 +63,7 @@ def refused(rows: Iterable[Row]) -> tuple[str, ...]:
 
 def in_vain(rows: Collection[Row]) -> tuple[str, ...]:
     """Return the models that were asked and did no task, by name; none where another did one for them."""
-    if any((row.kind, row.outcome) == (TASK, "reply") for row in rows):
+    if taken(rows):
         return ()
     return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome != "refusal"}))
 
@@ -73,6 +73,21 @@ def answered(rows: Iterable[Row]) -> frozenset[str]:
     return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply"))
 
 
-def models(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Return the language models that replied, by name, each with its provider."""
-    return tuple(sorted({f"{row.provider}:{row.model}" for row in rows if row.model}))
+def taken(rows: Collection[Row]) -> list[Row]:
+    """Return the replies of models that tasks were done with: of those below a task, those of the last of its chain."""
+    tasks: dict[str, list[Row]] = {row.key: [] for row in rows if (row.kind, row.outcome) == (TASK, "reply")}
+    chains = {row.key: row.provider.split(THEN) for row in rows if row.key in tasks}
+    for row in rows:
+        if row.parent in tasks and row.outcome == "reply":
+            tasks[row.parent].append(row)
+    found = []
+    for key, below in tasks.items():
+        asked = {row.provider for row in below}
+        last = [name for name in chains[key] if name in asked][-1:]
+        found += [row for row in below if [row.provider] == last and row.kind == CHAT]
+    return found
+
+
+def models(rows: Collection[Row]) -> tuple[str, ...]:
+    """Return the language models of which a reply was taken, by name, each with its provider."""
+    return tuple(sorted({f"{row.provider}:{row.model}" for row in taken(rows) if row.model}))

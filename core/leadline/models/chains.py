@@ -10,10 +10,12 @@ from typing import Any
 from leadline.assemble import House, Member
 from leadline.door.kinds import CHAT
 from leadline.errors import CallFailed, Denied, PluginError, ProviderError
-from leadline.records import Failure
+from leadline.records import THEN, Failure
 
 TRAITS = "traits"
 """The kind of a failure where a provider cannot say what its model can do: it never will."""
+CHATS = (CHAT, TRAITS)
+"""The kinds of the failures of chats, and of what could not be made: an algorithm's are of another."""
 _PATIENCE = 2
 """Tasks in a row for which a provider may be not to be had, until others are asked without it, or it is tried once."""
 _FINAL = (Denied.__name__, PluginError.__name__)
@@ -60,7 +62,7 @@ def together(failures: Sequence[CallFailed]) -> CallFailed:
     whole = records[-1]
     if len(records) > 1:
         told = {
-            "provider": " > ".join(record.provider for record in records),
+            "provider": THEN.join(record.provider for record in records),
             "message": "; ".join(record.text for record in records),
             "detail": "; ".join(record.detail for record in records if record.detail),
             "attempts": 1,
@@ -92,8 +94,8 @@ class Standing:
         return left or [choice for choice in chain if self._out[choice.member.name].record.category == "NETWORK"]
 
     def failures(self, chain: Sequence[Choice]) -> list[CallFailed]:
-        """Return why each of a chain is left out."""
-        return [self._out[choice.member.name] for choice in chain]
+        """Return why those of a chain are left out that are."""
+        return [self._out[choice.member.name] for choice in chain if self.out(choice)]
 
     async def failed(self, choice: Choice, failed: CallFailed, chain: Sequence[Choice]) -> None:
         """Note that it failed where the chain was asked; leave it out where there is no use in asking it again."""

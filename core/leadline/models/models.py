@@ -12,9 +12,9 @@ from leadline.door.calls import Door
 from leadline.door.keys import fingerprint
 from leadline.door.kinds import CHAT, TASK, Kind, Maker
 from leadline.errors import CallFailed, CallRefused
-from leadline.models.chains import Choice, Standing, chain_of, performs, together
+from leadline.models.chains import CHATS, Choice, Standing, chain_of, performs, together
 from leadline.models.chatting import Chatting
-from leadline.records import Record
+from leadline.records import THEN, Record
 from leadline.settings.load import Settings
 from leadline.task_kinds import TaskKind
 from leadline.tasks import Performed, Task, TaskRequest
@@ -23,7 +23,10 @@ R = TypeVar("R", bound=Record)
 
 
 class Models:
-    """Performs the typed tasks of one run; `notice` is told what was done with less."""
+    """Performs the typed tasks of one run; `notice` is told what was done with less.
+
+    `closing` says whether a stage asks now that finishes the report.
+    """
 
     def __init__(
         self,
@@ -32,11 +35,13 @@ class Models:
         settings: Settings,
         providers: Sequence[str],
         notice: Callable[[str], Awaitable[None]],
+        closing: Callable[[], bool],
     ) -> None:
         self._house = house
         self._door = door
         self._providers = providers
         self._notice = notice
+        self._closing = closing
         self._standing = Standing(notice)
         self._chatting = Chatting(door, settings, self._standing)
 
@@ -66,7 +71,7 @@ class Models:
 
     def _chain_maker(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> Maker:
         parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
-        return Maker(name=" > ".join(parts), fingerprint=fingerprint(parts | {"prompt": self._chatting.prompt(task)}))
+        return Maker(name=THEN.join(parts), fingerprint=fingerprint(parts | {"prompt": self._chatting.prompt(task)}))
 
     def fingerprint(self, kinds: Iterable[TaskKind[Any, Any]]) -> str:
         """Return a digest of who does these tasks, with which models and prompts; empty for none."""
@@ -96,8 +101,11 @@ class Models:
     async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
         failures: list[CallFailed] = []
         for choice in self._standing.left(chain):
+            lost = [*self._standing.failures(chain[: chain.index(choice)]), *failures]
+            if await self._quotes_instead(choice, task, lost):
+                continue
             try:
-                done = await self._ask(choice, task, failures)
+                done = await self._ask(choice, task, lost)
             except CallRefused:
                 raise
             except CallFailed as failed:
@@ -108,12 +116,22 @@ class Models:
                 return done
         raise together(failures or self._standing.failures(chain))
 
-    async def _ask(self, choice: Choice, task: Task[R], failures: Sequence[CallFailed]) -> Performed:
+    async def _quotes_instead(self, choice: Choice, task: Task[Any], lost: Sequence[CallFailed]) -> bool:
+        """Return whether it would only quote what a chat was to write, and was `lost`.
+
+        What people read is then not written, as the stage says that asked for it, and the next session asks again.
+        """
+        writes = task.role == "thinking" and self._closing()
+        if not writes or not choice.member.offer.free or not any(one.record.kind in CHATS for one in lost):
+            return False
+        return hasattr(await self._made(choice), "perform")
+
+    async def _ask(self, choice: Choice, task: Task[R], lost: Sequence[CallFailed]) -> Performed:
         try:
             provider = await choice.member.get()
         except Exception as error:
             raise await self._door.fault(CHAT, choice.member.maker, error) from error
-        fallen = [f"{task.name} was done by {choice.member.name}: {failed.record.text}" for failed in failures[-1:]]
+        fallen = [f"{task.name} was done by {choice.member.name} ({failed.record.text})" for failed in lost[-1:]]
         if performs(provider):
             reply = await self._performed(choice, provider, task)
         else:

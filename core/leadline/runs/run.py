@@ -88,7 +88,8 @@ class ActiveRun:
     def open(self, door: Door) -> None:
         """Take the door; made after the run, since the door hands the run to its calls."""
         self.door = door
-        self._models = Models(self.house, door, self.settings, self.chosen["ai.providers"], self._notice)
+        providers, closing = self.chosen["ai.providers"], lambda: self.budget.reserved
+        self._models = Models(self.house, door, self.settings, providers, self._notice, closing)
         engines = self.chosen["search.engines"]
         self._searching = Searching(self.house, door, self.settings, engines, self._notice)
         self._reading = Reading(self.house, door, self.chosen["read.fetchers"], self.chosen["read.parsers"])
@@ -208,7 +209,7 @@ class ActiveRun:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The language models that replied so far."""
+        """The language models of which a reply was taken so far."""
         return self.door.models()
 
     def now(self) -> datetime:

@@ -31,15 +31,19 @@ async def lacking(journal: Journal, rows: Sequence[Row], pipeline: Pipeline, hou
     reasons = []
     if not told and (stages := refused(rows)):
         reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
-    heard = answered(rows)
-    for name in in_vain(rows):
+    heard, tasks = answered(rows), undone(rows, pipeline, house)
+    for name in in_vain(rows) if tasks or not _any_done(rows) else ():  # what an algorithm did all for it is whole
         if name in heard:
             reasons.append(f"{name} did none of what it was asked: see the notices")
         else:
             reasons.append(f"{name} did no task: {await _commonest(journal, rows, name) or 'see the notices'}")
-    if not told and not reasons and (tasks := undone(rows, pipeline, house)):
+    if not told and not reasons and tasks:
         reasons.append(f"nobody did {', '.join(tasks)}: see the notices")
     return reasons
+
+
+def _any_done(rows: Iterable[Row]) -> bool:
+    return any((row.kind, row.outcome) == (TASK, "reply") for row in rows)
 
 
 async def _commonest(journal: Journal, rows: Iterable[Row], name: str) -> str:

@@ -19,7 +19,7 @@ from leadline_plugins.wording.notices import keys, parsed, retold, task
 JUDGING = frozenset({"by_words", "lazy", "hedged", "taken_out"})
 """The notices about how claims were checked: they stand beside what was found of them."""
 _STOPS = " .。;；,，"
-_WHOSE = re.compile(r"\btask by ([^\s:]+): the model's reply")
+_WHOSE = re.compile(r"\b(?:task|chat) by ([^\s:]+): the model's reply")
 _TOLD = {"nothing_found": "left_out", "left_out": "left_out", "open": "unanswered"}
 """The notices that say what the facts of a report say, and under what name they do."""
 

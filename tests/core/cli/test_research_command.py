@@ -206,7 +206,11 @@ def test_a_model_that_nobody_reached_makes_the_run_partial(cli: Cli, docs: Path)
     assert "Go on with it: leadline resume" in done.err
 
 
-def test_what_another_of_the_chain_did_is_whole(cli: Cli, docs: Path) -> None:
+def test_what_an_algorithm_would_quote_in_place_of_a_model_is_told_as_not_written(cli: Cli, docs: Path) -> None:
     done = with_a_dead_model(cli, "openai,embedded")
-    assert done.code == 0
-    assert "was done by embedded: chat by openai: 127.0.0.1:9: no connection" in " ".join(done.out.split())
+    out = " ".join(done.out.split())
+    assert done.code == 4
+    assert "openai did no task: 127.0.0.1:9: no connection" in out
+    assert "plan was done by embedded; query was done by embedded; " in out
+    assert "is quotes, for it was not written; summary and conclusion were not written" in out
+    assert "Go on with it: leadline resume" in done.err

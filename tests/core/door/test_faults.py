@@ -182,7 +182,7 @@ async def test_whatever_something_done_side_by_side_raises_is_a_fault(error: Bas
 @pytest.mark.parametrize("error", OWN, ids=repr)
 async def test_whatever_a_model_raises_the_next_is_asked(error: BaseException, tmp_path: Path) -> None:
     result = await ended(client(tmp_path, acting("ai_providers", raising(error)), ai__providers=["acts", "embedded"]))
-    assert result.status == "complete"
+    assert result.metadata.calls["perform/embedded"] > 0
     assert any(f"acts: {type(error).__name__}" in notice for notice in result.metadata.notices)
     assert any("a fault of plugin 'acts'" in notice for notice in result.metadata.notices)
 
@@ -461,7 +461,7 @@ async def test_a_usage_that_is_none_is_refused_in_words(told: Does, words: str, 
         return ChatReply(message=Message(role="assistant", text="{}"))
 
     result = await ended(client(tmp_path, acting("ai_providers", does), ai__providers=["acts", "embedded"]))
-    assert result.status == "complete"
+    assert result.status == "partial"
     assert any(words in notice and "plugin 'acts'" in notice for notice in result.metadata.notices)
     assert result.metadata.usage["tokens"] == 0
     assert result.metadata.usage["cost"] is None
@@ -506,11 +506,11 @@ def modelled(name: str, made: Any) -> EntryPoint:
 )
 async def test_what_goes_wrong_around_a_chat_is_the_models_failure_too(made: Any, told: str, tmp_path: Path) -> None:
     result = await ended(client(tmp_path, modelled("acts", made), ai__providers=["acts", "embedded"]))
-    assert result.status == "complete"
+    assert result.status == "partial"
     notices = [notice for notice in result.metadata.notices if "plugin 'acts'" in notice]
     assert any(told in notice for notice in notices)
     if told != "TypeError":  # what fails in a chat may go well in the next
-        assert len(notices) == 2  # that it did not do the first task, and that it is left out
+        assert ["left out of this run" in notice for notice in notices].count(True) == 1
 
 
 async def test_a_key_that_is_refused_is_not_sent_again_though_nobody_else_is_left(tmp_path: Path) -> None:
@@ -604,7 +604,7 @@ async def test_a_notice_is_told_once_and_says_once_who_it_was(tmp_path: Path) ->
     assert any("(task by acts: ValueError: broken; this is a fault of plugin 'acts')" in text for text in told)
     chain = [modelled("first", Model()), modelled("other", Model())]
     notices = (await ended(client(tmp_path, *chain, ai__providers=["first", "other"]))).metadata.notices
-    both = "(task by first > other: chat by first: HTTP 401: no such key; chat by other: HTTP 401: no such key)"
+    both = "(chat by first: HTTP 401: no such key; chat by other: HTTP 401: no such key)"
     assert any(both in notice for notice in notices)
 
 
@@ -629,7 +629,7 @@ async def test_a_model_that_swallows_its_cancellation_is_given_up(
     result = await ended(client(tmp_path, acting("ai_providers", does), **settings))
     let_go.set()
     await asyncio.sleep(0)
-    assert result.status == "complete"
+    assert result.status == "partial"
     assert asked == 2  # once a task: what goes on holds no permit, and is not asked again
     notices = result.metadata.notices
     assert "acts is left out of this run: no reply within 0.05 s, and it goes on though it was cancelled" in notices

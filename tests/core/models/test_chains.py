@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -144,7 +146,7 @@ async def test_what_fails_outside_a_call_is_told_too_and_is_no_call(
 ) -> None:
     name = made.name
     result = await ended(tmp_path, made, ai__providers=[name, "embedded"])
-    assert result.status == "complete"
+    assert (result.status, result.reason) == ("partial", "nobody did synthesize, write: see the notices")
     assert [(one.message, one.step, one.times) for one in result.metadata.errors if name in one.message] == [
         (told, "plan", 1)
     ]
@@ -192,6 +194,86 @@ async def test_one_that_answers_again_is_tried_as_often_as_before() -> None:
     assert not standing.silent(choice)
 
 
+# --- what nobody wrote ---------------------------------------------------------------------------------------------
+
+
+class Writer(Model):
+    """A chat that writes so many sections, or all, and then has no connection; it notes the tasks that it did."""
+
+    def __init__(self, sections: int | None = None) -> None:
+        super().__init__(lambda: None)
+        self.sections = sections
+        self.did: list[str] = []
+
+    async def chat(self, request: Any, call: Call, /) -> ChatReply:
+        if self.sections is not None and self.did.count("synthesize") >= self.sections:
+            raise Unavailable("no connection")
+        self.did.append(call.task)
+        said = json.dumps(self.said(call.task, request.messages[1].text))
+        return ChatReply(message=Message(role="assistant", text=said), model="acme-1", usage=Usage())
+
+    def said(self, task: str, asked: str) -> dict[str, Any]:
+        if task == "plan":
+            titles = ("Harbour depth at each sounding", "Fathoms measured on the page")
+            return {"title": "Depth", "sections": [{"id": f"{i}", "title": title} for i, title in enumerate(titles, 1)]}
+        ids = re.findall(r'"id": ?"(e[0-9a-f]{6,})"|\[@(\w+)\]', asked)
+        names = ["".join(found) for found in ids] * 40
+        text = " ".join(
+            f"Its harbour was measured in fathoms by {i} men [@{name}]." for i, name in enumerate(names[:40])
+        )
+        around = {"title": "Depth", "summary": text[:60], "conclusion": text[:60]}
+        return {"text": text} if task == "synthesize" else around
+
+
+WRITES: dict[str, Any] = {
+    "ai__providers": ["embedded"],
+    "ai__tasks": {"plan": "writer", "synthesize": "writer", "write": "writer"},
+}
+
+
+async def test_a_section_that_only_an_algorithm_would_quote_is_not_written_and_is_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    whole = await ended(tmp_path / "whole", modelled("writer", writer := Writer()), **WRITES)
+    assert (whole.status, sorted(set(writer.did))) == ("complete", ["plan", "synthesize", "write"])
+    sections = writer.did.count("synthesize")
+    assert sections > 1
+    dying = Writer(sections=1)
+    result = await ended(tmp_path, modelled("writer", dying), **WRITES)
+    assert (result.status, result.exit_code) == ("partial", 4)
+    assert result.reason == "nobody did synthesize, write: see the notices"
+    assert result.metadata.models == ("writer:acme-1",)
+    assert any(text.startswith("summary and conclusion were not written") for text in result.metadata.notices)
+    quotes = [text for text in result.metadata.notices if "quotes, for" in text]
+    assert all(text.endswith("(chat by writer: no connection (after 3 attempts))") for text in quotes)
+    again = Writer()
+    values = {"retry.base": 0}
+    made = [fake_web(), modelled("writer", again)]
+    async with leadline.Client(plugins=made, folder=tmp_path / "runs", cache=tmp_path / "cache", set=values) as runs:
+        resumed = await (await runs.resume(result.folder)).result()
+    assert resumed.status == "complete"
+    assert again.did.count("synthesize") == sections - 1
+    assert again.did.count("write") == 1
+    assert resumed.text == whole.text
+
+
+async def test_only_models_of_which_a_reply_was_taken_are_named(tmp_path: Path) -> None:
+    class Named(Writer):
+        async def chat(self, request: Any, call: Call, /) -> ChatReply:
+            said = Message(role="assistant", text="I cannot.")
+            return ChatReply(message=said, model="acme-0", usage=Usage())
+
+    settings = {**WRITES, "ai__providers": ["writer", "embedded"], "ai__tasks": {}}
+    result = await ended(tmp_path, modelled("writer", Named()), **settings)
+    assert (result.status, result.reason) == ("partial", "writer did none of what it was asked: see the notices")
+    assert result.metadata.models == ()
+    assert "acme-0" not in result.text
+    settings |= {"ai__providers": ["writer", "second", "embedded"]}
+    models = [modelled("writer", Named()), modelled("second", Writer())]
+    both = await ended(tmp_path / "both", *models, **{**settings, "ai__tasks": {"synthesize": "writer"}})
+    assert both.metadata.models == ("second:acme-1",)
+
+
 # --- who ends what is not its own ----------------------------------------------------------------------------------
 
 
@@ -206,7 +288,7 @@ async def cancels_its_task() -> str:
 async def test_a_model_that_cancels_its_own_task_has_failed_and_the_next_is_asked(tmp_path: Path) -> None:
     model = Model(cancels_its_task)
     result = await ended(tmp_path, modelled("acts", model), ai__providers=["acts", "embedded"])
-    assert result.status == "complete"
+    assert result.metadata.calls["perform/embedded"] > 0
     assert model.asked
     told = "chat by acts: CancelledError: cancelled from within; this is a fault of plugin 'acts'"
     assert {one.message for one in result.metadata.errors if "acts" in one.message} == {told}
