@@ -47,6 +47,7 @@ _BUT = re.compile(
     r"\b(?:not|n['’]t|no|nor|except|but|only|part(?:ly|ially)?|though|cannot|hardly|remain)\b|[不没沒未无無除]", re.I
 )
 """What a sentence says that tells of no gap, unless one of these words stands in it."""
+_HEADING = re.compile(r"^#{2,6} ", re.MULTILINE)
 _GAP = 300
 """Characters that are told of what is not answered."""
 
@@ -114,23 +115,21 @@ def _texts(made: Sequence[Made], language: str, kept: Collection[str]) -> Iterat
     Of the passages only those are quoted that are `kept`.
     """
     told = {name for one in made for name in cited(one.text)}
-    under = ""
+    under = False
     for one in made:
-        text = _headed(one, under)
-        under = under or text
+        text = one.text
         if one.unwritten:
             text = quoted(
                 [item for item in one.passages if item.id in kept and item.id not in told], one.length, language
             )
             told.update(cited(text))
-        yield text
+        yield _headed(text, one.questions) if under else text
+        under = under or bool(_HEADING.search(text))
 
 
-def _headed(made: Made, before: str) -> str:
-    """Return the text of a part, under its question where it has no heading: it would stand under that of another."""
-    if not made.text or not before.startswith("#") or made.text.startswith("#") or not made.questions:
-        return made.text
-    return f"### {made.questions[0]}\n\n{made.text}"
+def _headed(text: str, questions: Sequence[str]) -> str:
+    """Return the text of a part under its question where it has no heading: it would stand under that of another."""
+    return f"### {questions[0]}\n\n{text}" if text and questions and not text.startswith("#") else text
 
 
 async def write(part: Part, call: Call) -> Made:

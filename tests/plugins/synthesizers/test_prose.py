@@ -157,6 +157,18 @@ async def test_a_part_without_a_heading_of_its_own_stands_under_its_question_whe
     assert "#" not in ((await Writers(says).synthesize(REQUEST)).text or "")
 
 
+@pytest.mark.parametrize("before", ["", "It paid at first. [@e1]\n\n"])
+async def test_quotes_stand_under_the_question_of_their_part_and_not_under_the_heading_of_another(before: str) -> None:
+    def says(asked: SynthesizeRequest) -> Written | CallFailed:
+        if asked.questions == (DREDGING,):
+            return CallFailed(FAILURE)
+        return Written(text=f"{before}### What it brought\n\nIt paid. [@e0]")
+
+    text = (await Writers(says).synthesize(REQUEST)).text or ""
+    assert [line for line in text.split("\n") if line.startswith("#")] == ["### What it brought", f"### {DREDGING}"]
+    assert text.split(f"### {DREDGING}")[1].strip()
+
+
 async def test_in_place_of_a_text_stands_nothing_of_a_page_that_names_nothing_of_what_the_question_names() -> None:
     def page(name: str, text: str) -> Source:
         return SOURCE.model_copy(update={"id": name, "document": Document(text=text)})
