@@ -41,6 +41,9 @@ class Stumbles:
     async def search(self, request: Any, call: Call, /) -> Any:
         return self._stumble_here()
 
+    async def format(self, report: Any, call: Call, /) -> Any:
+        return self._stumble_here()
+
     async def run(self, findings: Any, run: Any, /) -> None:
         self._stumble_here()
 
@@ -58,6 +61,7 @@ def _unmade(settings: Keyed, context: Context) -> Stumbles:
 
 ENGINE = plugin("stumbles", search_providers=Offer(_make, Keyed, "Stumbles"))
 STAGE = plugin("stumbles_too", stages=StageOffer(_make, Keyed, "Stumbles", needs=(REPORT,)))
+FORMAT = plugin("stumbles_last", report_formatters=Offer(_make, Keyed, "Stumbles"))
 UNMADE = plugin("never_made", middleware=Offer(_unmade, Keyed, "Stumbles"))
 MINE = {"pipeline": "mine", "pipelines": {"mine": {"extends": "research", "after": {"write": ["stumbles_too"]}}}}
 
@@ -69,7 +73,12 @@ def client(folder: Path, stumbles: Any, **settings: Any) -> leadline.Client:
 
 
 @pytest.mark.parametrize(
-    ("stumbles", "settings"), [(ENGINE, {"search.engines": ["stumbles", "fakeweb"]}), (STAGE, MINE)]
+    ("stumbles", "settings"),
+    [
+        (ENGINE, {"search.engines": ["stumbles", "fakeweb"]}),
+        (STAGE, MINE),
+        (FORMAT, {"report.formats": ["markdown", "stumbles_last"]}),
+    ],
 )
 async def test_where_a_plugin_failed_stands_in_the_metadata(stumbles: Any, settings: Any, tmp_path: Path) -> None:
     async with client(tmp_path, stumbles, **settings) as runs:

@@ -9,6 +9,7 @@ from leadline.errors import NoEvidence
 from leadline.findings import AUDIT, FOUND, REPORT
 from leadline.journal.journal import Journal
 from leadline.journal.rows import Row
+from leadline.printable import shortened
 from leadline.records import Report
 from leadline.runs.board import Board
 from leadline.runs.engine import Engine
@@ -17,16 +18,23 @@ from leadline.runs.undone import lacking
 
 
 async def ending(
-    engine: Engine, house: House, journal: Journal, rows: Sequence[Row], winding_down: str | None
+    engine: Engine,
+    house: House,
+    journal: Journal,
+    rows: Sequence[Row],
+    winding_down: str | None,
+    unformatted: Mapping[str, str],
 ) -> tuple[Status, str]:
     """Return the status, and the reason where it is not complete.
 
-    `rows` are the calls of the run, of a replay those that it asked for; `winding_down` is why calls were refused.
+    `rows` are the calls of the run, of a replay those that it asked for; `winding_down` is why calls were refused,
+    `unformatted` are the formats in which the report is not written, each with the reason.
     """
     report = engine.board.get(REPORT)
     reasons = _lost(engine.lost, winding_down)
     reasons += await lacking(journal, rows, engine.pipeline, house, told=bool(reasons))
     reasons += _unwritten(report)
+    reasons += [f"not written: {name} ({shortened(why)})" for name, why in sorted(unformatted.items())]
     why = "; ".join(dict.fromkeys(reasons))
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
         found = any(item.hits for item in engine.board.get(FOUND))

@@ -21,7 +21,7 @@ from leadline.door.ahead import Ahead
 from leadline.door.calls import Door
 from leadline.door.faults import wished, words
 from leadline.door.kinds import Kind, Maker
-from leadline.errors import LeadlineError, PluginFault
+from leadline.errors import CallFailed, LeadlineError, PluginFault
 from leadline.events import Bus
 from leadline.findings import Key
 from leadline.journal.wire import indented
@@ -136,7 +136,13 @@ class ActiveRun:
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too. Spent time cuts none off."""
-        return await self._making.format(report, name)
+        try:
+            files = await self._making.format(report, name)
+        except CallFailed as failed:
+            self.state.unformatted[name] = failed  # the journal, of which all else is told, does not have it
+            raise
+        self.state.unformatted.pop(name, None)
+        return files
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None) -> Answer:
         """Ask a person; where nobody can be asked, `default` is the answer."""

@@ -190,7 +190,10 @@ class Session:
         rows = self.journal.rows()
         if self.replaying:  # what another session failed at has no part in what this one went through
             rows = those_of(rows, self.door.replayed)
-        self._end(*await ending(engine, self.house, self.journal, rows, self.door.winding_down))
+        for failed in self.state.unformatted.values():
+            self.state.error(failed)
+        unformatted = {name: failed.record.message for name, failed in self.state.unformatted.items()}
+        self._end(*await ending(engine, self.house, self.journal, rows, self.door.winding_down, unformatted))
         if self.state.status == "complete" and rejected(engine.board):
             self._exit_code = REJECTED
 

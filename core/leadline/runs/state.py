@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from leadline.door.faults import text_of, trace, words
 from leadline.door.secrets import Secrets
-from leadline.errors import Category, LeadlineError, PluginError
+from leadline.errors import CallFailed, Category, LeadlineError, PluginError
 from leadline.records import Record
 
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
@@ -96,6 +96,8 @@ class RunState:
         self.current = ""
         self.notices: list[str] = []
         self.errors: list[StepError] = []
+        self.unformatted: dict[str, CallFailed] = {}
+        """The formats that a report could not be written in."""
         self._steps: dict[str, StepState] = {}
 
     def expect(self, names: tuple[str, ...]) -> None:

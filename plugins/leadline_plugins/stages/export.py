@@ -14,6 +14,7 @@ from leadline.errors import CallFailed, ConfigError, NoEvidence
 from leadline.findings import REPORT, VERIFICATION, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
+from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.method import with_notices
 
 
@@ -35,8 +36,8 @@ class Exporting:
         report = with_notices(report, run.notices)
         written = Written(run, tuple(run.settings.report.formats))
         await run.each(written.formats, lambda name: export(report, name, written))
-        for name, clash in written.clashes.items():
-            await run.emit("error", {"message": clash, "category": "BUSINESS", "step": "export", "provider": name})
+        for clash in written.clashes.values():
+            await tell(run, clash)
         if len(written.lost) == len(written.formats):
             raise next(iter(written.lost.values()))
 

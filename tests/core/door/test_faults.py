@@ -373,14 +373,20 @@ async def test_a_format_that_goes_wrong_is_told_and_the_others_are_written(
 ) -> None:
     formats = acting("report_formatters", does)
     result = await ended(client(tmp_path, formats, report__formats=["acts", "markdown"]))
-    assert result.status == "complete"
+    assert (result.status, result.exit_code) == ("partial", 4)
+    assert result.reason.startswith("not written: acts (")
+    assert told in result.reason
+    assert [told in one.message and one.step == "export" for one in result.metadata.errors] == [True]
     assert "fathoms" in (result.folder / "report.md").read_text()
     assert [told in one["message"] and "plugin 'acts'" in one["message"] for one in events(result, "error")] == [True]
     async with client(tmp_path, formats) as runs:
-        assert (await runs.replay(result.folder)).status == "complete"
+        assert (await runs.replay(result.folder)).reason == result.reason
+    async with client(tmp_path, formats, report__formats=["markdown"]) as runs:
+        assert (await (await runs.resume(result.folder)).result()).status == "complete"
     alone = await ended(client(tmp_path, formats, report__formats=["acts"]))
     assert alone.status == "failed"
     assert told in alone.reason
+    assert len(alone.metadata.errors) == 1
 
 
 @pytest.mark.parametrize("formats", [["markdown", "acts"], ["acts", "markdown"]])
@@ -391,7 +397,7 @@ async def test_of_two_formats_of_one_file_name_the_first_named_has_it(formats: l
     first, later = formats
     assert ((result.folder / "report.md").read_bytes() == b"another") == (first == "acts")
     assert (result.folder / "notes.txt").read_bytes() == b"notes"
-    assert [one["message"] for one in events(result, "error")] == [
+    assert [text for text in result.metadata.notices if "not written" in text] == [
         f"format {later}: its report.md is that of {first} already, and is not written"
     ]
 
