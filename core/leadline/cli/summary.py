@@ -161,7 +161,7 @@ def _cost(known: Metadata) -> str:
     asked, made = chats(known.calls), known.budget.get("model_calls", 0)
     if not asked and made:
         return f"unknown: the journal does not hold what {made} model call{'s' * (made != 1)} used"
-    return cost(known.usage, asked, answered=bool(known.models))
+    return cost(known.usage, asked, answered=bool(known.usage.get("replies", known.models)))
 
 
 def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
@@ -172,4 +172,7 @@ def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
         if answered:
             return f"unknown: {calls} told what it used"
         return f"nothing: {calls} was answered" if asked else "nothing: no model was paid"
-    return f"{tokens:,} tokens" + (_UNPRICED if money is None else f", ${money:.4f}")
+    if money is None:
+        return f"{tokens:,} tokens{_UNPRICED}"
+    unpriced = usage.get("unpriced")
+    return f"{tokens:,} tokens, ${money:.4f}" + (f" and {unpriced:,} tokens at an unknown price" if unpriced else "")

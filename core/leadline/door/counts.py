@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from typing import Any
 
 from leadline.door.active import total
@@ -26,19 +26,24 @@ def count(rows: Iterable[Row], replayed: Set[str]) -> Counts:
 
 
 def used(rows: Iterable[Row], by: Callable[[Row], str]) -> dict[str, dict[str, Any]]:
-    """Return tokens and cost (USD; None: nobody knows) by a name of the rows; those without usage are left out."""
+    """Return what `spent` does by a name of the rows; those without usage are left out."""
     groups: dict[str, list[Usage]] = {}
     for row in rows:
         if row.usage != Usage():
             groups.setdefault(by(row), []).append(row.usage)
-    return {name: spent(total(usages) or Usage()) for name, usages in sorted(groups.items())}
+    return {name: spent(usages) for name, usages in sorted(groups.items())}
 
 
-def spent(usage: Usage) -> dict[str, Any]:
-    """Return a usage as figures."""
-    cost = None if usage.cost is None else float(usage.cost)
-    figures = usage.model_dump(exclude={"cost"})
-    return {"tokens": usage.input_tokens + usage.output_tokens, **figures, "cost": cost}
+def spent(usages: Sequence[Usage]) -> dict[str, Any]:
+    """Return tokens, those of them at a price that nobody knows (`unpriced`), and the cost in USD; None: all are so."""
+    whole = total([*usages]) or Usage()
+    cost = None if whole.cost is None else float(whole.cost)
+    unpriced = sum(_tokens(usage) for usage in usages if usage.cost is None)
+    return {"tokens": _tokens(whole), **whole.model_dump(exclude={"cost"}), "unpriced": unpriced, "cost": cost}
+
+
+def _tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens
 
 
 def _figures(rows: list[Row], replayed: Set[str]) -> dict[str, Any]:

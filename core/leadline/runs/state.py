@@ -69,7 +69,8 @@ class Metadata(Record):
     calls: dict[str, int] = {}
     """Calls by kind and provider: `search/local`."""
     usage: dict[str, JsonValue] = {}
-    """Tokens and cost, `by_provider` and `by_task` beside the sums."""
+    """Tokens, those of them at a price that nobody knows (`unpriced`), cost in USD (null: all unknown), `replies` of
+    models; `by_provider`, `by_task` and `by_stage` beside the sums."""
     budget: dict[str, JsonValue] = {}
     retention: float | None = None
     """Characters of fetched text that reach writing prompts, over characters fetched."""

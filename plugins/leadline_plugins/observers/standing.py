@@ -113,10 +113,15 @@ class Standing:
         counts = self.counts()
         yield from (plural(counts[key], *_WORDS[key]) for key in ("tasks", "sources", "evidence") if counts[key])
         used = self._used.values()
-        if tokens := sum(int(one.get("input_tokens", 0)) + int(one.get("output_tokens", 0)) for one in used):
+        if tokens := sum(map(_tokens, used)):
             yield plural(tokens, "token", "tokens")
         if money := sum(float(one.get("cost") or 0) for one in used):
-            yield f"${money:.4f}"
+            unpriced = sum(_tokens(one) for one in used if one.get("cost") is None)
+            yield f"${money:.4f}" + (f" and {unpriced:,} tokens at an unknown price" if unpriced else "")
+
+
+def _tokens(usage: Mapping[str, Any]) -> int:
+    return int(usage.get("input_tokens", 0)) + int(usage.get("output_tokens", 0))
 
 
 def given(data: Any) -> str:

@@ -61,6 +61,10 @@ def test_what_a_run_cost_is_said_as_far_as_it_is_known() -> None:
     unpriced = "3,672 tokens, price unknown: set ai.prices, or budget.money limits nothing"
     assert said(calls=calls, usage=tokens, models=("x:m",), budget=unkept) == unpriced
     assert said(calls=calls, usage={**tokens, "cost": 0.0}, models=("x:m",)) == "3,672 tokens, $0.0000"
+    partly = {**tokens, "cost": 0.0011, "unpriced": 1200}
+    assert said(calls=calls, usage=partly) == "3,672 tokens, $0.0011 and 1,200 tokens at an unknown price"
+    untold = {"tokens": 0, "cost": None, "replies": 2}
+    assert said(calls=calls, usage=untold) == "unknown: of 2 model calls none told what it used"
 
 
 def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
