@@ -210,8 +210,8 @@ class ActiveRun:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was done with less so far, in an order that does not hang on timing."""
-        return tuple(sorted(set(self.state.notices)))
+        """What was done with less so far, in an order that does not hang on timing; not what is said of the settings."""
+        return tuple(sorted({*self.state.notices} - {*self.house.loaded.notices}))
 
     @property
     def models(self) -> tuple[str, ...]:

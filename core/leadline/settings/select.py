@@ -28,6 +28,7 @@ from leadline.settings.selections import (
     PLAIN,
     Selection,
     emptied,
+    is_usual,
     selections,
 )
 
@@ -146,8 +147,8 @@ class Selector:
                 self._problem(f"{selection.key_of(name)}: {reason}")
             return
         for name, reason in reasons.items():
-            wanted = name not in automatic or self._sections.has(name, "folders")
-            if wanted and kept and name not in chosen.dropped:
+            named = name not in automatic and not is_usual(selection)
+            if (named or self._sections.has(name, "folders")) and kept and name not in chosen.dropped:
                 chosen.notices.append(f"{key}: {name} is left out: {reason}")
             chosen.dropped.setdefault(name, reason)
         needed = key not in MAY_BE_NONE or (selection.names != ("auto",) and self._sections.place(key))

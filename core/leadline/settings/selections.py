@@ -97,5 +97,10 @@ def emptied(selection: Selection, host: Host, stages: tuple[str, ...]) -> str:
     return f"{key}: is empty, and a run needs one: choose from: {', '.join(choices)}; such as --set {key}={example}"
 
 
+def is_usual(selection: Selection) -> bool:
+    """Return whether a selection is the default: nobody has named its plugins."""
+    return bool(_value(Settings(), selection.key) == selection.names)
+
+
 def _value(core: Settings, key: str) -> Any:
     return reduce(getattr, key.split("."), core)

@@ -72,6 +72,13 @@ async def test_a_disk_that_is_full_at_the_end_is_told(tmp_path: Path, monkeypatc
     assert again.status == "complete"
 
 
+async def test_what_is_said_of_the_settings_stands_in_the_metadata_and_not_in_the_report(tmp_path: Path) -> None:
+    async with client(tmp_path, prompts={"plan": "Plan {{ question }}."}, report__formats=["markdown"]) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert [notice.partition(":")[0] for notice in result.metadata.notices] == ["prompts.plan"]
+    assert "{{ question }}" not in (result.folder / "report.md").read_text()
+
+
 async def test_a_run_that_goes_well_is_complete_and_leaves_its_files(tmp_path: Path) -> None:
     async with client(tmp_path) as runs:
         result = await runs.research(QUESTION_TEXT, tags={"ticket": "7"})

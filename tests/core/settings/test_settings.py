@@ -454,7 +454,11 @@ def test_engines_may_do_without_a_fetcher_unless_one_is_asked_for(host: Host, tm
     def load(*sets: str) -> Loaded:
         return load_settings(host, sets=sets, cwd=tmp_path, environ={}, user_file=tmp_path / "no")
 
-    assert load("search.engines=free").chosen["read.fetchers"] == ("web",)
+    usual = load("search.engines=free")
+    assert (usual.chosen["read.fetchers"], usual.notices) == (("web",), ())
+    assert [text[:38] for text in load("search.engines=free", "read.fetchers=web,local").notices] == [
+        "read.fetchers: local is left out: plug"
+    ]
     with pytest.raises(ConfigError, match=r"read\.fetchers: none of the chosen plugins can work here\n  local: "):
         load("search.engines=free", "read.fetchers=local")
 
