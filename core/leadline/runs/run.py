@@ -210,7 +210,7 @@ class ActiveRun:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was done with less so far, in an order that does not hang on timing; not what is said of the settings."""
+        """What was done with less so far, in an order that does not hang on timing; of the settings nothing is said."""
         return tuple(sorted({*self.state.notices} - {*self.house.loaded.notices}))
 
     @property

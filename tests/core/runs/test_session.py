@@ -168,7 +168,10 @@ async def test_a_format_that_is_refused_does_not_keep_the_others_from_being_writ
     formats = ["refusing", "markdown"]
     async with client(tmp_path, plugin("refusing", report_formatters=offer), report__formats=formats) as runs:
         result = await runs.research(QUESTION_TEXT)
-    assert result.status == "complete"
+    assert (result.status, result.reason) == (
+        "partial",
+        "not written: refusing (it would cost more than there is)",
+    )
     assert (result.folder / "report.md").is_file()
 
 
