@@ -16,10 +16,15 @@ from leadline.cli.out import columns, say, write, write_json
 from leadline.cli.summary import WIDEST, summary
 from leadline.printable import one_line, printable
 from leadline.result import Result
+from leadline.runs.earlier import TOLD
 from leadline.runs.state import Metadata
 
 _RAISED = re.compile(r"--set ((?:budget|research)\.\w+=\d+(?:\.\d+)?)\b")
 """A larger budget, as the refusals of a spent one name it."""
+_WRITTEN = "format/markdown"
+"""The calls, by kind and provider, that write the file of Markdown."""
+_HEADING = re.compile(r"^## ", re.MULTILINE)
+_PICTURE = re.compile(r"^!\[[^\n]*\]\([^()\n]*\)\n+", re.MULTILINE)
 SHOWN = 2_000
 """Characters of the report that are shown; the file has the rest."""
 
@@ -91,13 +96,29 @@ def report_file(folder: Path, metadata: Metadata) -> Path | None:
 
 
 def _show_report(result: Result) -> None:
-    text = printable(result.text)
+    text = printable(_checked(result) or result.text)
     begin = text if len(text) <= SHOWN else text[:SHOWN].rsplit(maxsplit=1)[0] + " …"
     _write_markdown(begin)
     path = report_file(result.folder, result.metadata)
     if len(text) > len(begin) and path:
         write(f"\n[{len(text) - len(begin) + 2:,} more characters in {one_line(near(path))}]")
     write("")
+
+
+def _checked(result: Result) -> str:
+    """Return the sections as the file of Markdown has them, with the marks of what was checked; empty without one.
+
+    What this session did not write is not its report.
+    """
+    if result.report is None or TOLD in result.metadata.notices or not result.metadata.calls.get(_WRITTEN):
+        return ""
+    try:
+        written = (result.folder / "report.md").read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+    headings = [found.start() for found in _HEADING.finditer(written)]
+    behind = headings[len(result.report.sections) :]
+    return _PICTURE.sub("", written[: behind[0] if behind else None]).strip()
 
 
 def _write_markdown(text: str) -> None:

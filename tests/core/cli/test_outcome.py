@@ -7,14 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline.cli.outcome import raised, resume_command
+from leadline.cli.outcome import raised, resume_command, show
 from leadline.cli.summary import checks, summary
 from leadline.printable import by_reason
 from leadline.records import Figure, Report, Section
 from leadline.result import Result
+from leadline.runs.earlier import TOLD
 from leadline.runs.state import Metadata, StepError, StepState
 
 
@@ -100,6 +102,22 @@ def test_a_report_in_a_terminal_has_captions_in_place_of_figures() -> None:
     report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), figures=(figure,))
     result = Result("complete", "", 0, Path("r"), metadata(), report)
     assert result.text == "# A\n\n## Depth\n\nDeep.\n\n*The depths*\n\nWide ."
+
+
+def test_a_report_in_a_terminal_has_the_marks_of_its_checks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "report.md").write_text(
+        "# A\n\n## Depth\n\nDeep [1]≠.\n\n![bars](f1.png)\n\n*Figure 1. Depths*\n\n## Method\n\nLate.\n"
+    )
+    sections = (Section(id="1", title="Depth", text="Deep [@e1]."),)
+    report = Report(title="A", language="en", sections=sections, sources=(), evidence=())
+
+    def shown(**more: Any) -> str:
+        show(Result("complete", "", 0, tmp_path, metadata(files=("report.md",), **more), report), as_json=False)
+        return capsys.readouterr().out.partition("\nQuestion")[0]
+
+    assert shown(calls={"format/markdown": 1}) == "# A\n\n## Depth\n\nDeep [1]≠.\n\n*Figure 1. Depths*\n\n"[:-1]
+    assert shown() == "# A\n\n## Depth\n\nDeep.\n"
+    assert shown(calls={"format/markdown": 1}, notices=(TOLD,)) == "# A\n\n## Depth\n\nDeep.\n"
 
 
 def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
