@@ -125,7 +125,7 @@ class Broken:
 
 
 @pytest.mark.parametrize(
-    ("place", "told"), [("chat", "synthesize was done by openai: "), ("traits", "broken is left out of this run: ")]
+    ("place", "told"), [("chat", "synthesize was done by openai ("), ("traits", "broken is left out of this run: ")]
 )
 async def test_what_a_chain_did_with_less_is_told_again_by_a_replay_and_by_a_resume(
     tools: Any, world: Any, tmp_path: Path, place: str, told: str
