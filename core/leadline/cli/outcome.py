@@ -41,9 +41,10 @@ def show(result: Result, *, as_json: bool) -> None:
 
 def advise(result: Result, args: argparse.Namespace) -> None:
     """Say how to go on with a run that is not complete."""
+    kept = TOLD in result.metadata.notices  # the run is complete as it was before, and would be gone on with as such
     if result.status == "waiting":
         say("Nobody can be asked here: ask more exactly, or let it assume with --set clarify.mode=assume")
-    elif result.exit_code == INTERRUPTED or result.status in ("failed", "partial"):
+    elif result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept):
         say(f"Go on with it: {resume_command(result.folder, args, raised(result.metadata))}")
     if debugging():
         for place in dict.fromkeys(filter(None, (error.traceback for error in result.metadata.errors))):

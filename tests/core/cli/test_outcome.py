@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline.cli.outcome import raised, resume_command, show
+from leadline.cli.outcome import advise, raised, resume_command, show
 from leadline.cli.summary import checks, summary
 from leadline.printable import by_reason
 from leadline.records import Figure, Report, Section
@@ -118,6 +118,16 @@ def test_a_report_in_a_terminal_has_the_marks_of_its_checks(tmp_path: Path, caps
     assert shown(calls={"format/markdown": 1}) == "# A\n\n## Depth\n\nDeep [1]≠.\n\n*Figure 1. Depths*\n\n"[:-1]
     assert shown() == "# A\n\n## Depth\n\nDeep.\n"
     assert shown(calls={"format/markdown": 1}, notices=(TOLD,)) == "# A\n\n## Depth\n\nDeep.\n"
+
+
+def test_a_run_that_stays_complete_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
+    def advised(*notices: str) -> str:
+        asked = Namespace(folder=None, set=[], settings=None)
+        advise(Result("partial", "no connection", 4, Path("runs", "r1"), metadata(notices=notices)), asked)
+        return capsys.readouterr().err
+
+    assert advised("it was late") == "Go on with it: leadline resume r1\n"
+    assert advised(TOLD) == ""
 
 
 def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
