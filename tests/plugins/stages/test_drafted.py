@@ -151,7 +151,7 @@ def test_a_section_without_a_title_is_named_by_what_it_is_to_say() -> None:
         ("**It fell.[@e1]**", "**It fell. [1]**"),
         ("**It fell** [@e1]", "**It fell** [1]"),
         ("**It fell**[@e1]", "**It fell** [1]"),
-        ("It fell ([@e1]).", "It fell ([1])."),
+        ("It fell ([@e1]).", "It fell [1]."),
         ("*[@e1]*", "*[1]*"),
         ("It fell.[@e1]", "It fell. [1]"),
     ],
