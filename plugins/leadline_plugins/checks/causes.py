@@ -19,6 +19,7 @@ from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.hints import Hint, counted_in, hints, told_causes, told_of_figures
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
+from leadline_plugins.checks.negators import is_soft
 from leadline_plugins.checks.opposites import opposed
 from leadline_plugins.checks.passages import passage
 from leadline_plugins.checks.periods import told_then
@@ -100,8 +101,8 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
             return all(_bear(words, one, text) for one in figures(claim) if one.said == against.said)
         case "name":
             return not other_name(against.said, claim, (words,))
-        case "negation" if not against.rest:
-            return against.said in content_words(words) and not contrary(claim, words)
+        case "negation" if against.word:
+            return _denies_alike(words, claim) or (against.word in content_words(words) and not contrary(claim, words))
         case "negation":  # the passage has nothing of what is denied, and may say so without denying: `remained`
             denied = contrary(claim, words)
             return (_speaks(words, claim) or _speaks(words, against.rest)) and (denied is None or denied.bare)
@@ -113,6 +114,16 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
             return told_then(claim, words)
         case "comparison":  # its own figures deny it, unless a passage puts it so too
             return _speaks(words, claim) and bool(find_said(against.said, words))
+
+
+def _denies_alike(words: str, claim: str) -> bool:
+    """Return whether words hold most of a claim and put in another way what one of the two denies, and deny no more.
+
+    Whoever copies what the claim has turned round shows a negation that stands or does not, and no word for it.
+    """
+    if overlap(claim, passage(claim, words)).share < SAME_THING:
+        return False
+    return is_soft(words) != is_soft(claim)
 
 
 def _bear(words: str, wanted: Figure, text: str) -> bool:

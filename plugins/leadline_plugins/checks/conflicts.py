@@ -36,8 +36,10 @@ class Conflict:
     certain: bool = False
     """Whether nothing is left to ask: the passage has another figure or name in its very place, and the source nowhere
     has the claim's own."""
+    word: str = ""
+    """Of a negation the word that one denies and the other says; none where the passage has nothing of it."""
     rest: str = ""
-    """What the claim says beside a negation that the passage has nothing of."""
+    """What the claim says beside such a negation."""
 
     @property
     def contradicts(self) -> bool:
@@ -54,7 +56,7 @@ def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
     yield from _figures(claim, passage, around)
     yield from _names(claim, passage, around)
     if denied := contrary(claim, passage.best):
-        yield Conflict("negation", denied.said, rest=denied.rest)
+        yield Conflict("negation", denied.said, word=denied.word, rest=denied.rest)
     if pair := opposed(claim, passage.best):
         yield Conflict("opposite", *pair)
     yield from _comparisons(claim, passage)

@@ -16,17 +16,54 @@ from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
 
 _ENGLISH = word_set(
-    """no not never none nobody nothing neither nor without cannot hardly unable fail failed fails false untrue lack
-    lacks lacked deny denied denies refuse refused unlikely"""
+    """no not never none nobody nothing neither nor nowhere without cannot hardly scarcely unable incapable false untrue
+    unlikely fail fails failed lack lacks lacked lacking deny denies denied refuse refuses refused
+    nadie ningún ninguno ninguna jamás tampoco"""
 )
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _LIMITS = re.compile(
-    r"\s+(?:only|just|merely|solely|solo|sólo|sola?mente|únicamente|obstante"
-    r"|(?:more|less|fewer|later|earlier|sooner|greater|higher|lower|longer|shorter)\s+than)\b",
+    r"\s+(?:only|just|merely|solely|simply|exclusively|solo|sólo|sola?mente|únicamente|obstante|but\b(?!\s+(?:not|also))"
+    r"|(?:more|less|fewer|later|earlier|sooner|greater|higher|lower|longer|shorter)\s+than|(?:\w+\s+){0,5}(?:until|till)|unlike|uncommon"
+    r"|to\s+mention|least|necessarily|doubt|question|wonder|matter|exception|surprising(?:ly)?|short\s+of|before"
+    r"|(?:one|body|\w+)?\s*(?:\w+\s+){0,2}(?:other\s+than|else\s+(?:but|than)|except|besides|apart\s+from))\b"
+    r"|\s+(?:it|them|this|that|these|those)\s*[,.;:]|\.?\s?\d",
     re.IGNORECASE,
 )
-"""What makes no negation of `not` or the Spanish `no`: not only, no obstante, no more than."""
+"""What makes no negation of `not`, `nothing` or the Spanish `no`: not only, nothing but, no other than, no obstante.
+
+`Without it,` denies a thing that is not named there, and `No. 5` counts.
+"""
+_UNDONE = re.compile(
+    r"\b(?:not|never|cannot|nor|\w+n['’]t)\s+(?:\w+ly\s+|(?:be|been|to|quite|even)\s+){0,2}"
+    r"(?:without|fail(?:s|ed)?|lack(?:s|ed|ing)?|den(?:y|ies|ied)|refuse[sd]?|unable|incapable|unlikely|untrue|false)\b"
+    r"|\b(?:if|or|why)\s+not\b(?!\s+(?:all|every))",
+    re.IGNORECASE,
+)
+"""Two negations that undo each other, did not fail; and `hundreds, if not thousands`."""
+_EMPHASIS = word_set("even yet still ever actually really quite fully entirely much")
+"""What is denied together with its verb, and says nothing of what is denied."""
+_LONGER = frozenset(("longer",))
+_SOFT = re.compile(
+    r"\b(?:refusing|refusals?|failing|failings|failures?|denying|denials?|absen(?:t|ces?)|missing|shortages?|prevent\w*"
+    r"|avoid\w*|disabl\w+|(?:im|un)possib\w+|inabilit\w+|rare(?:ly)?|seldom|barely|(?<!a )(?:few|little)|ban(?:s|ned)?"
+    r"|forb[aio]d\w*|prohibit\w*|reject\w*|exclud\w+|exclusion|omit\w*|free\s+(?:of|from)|halt\w*|ceas\w+|unwilling"
+    r"|short\s+of|far\s+from|anything\s+but|instead\s+of|rather\s+than|deficien\w+|zero|exempt\w*|resist\w*|abolish\w*"
+    r"|ohne|fehl(?:t|en|te|ten|end\w*)|mangel\w*|verweiger\w*|scheiter\w*|gescheitert|verhinder\w*"
+    r"|verb[io]t\w*|sans|manque\w*|sin|senza|sem|zonder|без|बिना)(?!\w)"
+    r"|[缺拒免禁停失否难難罕除欠](?=[^\W\d_])|なし|なく|せず|بدون|دون|عدم",
+    re.IGNORECASE,
+)
+"""What may say in other words what a negation says of the words near to it."""
+_UNWORD = re.compile(
+    r"\b(?:un|in|im|ir|il|dis|non-?)(?P<root>[a-z]{4,})\b|\b(?P<whole>[a-z]{4,})(?:less|-free|frei|los)\b",
+    re.IGNORECASE,
+)
+"""The same in one word, of its own root: unchanged, risk-free."""
+_BESIDE = 60
+"""Characters to each side in which stand the words near to it."""
 _PAUSE = re.compile("[,.;:!?，。；：！？、،؛।]")
+_STOP = re.compile(r"[.;:!?](?!\d)|—")
+"""Where a negation of English ends: a comma may stand behind `not`."""
 _REACH = 4
 """Content words to a side of a negator to which it may apply."""
 
@@ -34,7 +71,8 @@ _REACH = 4
 class Scope(NamedTuple):
     """The content words to which a negation may apply, and where in the text it stands.
 
-    What is `mild` counts only where the other text says most of what it denies.
+    What is `mild` counts only where the other text says most of what it denies. Numbers are no words of it: they are
+    compared as figures.
     """
 
     words: frozenset[str]
@@ -57,13 +95,17 @@ def _negator(words: str, but: str, *, before: bool = False) -> _Negator:
 
 
 _LATIN = (
-    _negator("nicht|kein(?:e[nmrs]?)?", "nur|zuletzt|weniger|mehr als|allein|selten|unerheblich", before=True),
-    _negator("niet|geen", "alleen|slechts|enkel|minder|meer dan|zelden", before=True),
-    _negator("não", "só|apenas|somente|obstante|menos|mais d[eo]"),
-    _negator("non(?!-)", "solo|soltanto|solamente|seulement|meno|più di|appena"),
+    _negator(
+        "nichts?|kein(?:e[nmrs]?)?|nie(?:mals)?|niemand(?:e[nm])?|weder",
+        "als|anderes als|zuvor|nur|zuletzt|weniger|mehr als|allein|selten|unerheblich",
+        before=True,
+    ),
+    _negator("niets?|geen|nooit|niemand", "anders dan|alleen|slechts|enkel|minder|meer dan|zelden", before=True),
+    _negator("não|nunca|ninguém|nenhuma?", "só|apenas|somente|obstante|menos|mais d[eo]"),
+    _negator("non(?!-)|nessun[oa]?", "solo|soltanto|solamente|seulement|meno|più di|appena"),
     _Negator(
         re.compile(
-            r"(?<!\w)(?:ne\s+|n['’])(?=(?:[\w'’-]+\s+){1,3}?(?:pas|jamais|aucune?|nullement)(?!\w)"
+            r"(?<!\w)(?:ne\s+|n['’])(?=(?:[\w'’-]+\s+){1,3}?(?:pas|jamais|aucune?|nullement|plus|rien|personne|guère)(?!\w)"
             r"(?!\s+(?:seulement|uniquement|que|moins)(?!\w)))",
             re.IGNORECASE,
         )
@@ -79,7 +121,12 @@ _ARABIC = (
     _negator("غير", "أن|ان|أنه|أنها|مسبوق|مسبوقة"),
 )
 _BY_SIGN: tuple[tuple[re.Pattern[str], tuple[_Negator, ...]], ...] = (
-    (re.compile(r"(?<!\w)(?:nicht|kein|niet|geen|não|non|n['’]|ne\s)", re.IGNORECASE), _LATIN),
+    (
+        re.compile(
+            r"(?<!\w)(?:nich|nie|kein|weder|geen|nooit|não|nunca|ningu|nenhu|non|nessun|n['’]|ne\s)", re.IGNORECASE
+        ),
+        _LATIN,
+    ),
     (re.compile(r"[нН](?:е|ельзя)\b"), (_RUSSIAN,)),
     (re.compile("[\u0620-\u064a]"), _ARABIC),
     (re.compile("नहीं"), (_negator("(?<!ही )नहीं", "बल्कि", before=True),)),
@@ -92,11 +139,13 @@ _KOREAN = re.compile(
 )
 _HAN = re.compile(
     rf"(?!{NO_DENIAL})"
-    r"(?:不|没有?|沒有?|無|无|未|非|(?<![特个個分区區性级級告差辨识識鉴离離類类])别)(?!仅|僅|只|止|但|断|斷|同|过|過|得不|少|久|时|時|论|論|常)"
-    r"(?:(?:能够?|能夠|曾|被|经|經|获得?|獲得?|得到|取得|予以?|可以?|会|會|完全|有){0,2})"
+    r"(?:不|没有?|沒有?|無|无|未|(?<![除莫无無])非|(?<![特个個分区區性级級告差辨识識鉴离離類类])别)(?!仅|僅|只|止|但|断|斷|同|过|過|得不|少|久|时|時|论|論|常)"
+    r"(?:(?:能够?|能夠|曾|被|经|經|获得?|獲得?|得到|取得|予以?|可以?|会|會|完全|再是?|有){0,2})"
 )
 """With what stands between it and its verb: 尚未获得批准 denies the 批准."""
 _KANA = re.compile(r"(?:[\u4e00-\u9fff]?[\u3040-\u309f]{0,3})(?:ない|なかった|ません|ずに)(?!と)")
+_NO_MORE = re.compile(r"no\s+longer\b|不再", re.IGNORECASE)
+"""What was so once: it speaks against a text that says that it is, and not against one that says nothing of it."""
 _AFFIRMS = re.compile(
     r"(?:(?:な(?:けれ|きゃ)ば|なくては|ないと|ねば)(?:なら|いけ)(?:ない|なかった|ません)|ざるを得(?:ない|なかった|ません)"
     r"|ないわけには(?:いかない|いきません)|か[もし]*(?:知|し)れ(?:ない|ません)|に違い(?:ない|ありません)"
@@ -108,10 +157,7 @@ _KANA_SIGN = re.compile("[\u3040-\u309f]")
 
 def scopes(text: str) -> Iterator[Scope]:
     """Yield for each negation the content words to which it may apply."""
-    for match in _WORD.finditer(text):
-        if _is_english(match.group()) and not _LIMITS.match(text, match.end()):
-            behind = content_words(text[match.end() : match.end() + 80])[:_REACH]
-            yield _lacking(text, match) or Scope(frozenset(behind), match.start())
+    yield from _english(text)
     yield from _spaced(text)
     if text.isascii():
         return
@@ -121,6 +167,38 @@ def scopes(text: str) -> Iterator[Scope]:
         yield from (_han(text, match) for match in _HAN.finditer(text))
     for match in _KOREAN.finditer(text) if _HANGUL.search(text) else ():
         yield Scope(content_set(match["verb"]), match.start())
+
+
+def softened(text: str) -> Iterator[frozenset[str]]:
+    """Yield the content words near to each word that may say the same as a negation, and denies nothing by itself.
+
+    A text that has `refusal` agrees with one that has `refused`; what it denies is not as sure as to speak against it.
+    """
+    for match in _SOFT.finditer(text):
+        before, behind = (
+            text[max(0, match.start() - _BESIDE) : match.start()],
+            text[match.end() : match.end() + _BESIDE],
+        )
+        near = content_words(_STOP.split(before)[-1])[-_REACH:]
+        yield frozenset((*near, *content_words(_STOP.split(behind, maxsplit=1)[0])[:_REACH]))
+    for match in _UNWORD.finditer(text):
+        yield content_set(match["root"] or match["whole"])
+
+
+def is_soft(text: str) -> bool:
+    """Return whether a text has a word that may say the same as a negation."""
+    return bool(_SOFT.search(text))
+
+
+def _english(text: str) -> Iterator[Scope]:
+    found = [match for match in _WORD.finditer(text) if _is_english(match[0]) and not _LIMITS.match(text, match.end())]
+    undone = [match.span() for match in _UNDONE.finditer(text)] if found else []
+    for match in found:
+        if not any(start <= match.start() < end for start, end in undone):
+            behind = _STOP.split(text[match.end() : match.end() + 80], maxsplit=1)[0]
+            words = [word for word in content_words(behind) if not word[0].isdigit() and word not in _EMPHASIS]
+            mild = bool(_NO_MORE.match(text, match.start()))
+            yield _lacking(text, match) or Scope(frozenset(words[:_REACH]) - _LONGER, match.start(), mild)
 
 
 def _lacking(text: str, negator: re.Match[str]) -> Scope | None:
@@ -154,7 +232,8 @@ def _before(text: str, start: int) -> frozenset[str]:
 def _han(text: str, negator: re.Match[str]) -> Scope:
     if word := made(text, negator.start()):
         return Scope(content_set(word), negator.start(), mild=True)
-    return Scope(content_set(_PAUSE.split(text[negator.end() : negator.end() + 5], maxsplit=1)[0]), negator.start())
+    words = content_set(_PAUSE.split(text[negator.end() : negator.end() + 5], maxsplit=1)[0])
+    return Scope(words, negator.start(), mild=bool(_NO_MORE.match(text, negator.start())))
 
 
 def _japanese(text: str) -> Iterator[Scope]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
-from leadline_plugins.checks.negators import scopes
+from leadline_plugins.checks.negators import Scope, scopes, softened
 from leadline_plugins.text import content_set, content_words
+from leadline_plugins.text.beginnings import beginning
 from leadline_plugins.text.tokens import has_cjk
 
 _PARTS = re.compile(
@@ -24,14 +25,20 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class Denied:
-    """What one text denies and the other says: a word, or the words of a negation the other has nothing of.
+    """What one text denies and the other says: `said` in the words of the one that denies it, of which `word` is one.
 
-    `rest` is what the text says beside such a negation, or all of it where that is hardly anything.
+    `bare` is a negation of which the other text has nothing; `rest` then is what the text says beside it, or all of it
+    where that is hardly anything.
     """
 
     said: str
-    bare: bool = False
+    word: str = ""
     rest: str = ""
+
+    @property
+    def bare(self) -> bool:
+        """Whether the other text has nothing of what is denied."""
+        return not self.word
 
 
 def contrary(claim: str, passage: str) -> Denied | None:
@@ -39,19 +46,24 @@ def contrary(claim: str, passage: str) -> Denied | None:
 
     A negation counts against the other text only where that speaks of what is negated and does not negate it itself;
     where that negates nothing at all, any negation in the claim counts, but for a mild one. A mild one counts where the
-    other text has most of its words.
+    other text has most of its words. What is nearly a negation, as a refusal, denies nothing, and agrees with one.
     """
     mine, theirs = list(scopes(claim)), list(scopes(passage))
     said, found = content_set(claim), content_set(passage)
     for scope in mine:
         spoken = _most(scope.words, found) if scope.mild else bool(scope.words & found)
-        bare = not (spoken or scope.mild or any(other.words & said for other in theirs))
-        if (spoken or bare) and not any(scope.words & other.words for other in theirs):
-            return _bare(claim, scope.at) if bare else Denied(min(scope.words & found))
+        bare = not (spoken or scope.mild) and not _meet(said, theirs, passage)
+        if (spoken or bare) and not _meet(scope.words, theirs, passage):
+            return _bare(claim, scope.at) if bare else Denied(_shown(claim, scope.at), min(scope.words & found))
     for scope in theirs:
-        if _most(scope.words, said) and not any(scope.words & own.words for own in mine):
-            return Denied(min(scope.words & said))
+        if _most(scope.words, said) and not _meet(scope.words, mine, claim):
+            return Denied(_shown(passage, scope.at), min(scope.words & said))
     return None
+
+
+def _meet(words: Set[str], others: Iterable[Scope], text: str) -> bool:
+    """Return whether a text denies one of these words too, or nearly."""
+    return any(words & other.words for other in others) or any(words & near for near in softened(text))
 
 
 def _most(words: frozenset[str], of: frozenset[str]) -> bool:
@@ -76,11 +88,16 @@ def _part(claim: str, at: int) -> tuple[int, int]:
     return begin, len(claim)
 
 
+def _shown(text: str, at: int) -> str:
+    """Return a negation that stands there with what it denies, in the text's own words."""
+    begin, end = _part(text, at)
+    behind = text[at:end].strip()
+    return beginning(behind if len(content_words(behind)) >= _FEWEST else text[begin:end].strip(), _SHOWN)
+
+
 def _bare(claim: str, at: int) -> Denied:
     """Return a negation that stands there, with the part of the claim that it denies, and what is said beside that."""
     begin, end = _part(claim, at)
-    behind = claim[at:end].strip()
-    part = behind if len(content_words(behind)) >= _FEWEST else claim[begin:end].strip()
     rest = f"{claim[:begin]} {claim[end:]}"
     alone = len(set(content_words(rest))) < _FEWEST
-    return Denied(part[:_SHOWN], bare=True, rest=claim if alone else rest)
+    return Denied(_shown(claim, at), rest=claim if alone else rest)

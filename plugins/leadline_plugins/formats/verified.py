@@ -14,8 +14,8 @@ from leadline_plugins.formats.inlines import spoken
 from leadline_plugins.formats.notes import Notes
 from leadline_plugins.formats.said import Said
 from leadline_plugins.stages import kinds
-from leadline_plugins.stages.beginnings import beginning, rows
 from leadline_plugins.stages.kinds import KINDS, MARKS, label
+from leadline_plugins.text.beginnings import beginning, rows
 from leadline_plugins.wording import listed, say
 
 _SUMMARY = "summary"

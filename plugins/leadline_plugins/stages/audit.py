@@ -11,9 +11,9 @@ from leadline.findings import AUDIT, REPORT, UNBORNE, VERIFICATION, Audit, Findi
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.printable import one_line
 from leadline.records import Blob, Report
-from leadline_plugins.stages.beginnings import beginning, rows
 from leadline_plugins.stages.kinds import kind_of, label
 from leadline_plugins.stages.paragraphs import paragraphs
+from leadline_plugins.text.beginnings import beginning, rows
 from leadline_plugins.wording import say
 
 BY = {"exact": "by rule", "words": "by measure", "model": "by model", "": "by an older version"}

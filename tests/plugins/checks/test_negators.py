@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from leadline_plugins.checks.causes import cause
 from leadline_plugins.checks.polarity import contrary
 
 PAIRS = [
@@ -62,3 +63,70 @@ def test_what_both_say_or_both_deny_is_no_contradiction(said: str, denied: str) 
 )
 def test_what_only_looks_like_a_negation_denies_nothing(claim: str, held: str) -> None:
     assert not contrary(claim, held)
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("The tool needs nothing but a key.", "The tool works with only a key."),
+        ("No company other than Acme sells the tool.", "Acme alone sells the tool."),
+        ("The plan did not start until 2020.", "The plan started in 2020."),
+        ("No doubt the plan covers water.", "The plan covers water."),
+        ("The pump did not fail in May.", "The pump worked in May."),
+        ("The tool does not lack speed.", "The tool has speed."),
+        ("Adding salt makes the engine refuse even clean fuel.", "Salt elicits refusal on even clean fuel."),
+        ("Such tools are slow and lack speed and control.", "Such tools are slow and lacking in speed and control."),
+        ("The firm denied the charge of fraud.", "The denial of the charge of fraud came late."),
+        ("The test failed in three towns.", "The test was a failure in three towns."),
+        ("The tool did not change.", "The tool remained unchanged."),
+        ("Without it, start of the server is slow.", "With the cache disabled, start of the server is slow."),
+        ("He drove the No. 1 car.", "He drove the car with the number one."),
+        ("Die Anlage hat keine Sperre.", "Der Anlage fehlt eine Sperre."),
+        ("需求一端也不乐观，购房者减少", "购房者将减少"),
+        ("前景不容乐观，销量下降", "销量下降"),
+        ("土地不再是居民唯一的来源", "务工收入是居民增收的大头"),
+    ],
+)
+def test_what_is_denied_in_other_words_is_no_contradiction(claim: str, held: str) -> None:
+    assert not contrary(claim, held)
+    assert not contrary(held, claim)
+
+
+@pytest.mark.parametrize(
+    ("claim", "held"),
+    [
+        ("The tool lacks a cache.", "The tool has a cache."),
+        ("The model refuses the request.", "The model follows the request."),
+        ("The firm did not deny the charge.", "The firm denied the charge."),
+        ("The firm failed to return the loan.", "The firm returned the loan."),
+        ("The bank gives no loans.", "The bank gives loans to farmers since May."),
+        ("Der Rat hat dem Plan nie zugestimmt.", "Der Rat hat dem Plan zugestimmt."),
+        ("Le conseil n'accepte plus le plan.", "Le conseil accepte le plan."),
+        ("该市不再依赖土地收入", "该市依赖土地收入"),
+    ],
+)
+def test_what_only_one_denies_is_seen_in_all_forms(claim: str, held: str) -> None:
+    assert contrary(claim, held)
+    assert contrary(held, claim)
+
+
+def test_a_denial_is_named_by_its_negator_and_clause_and_cut_at_a_word() -> None:
+    found = contrary("The tool is slow and lacks controllability.", "The tool is slow and has controllability.")
+    assert found is not None
+    assert (found.said, found.bare) == ("lacks controllability", False)
+    long = "The tool has no " + "very " * 30 + "good speed."
+    found = contrary(long, "The tool has speed, very good.")
+    assert found is not None
+    assert found.said.endswith("very …")
+
+
+def test_words_that_deny_in_another_way_answer_a_denial() -> None:
+    claim = "Engines with the old valve do not start in cold towns of the far north."
+    text = (
+        "Engines with the old valve halt, the mayor of the busy port told the press, "
+        "when they start in cold towns of the far north."
+    )
+    found = cause(claim, text)
+    assert found is not None
+    assert found.answered(text, [text])
+    assert not found.answered("when they start in cold towns of the far north", [text])

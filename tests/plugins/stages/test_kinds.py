@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from leadline.cli.summary import checks
 from leadline.findings import Verdict
-from leadline_plugins.stages.beginnings import beginning, rows
 from leadline_plugins.stages.hedges import hedge
 from leadline_plugins.stages.kinds import KINDS, counts, kind_of, label
+from leadline_plugins.text.beginnings import beginning, rows
 from leadline_plugins.wording import tags
 
 UNSHOWN = "so a rule says; the model calls it supported, and shows no words of a passage that say so"
