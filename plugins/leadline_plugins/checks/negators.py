@@ -195,10 +195,15 @@ def _english(text: str) -> Iterator[Scope]:
     undone = [match.span() for match in _UNDONE.finditer(text)] if found else []
     for match in found:
         if not any(start <= match.start() < end for start, end in undone):
-            behind = _STOP.split(text[match.end() : match.end() + 80], maxsplit=1)[0]
-            words = [word for word in content_words(behind) if not word[0].isdigit() and word not in _EMPHASIS]
+            behind = _denied(_STOP.split(text[match.end() : match.end() + 80], maxsplit=1)[0])[:_REACH]
+            words = behind or _denied(_STOP.split(text[max(0, match.start() - 80) : match.start()])[-1])[-_REACH:]
             mild = bool(_NO_MORE.match(text, match.start()))
-            yield _lacking(text, match) or Scope(frozenset(words[:_REACH]) - _LONGER, match.start(), mild)
+            yield _lacking(text, match) or Scope(frozenset(words) - _LONGER, match.start(), mild)
+
+
+def _denied(text: str) -> list[str]:
+    """Return the content words of a text that a negation may deny."""
+    return [word for word in content_words(text) if not word[0].isdigit() and word not in _EMPHASIS]
 
 
 def _lacking(text: str, negator: re.Match[str]) -> Scope | None:
