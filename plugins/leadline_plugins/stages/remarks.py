@@ -13,6 +13,7 @@ from typing import Literal
 
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.naming import missing_names, stands
+from leadline_plugins.stages.lacking import HAN_LACKING, HAN_SO, LACKING, OPEN, SO, only_lacks
 from leadline_plugins.text import length
 from leadline_plugins.text.tokens import has_cjk
 
@@ -35,55 +36,6 @@ _NO_QUESTION = re.compile(
 )
 """What asks nothing, but says something in the form of a question or on its way."""
 
-_HERE = r"(?:gathered|cited|given|at\shand|in\shand|here|found|read|provided|available|collected|used|above|quoted)"
-_SOURCES = (
-    r"(?:(?:the|these|those|any|all|available|present|given|cited|collected|gathered|retrieved|other)\s+)*"
-    rf"(?:(?:passages?|sources?|excerpts?)(?:\s+{_HERE})*"
-    rf"|(?:evidence|materials?|documents?)(?:\s+{_HERE})+|what\swas\s(?:found|read|gathered))"
-)
-"""Evidence, material and documents may be of the world, and are the text's own only where it says so."""
-_TELL = (
-    r"(?:say|tell|state|give|list|name|mention|report|compare|quantify|specify|address|cover|contain|include|provide"
-    r"|show|measure|rank|forecast|predict|explain|discuss|describe|settle|answer|determine|offer|speak|assess|examine"
-    r"|test|indicate|reveal|disclose|identify|present|detail|distinguish|allow|go\sinto|break\sdown|single\sout|draw)"
-    r"(?:s|es)?\b(?!\s+that\b)"
-)
-_GIVE = r"(?:give|list|name|contain|include|provide|offer|draw)s?"
-_SPEAK = r"(?:say|tell|state)s?"
-_TOLD = (
-    r"(?:said|told|stated|given|listed|named|mentioned|reported|compared|quantified|specified|addressed|covered|found"
-    r"|shown|measured|explained|discussed|described|settled|answered|established|recorded|disclosed|documented)"
-)
-_LACKING = re.compile(
-    rf"""(?:however|here|still|yet|and|but)?,?\s*(?:
-      (?:none\ of|neither\ of|not\ one\ of|no|neither)\s+{_SOURCES}\s+(?:directly\s+)?{_TELL}
-    | {_SOURCES}\s+(?:also\s+|themselves\s+)?(?:
-        (?:(?:do|does|did|can|could)\s*(?:not|n['’]t)|cannot|hardly|scarcely|barely|nowhere|never)
-          \s+(?:directly\s+|itself\s+|themselves\s+|yet\s+)?{_TELL}
-      | {_GIVE}\s+(?:no|none|neither)\b
-      | {_SPEAK}\s+(?:nothing|little)(?:\s+(?:of|about|on)\b|$)
-      | (?:is|are|remain|remains)\s+silent\b | lacks?\b | leaves?\s+(?:\w+\s+){{0,4}}open\b)
-    | [^,]{{2,90}}\s(?:is|are|was|were)\s+(?:not|nowhere|never)
-      \s+{_TOLD}\s+(?:in|by)\s+(?:either|any|any\ of)?\s*{_SOURCES}
-    | [^,]{{2,60}}\s(?:is|are)\s+(?:scarce|rare|missing|absent|lacking)\s+(?:in|from)\s+{_SOURCES}
-    | what\s[^,]{{2,90}}\s(?:no|none\ of\ the|neither)\s{_SOURCES}\s{_TELL}$
-    | nothing\s(?:can\ be|is)\ said\ (?:of|about|on)\s[^,]{{2,60}}$
-    | a\ (?:direct|clear|full)\ (?:answer|comparison)\ is\ (?:missing|lacking)$
-    | no\s[^,]{{2,90}}\sin\s+{_SOURCES}$ )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_SO = re.compile(
-    rf"""(?:and|so|hence|thus|therefore|which\ means\ that)?,?\s*(?:
-      what\ (?:it|they|{_SOURCES})\ (?:do\ |does\ )?(?:says?|contains?|shows?|gives?|offers?)\ (?:is|are)\b
-    | what\ follows\ is\b
-    | it\ would\ be\ wrong\ to\ (?:read|take)\ (?:their|its|this|that)\ (?:absence|silence)\ as\b
-    | (?:the|this|a|no|any)\ (?:direct\ )?(?:comparison|question|point|answer|ranking|conclusion|judgement|judgment)\s
-      (?:(?:has|have)\ to|must|can|cannot|could|remains?|is|stays)\b
-    | (?:the|this)\s(?:\w+\s){{1,3}}(?:remains?|stays|is\sleft)\s(?:open|unclear|undecided|unsettled)$
-    | (?:it|this)\ (?:cannot|can\ not|remains|must|has\ to)\ (?:be\ )?
-      (?:open|unclear|left|decided|judged|said|told)\b )""",
-    re.IGNORECASE | re.VERBOSE,
-)
 _PARTS = re.compile(
     r"\s*(?:[;:—]|,\s+(?=(?:and|but|so|yet|while|though|although|which|whereas|hence|thus|therefore)\b))\s*"
 )
@@ -105,26 +57,6 @@ _GUESSED = re.compile(
 """A reason that is guessed too: it stands in what may be, and is itself no more than what can or may be."""
 _FIRM = re.compile(r"\b(?:because|since|after|although|though|despite|given that|as a result of)\b", re.IGNORECASE)
 
-_HAN_SOURCES = (
-    r"(?:就|在|从|從)?(?:(?:现有|現有|所给|所給|上述|上面|这些|這些|该|該|所引|已有|给定|給定|提供的|手头的?|目前的?|本次|全部)的?)*"
-    r"(?:段落|资料|資料|来源|來源|材料|文中|原文|引文|摘录|摘錄)(?:中|里|裡|内|內|本身)?"
-    r"(?:均|都|也|并|並|尚|仍|皆|还|還)*"
-)
-_HAN_TELL = (
-    r"(?:直接|明确|明確|具体|具體|逐一|单独|單獨|详细|詳細|系统地?|进一步|給出?|给出?)*"
-    r"(?:列出|给出|給出|说明|說明|提及|提到|提供|涉及|谈到|談到|谈及|談及|比较|比較|指出|量化|区分|區分|回答|讨论|討論|披露"
-    r"|报告|報告|记载|記載|解释|解釋|包含|显示|顯示|交代|评估|評估|预测|預測|覆盖|对比|對比|测量|描述|界定|注明|公布|统计|出现|出現)"
-)
-_HAN_LACKING = re.compile(
-    rf"(?:但|不过|不過|然而)?(?:{_HAN_SOURCES}(?:没有|沒有|未|未能|不曾|并未|並未|无法|無法|不足以){_HAN_TELL}"
-    rf"|{_HAN_SOURCES}(?:缺乏|缺少)|(?:目前)?(?:缺乏|缺少)(?:相关|相關|直接|可比|足够|足夠|进一步)?的?(?:数据|數據|资料|資料|证据|證據|信息|資訊))"
-)
-_HAN_SO = re.compile(
-    r"(?:因此|因而|所以|故|从而|從而|由此)?(?:也|暂|暫|尚)?"
-    r"(?:(?:无法|無法|难以|難以|不能|不宜|有待|尚待|只能留待)(?:据此|據此|逐一|逐家|直接|进行|進行)*"
-    r"(?:比较|比較|判断|判斷|得出|回答|确定|確定|量化|估计|估計|补充|補充|评估|評估|核实|核實|下结论|下結論|对比|對比)"
-    r"|(?:这|這|该|該|此)(?:一|个|個)?(?:问题|問題|点|點|方面|项|項)(?:仍|尚|还|還)?(?:有待|需要?|待))"
-)
 _HAN_PARTS = re.compile(r"[，,；;：:]|——")
 _HAN_FACTIVE = re.compile(r"为何|為何|为什么|為什麼|原因|如何|怎样|怎樣")
 _HAN_OBJECT = 40
@@ -195,7 +127,9 @@ def tells_nothing(said: str, under: str = "") -> bool:
 def speaks_of_sources(said: str) -> bool:
     """Return whether a sentence begins with what the sources lack, or says that none says it, whatever else it says."""
     said = said.strip().strip("*_ ")
-    return bool(_LACKING.match(said) or _HAN_LACKING.match(said)) or _is_own(said)
+    bare = said.rstrip(".。!！ ")
+    lacks = LACKING.match(bare) or OPEN.match(bare) or HAN_LACKING.match(bare)
+    return bool(lacks) or only_lacks(bare) or _is_own(said)
 
 
 def _counts(said: str, *, years: bool = False) -> bool:
@@ -208,21 +142,23 @@ def _of_sources(said: str, around: str) -> bool:
     """Return whether a sentence says nothing but what the sources lack, and what cannot be told for it."""
     # Its figures are counted last: hardly any sentence comes as far as that.
     said = said.rstrip(".。!！ ")
+    if only_lacks(said):
+        return not _counts(said, years=True)
     if has_cjk(said):
         parts = [part for part in _HAN_PARTS.split(said) if part]
-        lacks = [bool(_HAN_LACKING.match(part)) for part in parts]
+        lacks = [bool(HAN_LACKING.match(part)) for part in parts]
         longest = (_HAN_REASON if _HAN_FACTIVE.search(part) else _HAN_OBJECT for part in parts)
         short = all(len(part) <= most for part, most in zip(parts, longest, strict=True))
         return (
             short
             and lacks[:1] == [True]
-            and all(lack or _HAN_SO.match(part) for lack, part in zip(lacks, parts, strict=True))
+            and all(lack or HAN_SO.match(part) for lack, part in zip(lacks, parts, strict=True))
             and not _counts(said, years=True)
         )
     parts = [part for part in _PARTS.split(said) if part]
-    if not parts or not _LACKING.match(parts[0]) or _counts(said, years=True):
+    if not parts or not (LACKING.match(parts[0]) or OPEN.match(parts[0])) or _counts(said, years=True):
         return False
-    strict = any(_FACTIVE.search(part) for part in parts)
+    strict = any(_FACTIVE.search(part) or OPEN.match(part) for part in parts)
     if strict and states_more(said, around):
         return False
     return all(_is_lack(part, around) for part in parts)
@@ -233,7 +169,7 @@ def _is_lack(part: str, around: str) -> bool:
 
     Names are what the lack is of where they end it, joined by `or`, or spoken of `around`.
     """
-    if _APART.search(part) or not (_LACKING.match(part) or _SO.match(part)):
+    if _APART.search(part) or not (LACKING.match(part) or OPEN.match(part) or SO.match(part)):
         return False
     first, *more = _AND.split(part)
     return all(

@@ -76,7 +76,10 @@ def test_what_only_looks_like_a_negation_denies_nothing(claim: str, held: str) -
         ("The tool does not lack speed.", "The tool has speed."),
         ("Adding salt makes the engine refuse even clean fuel.", "Salt elicits refusal on even clean fuel."),
         ("Such tools are slow and lack speed and control.", "Such tools are slow and lacking in speed and control."),
-        ("It cuts the rate at which harmful orders are refused.", "It cuts the rate at which one refuses harmful orders."),
+        (
+            "It cuts the rate at which harmful orders are refused.",
+            "It cuts the rate at which one refuses harmful orders.",
+        ),
         ("The firm denied the charge of fraud.", "The denial of the charge of fraud came late."),
         ("The test failed in three towns.", "The test was a failure in three towns."),
         ("The tool did not change.", "The tool remained unchanged."),

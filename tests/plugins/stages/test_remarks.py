@@ -147,3 +147,141 @@ def test_what_a_sentence_leads_on_to_may_be_named_as_its_headings_name_it(
 )
 def test_how_what_speaks_of_the_sources_begins(sentence: str, speaks: bool) -> None:
     assert speaks_of_sources(sentence) is speaks
+
+
+LACKING = """
+None of the passages puts these returns on one period or one currency.
+None of the sources puts a figure on settlements in Illinois.
+None of the passages separates the return of shares from that of bonds.
+None of the sources has comparable data for the same year.
+How much harmful output steering prevents under attack remains open.
+None of the sources quotes a price for the new model.
+None of the sources breaks the figure down by region.
+No source ties the rise to any single cause.
+Neither source dates the change.
+None of the passages goes beyond 2020.
+None of the sources tracks the outcome over time.
+No passage weighs the costs against the benefits.
+The sources do not put a number on this.
+The passages have no data on this.
+There are no comparable data in the sources.
+Whether the effect lasts remains unclear.
+It remains open whether the effect lasts.
+The sources leave open whether the effect lasts.
+A comparison on one basis cannot be drawn from the sources.
+What the sources lack is a figure for Illinois.
+Missing from the sources is any figure for Illinois.
+However, neither of the passages ranks the two funds.
+None of the passages splits fees from costs.
+Which of the two is cheaper is still unknown.
+None of the sources has data on this.
+None of the sources estimates how many users left.
+The passages do not normalise the figures.
+所给来源没有同一年份、可以直接比较的各国数据。
+资料中没有各国的可比数据。
+各来源均未披露另类资产的配置。
+没有来源给出具体金额。
+材料未见相关数据。
+两份来源都没有给出具体比例。
+现有材料中找不到同一口径的数据。
+来源里查不到各行的目标价格。
+上述资料对此没有说明。
+没有一份来源比较过两者的成本。
+所有来源都未区分名义与实际收益率。
+各份资料均未列明统计口径。
+来源没有换算成同一货币。
+三份资料均未提供同一年度的收益率。
+现有来源未说明该比例的统计口径。
+检索到的资料没有涉及这一问题。
+文中没有给出分项金额。
+来源只字未提分红的安排。
+出典には比較可能なデータがない。
+資料には同じ年の数値が示されていない。
+いずれの資料も費用に触れていない。
+どの出典も両者を比較していない。
+費用については資料からは分からない。
+提供された資料に各国の内訳は含まれていない。
+どの資料にも金額の記載は見当たらない。
+出典は理由を説明していません。
+Keine der Quellen nennt einen Preis für Illinois.
+Keine der Quellen beziffert die Vergleiche.
+In den Quellen finden sich keine vergleichbaren Daten.
+Die Quellen enthalten keine Angaben zu den Kosten.
+Die vorliegenden Quellen geben darüber keine Auskunft.
+Wie hoch die Kosten ausfallen, bleibt offen.
+Ob die Wirkung anhält, bleibt unklar.
+Den Quellen lässt sich nicht entnehmen, wie hoch die Kosten sind.
+Die Quellen machen keine Angaben zur Rendite.
+Vergleichbare Zahlen für dasselbe Jahr fehlen in den Quellen.
+Keine der Textstellen trennt die Renditen nach Anlageklassen.
+Offen bleibt, ob die Wirkung anhält.
+Dazu schweigen die Quellen.
+Aus den Quellen lässt sich nicht ableiten, ob die Kosten steigen.
+"""
+NOT_LACKING = """
+None of the funds lost money in 2023.
+None of the sources of income covers the rent.
+No source of energy supplies more power than coal.
+None of the sources disputes that the mayor stole it.
+None of the sources hides the theft by the minister.
+None of the energy sources emits carbon dioxide.
+No source supplies as much power as coal.
+None of the sources emits less carbon than wind.
+No source has the capacity of coal.
+None of the patients reports pain.
+Neither fund gives a return.
+None of the passages denies the theft by the minister.
+None of the passages gives a figure of 40 dollars.
+None of the passages gives a figure, but exports collapsed.
+How much the minister stole remains open, but exports collapsed.
+How Nixon murdered Ann remains open.
+Whether Nixon murdered Ann remains unclear.
+It remains unknown whether Nixon murdered Ann.
+What Nixon stole is unknown.
+The market remains open.
+What the bank did is illegal.
+Which bank failed is known.
+How the shop is run is open to the public.
+The sources have no scruples and exports collapsed.
+None of the passages compares them, and exports collapsed.
+No passage ship sank there.
+没有公司给出具体金额。
+没有收入来源可以弥补亏损。
+该公司没有披露金额。
+收入来源没有增长。
+各国均未披露数据。
+两家公司都没有给出具体比例。
+来源没有给出数据，但公司已经破产。
+资料没有40亿元的数据。
+水源没有污染。
+没有人知道价格数据。
+该国的能源来源没有变化。
+会社は費用を公表していない。
+どの会社も両者を比較していない。
+出典には数値がないが、会社は破産した。
+資料には示されていないものの会社は破産した。
+資料には40億円の記載がない。
+会社には現金がない。
+Keine der Firmen nennt einen Preis.
+Die Firma macht keine Angaben zur Rendite.
+Die Quellen nennen keinen Preis und der Minister stahl das Geld.
+Keine der Quellen erwähnt, dass der Minister stahl.
+Keine der Quellen bestreitet den Diebstahl.
+Die Quellen nennen keinen Preis von 40 Euro.
+Der Laden bleibt offen.
+Die Börse ist heute offen.
+In den Kassen finden sich keine Mittel.
+没有资料显示该公司盈利。
+"""
+PLACES = "Returns in Illinois and Texas of two funds."
+
+
+@pytest.mark.parametrize("sentence", LACKING.strip().splitlines())
+def test_what_the_sources_lack_is_known_in_the_wordings_that_people_use(sentence: str) -> None:
+    assert remark(sentence, PLACES) == "sources"
+    assert speaks_of_sources(sentence)
+
+
+@pytest.mark.parametrize("sentence", NOT_LACKING.strip().splitlines())
+def test_what_looks_like_it_and_states_something_is_a_claim(sentence: str) -> None:
+    assert remark(sentence, PLACES) is None
