@@ -16,7 +16,7 @@ from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.derived import follows
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.hints import Hint, counted_in, hints, told_causes, told_of_figures
+from leadline_plugins.checks.hints import Hint, counted_in, hints, subject, told_causes, told_of_figures
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.negators import is_soft
@@ -34,6 +34,8 @@ _HARDLY = 0.1
 """The share of a claim's words below which a passage of its language would have to say it in wholly other words."""
 _ENOUGH = 5
 """Content words of a claim of which a share tells something."""
+_NONE_ENOUGH = 3
+"""The same where the passage has none of them at all."""
 _SMALL = 12
 """Up to here a number in words may be counted from what the passage lists: `three methods`."""
 _FEWEST = 2
@@ -174,7 +176,9 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
         return Cause(other.reason, said, other)
     if alike and (other := next(told_causes(said, f"{shown}\n{text}"), None)):
         return Cause(other.reason, said, other)
-    if alike and share < _HARDLY and len(set(content_words(said))) >= _ENOUGH:
+    if alike and share < SAME_THING and (another := subject(said, held, f"{shown}\n{text}", alike=True)):
+        return Cause(another.reason, said, another)
+    if alike and share < _HARDLY and len(set(content_words(said))) >= (_ENOUGH if share else _NONE_ENOUGH):
         return Cause(f"{share:.0%} of the claim's words stand in the passages", said)
     return None
 

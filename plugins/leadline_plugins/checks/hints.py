@@ -16,7 +16,7 @@ from leadline_plugins.checks.figure import Figure, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.manner import only_bounded, only_points
 from leadline_plugins.checks.marks import marked
-from leadline_plugins.checks.naming import missing_names, proper_names
+from leadline_plugins.checks.naming import coded, missing_names, proper_names
 from leadline_plugins.checks.pairings import exchanged
 from leadline_plugins.checks.passages import Passage
 from leadline_plugins.checks.reasons import no_such_cause
@@ -29,6 +29,8 @@ _LEAD = 4
 _JOINING = word_set("of in on at for over by from with after before during to under about as when while if")
 _CLAUSE = re.compile(r"[,.;:()，。；：（）、\n]")
 _NOUN = re.compile(r"[\s-]?(?P<noun>[^\W\d_]+)")
+_COINED = re.compile(r"[a-zß-ÿ][A-ZÀ-Þ]")
+"""What only the name of a product has: RainbowCake."""
 _NEXT = 24
 """Characters behind a figure in which stands what it counts."""
 
@@ -75,8 +77,24 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
     yield from told_causes(claim, around, alone=False)
     if pair := other_extent(claim, passage.best):
         yield Hint(f"the claim says it of “{pair[0]}”, the passage of “{pair[1]}”")
-    if pair := _other_subject(claim, passage.best, around):
-        yield Hint(f"the claim says it of {pair[0]}, the passage of {pair[1]}")
+    if other := subject(claim, passage, around):
+        yield other
+
+
+def subject(claim: str, passage: Passage, around: str, *, alike: bool = False) -> Hint | None:
+    """Return the hint that a claim's subject stands nowhere, and another leads the passage; `alike`: one of its kind.
+
+    So much may be said of a claim that shares few words with its passage: the other's are not its own.
+    """
+    pair = _other_subject(claim, passage.best, around)
+    if pair is None or (alike and _shape(pair[0]) != _shape(pair[1])):
+        return None
+    return Hint(f"the claim says it of {pair[0]}, the passage of {pair[1]}")
+
+
+def _shape(name: str) -> tuple[bool, bool, int]:
+    """Return how a name is made: a code, a word with a capital within, and of how many words."""
+    return coded(name), bool(_COINED.search(name)), len(name.split())
 
 
 def told_causes(claim: str, text: str, *, alone: bool = True) -> Iterator[Hint]:

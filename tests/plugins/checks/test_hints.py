@@ -117,3 +117,37 @@ def test_what_is_not_told_as_done_may_well_be_expected(claim: str, held: str) ->
 )
 def test_what_is_told_as_done_was_only_expected(claim: str, held: str) -> None:
     assert _expected(claim, held)
+
+
+SNAP = "FastDock is a snapshot-based platform that cuts the cold start of virtual machines by loading less."
+
+
+@pytest.mark.parametrize(
+    ("claim", "held", "found"),
+    [
+        (
+            "LayerKite combines layer-wise warming with keep-alive for cold start of functions.",
+            SNAP,
+            "FastDock",
+        ),
+        ("It is therefore the cheapest choice for all workloads.", "Provisioning of clusters for data analytics", "0%"),
+    ],
+)
+def test_what_is_said_of_another_is_asked_about_however_few_words_are_shared(claim: str, held: str, found: str) -> None:
+    against = cause(claim, held)
+    assert against is not None
+    assert found in against.reason
+
+
+@pytest.mark.parametrize(
+    ("claim", "held", "shown"),
+    [
+        ("LayerKite warms layers for a cold start.", SNAP, "LayerKite and FastDock compared"),
+        ("Norway warms layers for a cold start.", SNAP, ""),
+        ("Workloads are cheap.", "Provisioning of clusters for data analytics", ""),
+    ],
+)
+def test_of_few_shared_words_another_kind_of_name_or_hardly_a_claim_tells_nothing(
+    claim: str, held: str, shown: str
+) -> None:
+    assert cause(claim, held, shown=shown) is None
