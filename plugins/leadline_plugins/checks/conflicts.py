@@ -22,6 +22,8 @@ from leadline_plugins.checks.polarity import contrary
 from leadline_plugins.text.language import language
 
 _DIGIT = re.compile(r"\d")
+_SIGNS = {"least": "> ", "floor": "≥ ", "most": "< ", "near": "< ", "ceiling": "≤ "}
+"""Bounds as they are named: `more than` is above its number, `at least` may be it."""
 _SMALL = 12
 """Up to here a count mostly is written in words."""
 
@@ -38,6 +40,8 @@ class Conflict:
     has the claim's own."""
     word: str = ""
     """Of a negation the word that one denies and the other says; none where the passage has nothing of it."""
+    sign: str = ""
+    """The bound of what the claim says, where the passage has the same number."""
     rest: str = ""
     """What the claim says beside such a negation."""
 
@@ -86,7 +90,7 @@ def _figures(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
             elif not _borne_around(figure, claim, around):
                 yield Conflict("figure", figure.said)
         elif other := other_figure(figure, claim, (*passage.parts, around)):
-            yield Conflict("figure", figure.said, _found(figure, other))
+            yield Conflict("figure", figure.said, _found(figure, other), sign=_sign(figure, figure, other))
         elif figure in unsure:
             yield Conflict("figure", figure.said)
 
@@ -100,7 +104,7 @@ def _instead(figure: Figure, others: Sequence[Figure], placed: Figure | None, ar
     other = placed or _nearest(figure, others)
     small = any(_small(one) for one in (figure, other))
     certain = placed is not None and not small and differ(figure, placed) and bool(missing([figure], figures(around)))
-    return Conflict("figure", figure.said, _found(figure, other), certain=certain)
+    return Conflict("figure", figure.said, _found(figure, other), certain=certain, sign=_sign(figure, figure, other))
 
 
 def _nearest(figure: Figure, others: Sequence[Figure]) -> Figure:
@@ -114,8 +118,12 @@ def _whole(figure: Figure) -> bool:
 
 def _found(figure: Figure, other: Figure) -> str:
     """Return a figure of the passage as it is said, with its bound where nothing else differs: `≥ 25`."""
-    sign = {"least": "≥ ", "most": "≤ "}.get(other.side, "") if other.value == figure.value else ""
-    return f"{sign}{other.said}"
+    return f"{_sign(other, figure, other)}{other.said}"
+
+
+def _sign(of: Figure, one: Figure, other: Figure) -> str:
+    """Return the bound of a figure as a sign, where two figures have one value: more than 25 is not less than 25."""
+    return _SIGNS.get(of.bound, "") if one.value == other.value else ""
 
 
 def _small(figure: Figure) -> bool:

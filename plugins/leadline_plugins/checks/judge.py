@@ -98,7 +98,8 @@ def reason(conflict: Conflict) -> str:
         case "period":
             return f"the claim tells it of {conflict.said}, the passage of {conflict.found}"
         case "figure":
-            return f"the claim says {written(conflict.said)}, the passage {written(conflict.found) or 'does not'}"
+            said = f"{conflict.sign}{written(conflict.said)}"
+            return f"the claim says {said}, the passage {written(conflict.found) or 'does not'}"
         case "name":
             return f"the claim names {conflict.said}, the passage {conflict.found or 'does not'}"
         case "opposite":

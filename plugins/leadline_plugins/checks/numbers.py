@@ -44,11 +44,13 @@ _POWER = (
     r"|e\+?(?P<e>[-−]?\d{1,2})(?![\d.])|\s?e(?P<mega>[369])(?=[a-z]))"
 )
 """A power of ten: `1.5×10⁶`, `1.5e6`, `10⁶`."""
+_OVER = rf"(?P<over>\+(?=[\s-]?[a-z%])|[多余餘](?={CJK_SCALE}))"
+"""What makes a number a bound before its scale is said: `100+ billion`, 100多亿."""
 _NUMBER = re.compile(
     rf"(?=(?:{_SIGN})?\s?\d)"
     rf"(?:(?<![a-z0-9_.])|(?<=[a-z][a-z])(?=[\d.,]*\d万?[亿億]))(?:(?<![a-z]-)|(?<=top-)|(?<=mid-)|(?<=pre-)|(?<=post-)|(?<=under-)|(?<=over-))(?<!\d{{4}}[-–—〜~/])"
     rf"(?P<sign>{_SIGN})?\s?(?P<digits>{DIGITS})"
-    rf"(?P<decade>s\b|年代)?(?P<ordinal>st|nd|rd|th)?{_POWER}?(?:[\s-]?(?P<scale>{either(SCALES)})(?![{_LETTER}ธ])|(?P<chain>(?<!제\d)(?<!제\d\d)(?<!제\d\d\d){_CHAIN}))?"
+    rf"(?P<decade>s\b|年代)?(?P<ordinal>st|nd|rd|th)?{_POWER}?{_OVER}?(?:[\s-]?(?P<scale>{either(SCALES)})(?![{_LETTER}ธ])|(?P<chain>(?<!제\d)(?<!제\d\d)(?<!제\d\d\d){_CHAIN}))?"
     rf"(?:[\s-]?(?:d['’]|de\s|di\s)?(?P<unit>{either(UNIT_OF)})(?![{_LETTER}]))?(?(sign)(?P<billions>(?<=\d)b(?![{_LETTER}\d]))?)(?!\d|\s*[月월])"
 )
 _WORD = re.compile(rf"\b(?P<word>{either({*WORDS, *FOREIGN_WORDS})})\b")
@@ -113,13 +115,14 @@ def _digits(text: str) -> Iterator[Figure]:
         found = Figure(
             first.normalize() + 0,
             unit,
-            match.group().strip(),
+            match.group().strip().removesuffix("+"),
             bool(match["decade"]),
             others=tuple(others),
             parts=tuple(_scaled(several, scale, chain)) if several else (),
             dated=plain and scale == 1 and not chain and is_year(first),
             ordinal=bool(match["ordinal"]) or text.endswith(_NUMBERED, 0, start),
-            certain=not several,
+            bound="least" if match["over"] else "",
+            certain=not (several or match["over"]),
             at=start,
         )
         yield _completed(found, match, behind, text) if behind else found

@@ -12,12 +12,12 @@ from leadline_plugins.text import content_set, content_words
 _SPACED = re.compile(
     r"\b(?:because(?:\s+of)?|due\s+to|owing\s+to|thanks\s+to|(?:caused|driven)\s+(?:mainly\s+|largely\s+)?by|(?:as\s+a|the)\s+result\s+of"
     r"|(?:attributed|attributable)\s+to|(?:reasons?|cause)\s+(?:is|was|are|were)(?:\s+that)?)"
-    r"\s+(?P<why>[^,.;:]+)",
+    r"\s+(?P<why>(?:[^,.;:]|[.,:](?=\d))+)",
     re.IGNORECASE,
 )
 _HAN = re.compile(
     r"(?:因为|因為|由于|由於|得益于|得益於|归因于|歸因於|归功于|歸功於|源于|源於|[缘緣][于於]|主因是?|原因(?:是|在于|在於|[为為]))"
-    r"(?P<why>[^，。；：,;]{3,40})"
+    r"(?P<why>(?:[^，。；：,;]|,(?=\d)){3,40})"
     r"|受(?P<under>[^，。；：,;、]{3,24}?)(?:影响|影響|拖累|推动|推動|带动|帶動|驱动|驅動)"
 )
 _KANA = re.compile(
