@@ -8,7 +8,7 @@ proof, for passages say things in other words; but who says that they do can sho
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from leadline_plugins.checks.comparisons import other_since, turned
@@ -100,7 +100,8 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
         return _speaks(words, claim) and counted_in(against.count, words) and against not in again
     match against.kind:
         case "figure":
-            return all(_bear(words, one, text) for one in figures(claim) if one.said == against.said)
+            said = figures(claim)
+            return all(_bear(words, one, text, said) for one in said if one.said == against.said)
         case "name":
             return not other_name(against.said, claim, (words,))
         case "negation" if against.word:
@@ -128,13 +129,13 @@ def _denies_alike(words: str, claim: str) -> bool:
     return is_soft(words) != is_soft(claim)
 
 
-def _bear(words: str, wanted: Figure, text: str) -> bool:
+def _bear(words: str, wanted: Figure, text: str, said: Sequence[Figure]) -> bool:
     """Return whether words may bear a figure: they have it, or what it is computed from, or none of its kind.
 
     One of another kind it may be converted from, and one that is said in words is not always read.
     """
     held = figures(words)
-    if not missing([wanted], held) or follows(wanted, held):
+    if not missing([wanted], held) or follows(wanted, held, said):
         return True
     numbers = all(one.kind in _RECKONED for one in (wanted, *held))
     if (numbers and len(held) > 1) or any(_is_of_another(one, wanted) for one in held):

@@ -60,6 +60,10 @@ _SAID = 12
 """Figures of a claim that are tried."""
 _SHOWN = 6
 """Figures that are shown; of more some come to anything."""
+_LISTED = 16
+"""Figures of a row or list that are shown, of which some side by side may be added up."""
+_RUN = 6
+"""How many of them at most."""
 _LONGEST = 20
 """Digits; what has more nobody reckons."""
 _CHANGES = ("change", "rise", "fall")
@@ -79,10 +83,17 @@ def derived(figure: Figure, claim: str, said: Sequence[Figure], *texts: str) -> 
     return bool(ways) and any(_follows(figure, ways, said, figures(text)) for text in texts)
 
 
-def follows(figure: Figure, shown: Sequence[Figure]) -> bool:
-    """Return whether a figure is what a few others, which a reader is shown for it, come to, whatever is said of it."""
-    if figure.month or figure.ordinal or not 0 < len(shown) <= _SHOWN or len(figure.value.as_tuple().digits) > _LONGEST:
+def follows(figure: Figure, shown: Sequence[Figure], said: Sequence[Figure] = ()) -> bool:
+    """Return whether a figure is what a few others, which a reader is shown for it, come to, whatever is said of it.
+
+    Of more that are shown only some of one unit, side by side, are added up; or such a sum has its share told, and is
+    `said` beside it.
+    """
+    if figure.month or figure.ordinal or not shown or len(figure.value.as_tuple().digits) > _LONGEST:
         return False
+    if len(shown) > _SHOWN:
+        pools = _by_unit(shown) if len(shown) <= _LISTED else {}
+        return any(unit and _of_list(figure, unit, pool, said) for unit, pool in pools.items())
     used = [one for one in shown if one.value > 0 and not (one.month or one.ordinal or one.reference)]
     ways = ("sum", "difference", "ratio", *(("share", "change") if figure.unit == "%" else ()))
     made = [value for pair in itertools.combinations(used, 2) for way in ways for value in _values(way, *pair)]
@@ -91,6 +102,21 @@ def follows(figure: Figure, shown: Sequence[Figure]) -> bool:
     if figure.unit == "%":
         made += [_WHOLE - one.value for one in used if one.unit == "%" and one.value < _WHOLE]
     return any(_same(figure, value) for value in made)
+
+
+def _of_list(figure: Figure, unit: str, pool: Sequence[Figure], said: Sequence[Figure]) -> bool:
+    """Return whether a figure is the sum of some that stand side by side, or the share of such a sum that is said."""
+    sums = [
+        sum((one.value for one in pool[at : at + count]), Decimal(0))
+        for count in range(2, _RUN + 1)
+        for at in range(len(pool) - count + 1)
+    ]
+    if figure.unit == unit and any(_same(figure, value) for value in sums):
+        return True
+    if figure.unit != "%" or unit == "%":
+        return False
+    added = [one for one in said if one.unit == unit and any(_same(one, value) for value in sums)]
+    return any(_same(figure, value) for one in added for other in pool for value in _values("share", one, other))
 
 
 def _ways(figure: Figure, claim: str) -> frozenset[str]:

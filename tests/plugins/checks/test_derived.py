@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leadline_plugins.checks.causes import cause
-from leadline_plugins.checks.derived import derived
+from leadline_plugins.checks.derived import derived, follows
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.judge import judge
 from leadline_plugins.checks.risks import risk_ratios
@@ -158,3 +158,24 @@ def test_the_figure_that_is_told_alike_is_named_instead() -> None:
     against = cause("占比提高1.2个百分点，至25.4%。", "连续5年提高，占比提高1.78个百分点，至25.4%。")
     assert against is not None
     assert against.reason.endswith("the passage 1.78")
+
+
+ROW = (
+    "Assets: $1.1 trillion in Oslo, $2.2 trillion in Bergen, $0.7 trillion in Narva, $1.3 trillion in Riga; "
+    "then $3.4 trillion in Turku, $0.9 trillion in Visby, $3.3 trillion in Kiel and $12.9 trillion in all."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "bears"),
+    [
+        ("The four ports hold $5.3 trillion, or about 41% of assets.", True),
+        ("The four ports hold $5.9 trillion, or about 41% of assets.", False),
+        ("The four ports hold $5.3 trillion, or about 63% of assets.", False),
+    ],
+)
+def test_a_sum_of_some_of_a_row_and_its_share_are_borne_by_the_row(claim: str, bears: bool) -> None:
+    said = figures(claim)
+    shown = figures(ROW)
+    assert all(follows(one, shown, said) for one in said if one.unit) is bears
+    assert len(shown) > 6
