@@ -37,14 +37,46 @@ accepted rejected|support oppose|supported opposed|allow forbid|allowed banned|l
 male female|man woman|men women|boy girl|north south|northern southern|east west|eastern western|left right|
 all none|always never|everyone nobody|cause prevent|causes prevents|gain loss|strong weak|rich poor|old young|new old|
 buy sell|bought sold|public private|domestic foreign|maximum minimum|major minor|majority minority|black white|
+fastest/quickest slowest|quicker slower|largest/biggest/greatest smallest|bigger/greater smaller|highest lowest|
+longest shortest|longer shorter|long short|strongest weakest|stronger weaker|richest poorest|oldest youngest/newest|
+older younger/newer|earliest latest|cheapest dearest/costliest|cheaper dearer/costlier|expensive cheap|easiest hardest|
+easy difficult|deepest shallowest|heaviest lightest|heavier lighter|nearest farthest|hottest coldest|safest riskiest|
+safer riskier|upper lower|inner outer|inside outside|indoor outdoor|internal external|import export|imported exported|
+importer exporter|nominal real|gross net|required/mandatory/compulsory optional/voluntary|permanent temporary|
+active inactive/passive|visible invisible|direct indirect|linear nonlinear|formal informal|official unofficial|
+regular irregular|reversible irreversible|listed unlisted|skilled unskilled|employed unemployed|paid unpaid|
+surplus deficit|inflow outflow|upgrade downgrade|appreciated depreciated|optimistic pessimistic|bullish bearish|
+overweight underweight|overvalued undervalued|overestimate underestimate|encourage discourage|enable disable|
+approved rejected/vetoed|guilty innocent|urban rural|offline online|manual automatic|centralized decentralized|
+symmetric asymmetric|hawkish dovish|tighten loosen/ease|widen narrow|accelerate slow/decelerate|victory defeat|
+advantage disadvantage|outperform underperform|inflation deflation|
 扩大/擴大 缩小/縮小/收窄|支持 反对/反對|赞成/贊成 反对/反對|成功 失败/失敗|男性 女性|白天 夜晚|室内 室外|室內 室外|
 高于/高於 低于/低於|增幅/升幅/涨幅/漲幅 降幅/跌幅|转增/轉增/转升/轉升 转降/轉降/转减/轉減|转正/轉正 转负/轉負|
 改善 恶化/惡化|上调/上調 下调/下調|加快/加速 放缓/放緩/减速/減速|盈利 亏损/虧損|流入 流出|
 顺差/順差 逆差|升值 贬值/貶值|
-买入/買入 卖出/賣出|增持 减持/減持|最高 最低|最大 最小|最多 最少|
+买入/買入 卖出/賣出|增持 减持/減持|最高 最低|最大 最小|最多 最少|最快 最慢|最强/最強 最弱|最早 最晚|最长/最長 最短|
+最贵/最貴 最便|进口/進口 出口|名义/名義 实际/實際|国内/國內 国外/國外/海外|长期/長期 短期|上游 下游|直接 间接/間接|
+合法 非法|强制/強制 自愿/自願|看涨/看漲/看多 看跌/看空|利好 利空|
+超配 低配|跑赢/跑贏 跑输/跑輸|宽松/寬鬆 收紧/收緊/紧缩/緊縮|
+提前 推迟/推遲/延后/延後|优势/優勢 劣势/劣勢|优于/優於 劣于/劣於|大于/大於 小于/小於|多于/多於 少于/少於|
+强于/強於 弱于/弱於|
+早于/早於 晚于/晚於|快于/快於 慢于/慢於|多数/多數 少数/少數|显性/顯性 隐性/隱性|乐观/樂觀 悲观/悲觀|主动/主動 被动/被動|
+固定 浮动/浮動|线上/線上 线下/線下|内部/內部 外部|扩张/擴張 收缩/收縮|批准 否决/否決|
 男 女|左 右|增 减|增 減|上 下|多 少|冷 热|大 小|高 低|新 旧|開 閉|昼 夜|赤 青|白 黒|
 立っ 座っ|屋内 屋外|晴れ 雨|拡大 縮小|黒字 赤字|増益 減益|増収 減収|上回 下回|円高 円安|
-확대 축소|흑자 적자"""
+輸入 輸出|名目 実質|長期 短期|国内 海外|直接 間接|合法 違法|必須 任意|多数 少数|最初 最後|前半 後半|
+上位 下位|最速 最遅|最古 最新|楽観 悲観|強気 弱気|
+확대 축소|흑자 적자|최고 최저|최대 최소|수입 수출|명목 실질|장기 단기|국내 해외|직접 간접|합법 불법|다수 소수|낙관 비관|
+mehr weniger|schneller langsamer|stärker schwächer|länger kürzer|älter jünger|früher später|teurer billiger/günstiger|
+besser schlechter|höher niedriger/tiefer/geringer|größer kleiner|mehrheit minderheit|import export|importe exporte|
+einfuhr ausfuhr|einfuhren ausfuhren|brutto netto|innerhalb außerhalb|gewinn verlust|gewinne verluste|
+überschuss defizit|kaufte verkaufte|legal illegal|inflation deflation"""
+_GERMAN = """höchst/größt niedrigst/kleinst/geringst|schnellst langsamst|stärkst schwächst|längst kürzest|ältest jüngst|
+teuerst billigst/günstigst|best schlechtest|nominal real|öffentlich privat|direkt indirekt|
+kurzfristig langfristig|ober unter|städtisch ländlich|inländisch ausländisch|nördlich südlich|östlich westlich|
+positiv negativ|optimistisch pessimistisch|verpflichtend freiwillig|reich arm|stark schwach"""
+"""Adjectives without their endings."""
+_ENDINGS = ("e", "en", "er", "es", "em")
 _WORD = re.compile(r"[^\W_]+")
 _PAUSE = re.compile(r"[,，](?!\d)|[.;:!?。；：！？、()（）]")
 _WITHIN = 60
@@ -124,11 +156,20 @@ def _opposites() -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
     written = (pair.split() for pair in _PAIRS.replace("\n", "").split("|"))
     pairs = (tuple(map(stem, side.split("/")) for side in pair) for pair in written)
-    for ones, others in (*pairs, map(sorted, _ways())):
+    german = (pair.split() for pair in _GERMAN.replace("\n", "").split("|"))
+    forms = (
+        tuple({stem(one + end) for one in side.split("/") for end in _ENDINGS} for side in pair) for pair in german
+    )
+    for ones, others in (*pairs, *(map(sorted, pair) for pair in forms), map(sorted, _ways())):
         for one, other in itertools.product(ones, others):
             found.setdefault(one, []).append(other)
             found.setdefault(other, []).append(one)
     return found
+
+
+def _forms(side: str) -> list[str]:
+    """Return the forms of German adjectives, as tokens."""
+    return sorted({stem(one + ending) for one in side.split("/") for ending in _ENDINGS})
 
 
 @cache
