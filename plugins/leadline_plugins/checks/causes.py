@@ -11,7 +11,7 @@ import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
-from leadline_plugins.checks.comparisons import other_since, turned
+from leadline_plugins.checks.comparisons import inexact, other_since, turned
 from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.derived import follows
 from leadline_plugins.checks.figure import Figure, missing
@@ -112,7 +112,8 @@ def _bears(words: str, claim: str, against: Conflict | Hint, text: str) -> bool:
         case "opposite":
             return _speaks(words, claim) and not opposed(claim, words)
         case "comparison" if against.found:
-            return _speaks(words, claim) and not (turned(claim, words) or other_since(claim, words))
+            rules = (turned, other_since, inexact)
+            return _speaks(words, claim) and not any(rule(claim, words) for rule in rules)
         case "period":
             return told_then(claim, words)
         case "comparison":  # its own figures deny it, unless a passage puts it so too

@@ -30,7 +30,7 @@ _SINCE = (
 """Words of a comparison with the year before, and with the period before."""
 _FROM_TO = ("から", re.compile("(?:に|へ|まで)"))
 """What stands between and behind two figures in Japanese: 9%から15%に."""
-_HINT = re.compile(r"から|\b(?:from|von)\b|\b(?:above|below)\b|\b(?:higher|lower) than\b|[由从從自]|[高低][于於]")
+_HINT = re.compile(r"から|\b(?:from|von)\b|\b(?:above|below)\b|\b(?:than|als)\b|[由从從自]|[高低][于於]")
 """What any comparison of two figures has; most claims have none, and that is quickly seen."""
 _UP = re.compile(
     r"\b(?:increas|r[io]se\b|rising|gr[eo]w|climb|jump|up\b|expand|soar|surg|stieg|wuchs|kletter)[a-z]*|升[至到为為]|[增涨漲][至到]|加到|高[至到]"
@@ -47,6 +47,17 @@ _LEVEL = re.compile(
     r"|已|而|且|，|\s)*(?:(?P<above>\babove\b|\bhigher than\b|高[于於])|(?P<below>\bbelow\b|\blower than\b|低[于於]))"
     r"(?!.*\band\b)[^\d,.;，。；]{0,40}$"
 )
+_THAN = re.compile(
+    r"(?<!no )(?<!not )\b(?:(?P<above>more|higher|larger|greater|bigger|mehr|höher|größer)"
+    r"|(?P<below>less|fewer|lower|smaller|weniger|niedriger|kleiner|geringer))\b[^.;:\d]{0,80}\b(?:than|als)\b[^.;:\d]{2,60}"
+    r"[:,(–—]\s*(?:at |with |mit )?[$€£]?$"
+)
+"""More of the one than of the other, before the figures of both."""
+_AGAINST = re.compile(r"\s*(?:,\s)?(?:against|versus|vs\.?|compared (?:with|to)|as against|gegen(?:über)?)\s*[$€£]?")
+_EXACT = re.compile(r"(?:\b(?:exactly|precisely|genau|exakt)|恰好|正好|刚好|剛好|ちょうど)\s*$")
+_SAYS_EXACTLY = re.compile(_EXACT.pattern.removesuffix(r"\s*$"))
+_ROUGH = ("about", "near")
+"""Bounds that leave the number itself open."""
 _PLACES = re.compile(r"\b(?:rank|place|position)|排名|位[次居]")
 """Where less is more."""
 _CLAUSE = re.compile(r"[,.;:，。；：](?!\d)")
@@ -56,6 +67,8 @@ _BEFORE = 60
 """Characters before a pair in which its verb stands."""
 _BEHIND = 12
 """Characters behind one in which Japanese has it."""
+_AHEAD = 180
+"""The same for what is said to be more than another."""
 _SCALE = 100
 """Times from which two figures are not of one scale: `from 8 to 5 million`."""
 
@@ -69,6 +82,8 @@ class _Pair:
     before: str
     between: str
     behind: str
+    ahead: str
+    """All that stands close before it, of other clauses too."""
 
     @property
     def spanning(self) -> bool:
@@ -104,6 +119,17 @@ def other_since(claim: str, passage: str) -> tuple[str, str] | None:
     return other_alone(claim, passage)
 
 
+def inexact(claim: str, passage: str) -> tuple[str, str] | None:
+    """Return what a claim says to be exactly so, where the passage has it as roughly so; None where it does not."""
+    folded = fold(marked(claim))
+    for one in figures(claim) if _SAYS_EXACTLY.search(folded) else ():
+        if exactly := _EXACT.search(folded, 0, one.at):
+            alike = [other for other in figures(passage) if one.value == other.value and one.unit == other.unit]
+            if alike and all(other.bound in _ROUGH for other in alike):
+                return f"{exactly[0]}{one.said}", f"≈ {alike[0].said}"
+    return None
+
+
 def _pairs(text: str) -> Iterator[_Pair]:
     folded = fold(marked(text))
     if not _HINT.search(folded):
@@ -113,8 +139,9 @@ def _pairs(text: str) -> Iterator[_Pair]:
         end = one.at + len(one.said)
         if end <= other.at:
             before = _CLAUSE.split(folded[max(0, one.at - _BEFORE) : one.at])[-1]
-            behind = other.at + len(other.said)
-            yield _Pair(one, other, before, folded[end : other.at], _CLAUSE.split(folded[behind : behind + _BEHIND])[0])
+            behind = _CLAUSE.split(folded[other.at + len(other.said) :][:_BEHIND])[0]
+            ahead = folded[max(0, one.at - _AHEAD) : one.at]
+            yield _Pair(one, other, before, folded[end : other.at], behind, ahead)
 
 
 def _denied(pair: _Pair) -> str:
@@ -125,6 +152,9 @@ def _denied(pair: _Pair) -> str:
     if level := _LEVEL.match(pair.between):
         wrong = one.value < other.value if level["above"] else one.value > other.value
         return f"{one.said}{pair.between}{other.said}" if wrong and one.unit else ""
+    if (than := _THAN.search(pair.ahead)) and _AGAINST.fullmatch(pair.between):
+        wrong = one.value < other.value if than["above"] else one.value > other.value
+        return f"{than[0]}{one.said}{pair.between}{other.said}" if wrong and one.unit else ""
     if not pair.spanning or pair.between.rstrip().endswith(("-", "−")):
         return ""
     up, down = (

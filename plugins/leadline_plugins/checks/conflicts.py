@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leadline_plugins.checks.asides import aside
-from leadline_plugins.checks.comparisons import other_since, turned, untrue
+from leadline_plugins.checks.comparisons import inexact, other_since, turned, untrue
 from leadline_plugins.checks.conventions import doubtful
 from leadline_plugins.checks.derived import derived
 from leadline_plugins.checks.figure import Figure, differ, missing
@@ -71,7 +71,7 @@ def conflicts(claim: str, passage: Passage, around: str) -> Iterator[Conflict]:
 def _comparisons(claim: str, passage: Passage) -> Iterator[Conflict]:
     if said := untrue(claim):
         yield Conflict("comparison", said)
-    for pair in (turned(claim, passage.text), other_since(claim, passage.best)):
+    for pair in (turned(claim, passage.text), other_since(claim, passage.best), inexact(claim, passage.text)):
         if pair:
             yield Conflict("comparison", *pair)
 

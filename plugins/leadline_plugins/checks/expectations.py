@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from leadline_plugins.text import content_set
 
@@ -15,6 +16,18 @@ _EXPECTED = re.compile(
     rf"|(?:expect|plan|hope|aim|intend|want)s?\s+to)\s+{_ADVERBS}(?P<verb>[a-z]{{4,}})",
     re.IGNORECASE,
 )
+_AIM = r"(?:target|seek|sought|aim|plan|propos|consider|contemplat|envisag|intend|weigh|mull|goal|ambition|objective)"
+_AIMED = re.compile(
+    rf"\b{_AIM}(?:s|es|ed|ing|e)?\s+(?:(?:at|on|of|to|for|towards?|an?|the|further|gradually)\s+){{0,2}}"
+    r"(?P<verb>[a-z]{2,}ing|(?<=to\s)[a-z]{4,})\b",
+    re.IGNORECASE,
+)
+"""What somebody only sets out to do: targets raising it."""
+_MET = re.compile(r"\b(?:reach|me[et]|achiev|exceed|hit|surpass|fulfil|beat)\w*\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
+"""What tells before an aim that it came about."""
+_BEFORE = 30
+"""Characters before an aim in which that stands."""
+_AIMS = re.compile(rf"\b{_AIM}\w*", re.IGNORECASE)
 _POSSIBLE = re.compile(
     r"\b(?:(?:may|might|could)(?:\s+(?:also|well|soon|eventually|then|still))?|(?:hope|aim|want)s?\s+to)"
     rf"\s+{_ADVERBS}(?P<verb>[a-z]{{3,}})"
@@ -88,13 +101,20 @@ def only_expected(claim: str, held: str) -> str:
 
 
 def _english(claim: str, held: str) -> str:
-    if (found := list(_EXPECTED.finditer(held))) and not _OPEN.search(claim):
+    found = [*_EXPECTED.finditer(held), *(() if _AIMS.search(claim) else _aimed(held))]
+    if found and not _OPEN.search(claim):
         done = ((match["perfect"] or match["past"]).lower() for match in _DONE.finditer(claim))
         roots = {verb[:_VERB] for verb in done}
         for match in found:
             if match["verb"][:_VERB].lower() in roots:
                 return match[0]
     return ""
+
+
+def _aimed(text: str) -> Iterator[re.Match[str]]:
+    """Yield what a text says that somebody sets out to do, and not that it was done."""
+    aims = ((match, match.start()) for match in _AIMED.finditer(text))
+    return (match for match, at in aims if not _MET.search(text, max(0, at - _BEFORE), at))
 
 
 def _surer(claim: str, held: str) -> str:

@@ -32,7 +32,7 @@ _NOUN = re.compile(r"[\s-]?(?P<noun>[^\W\d_]+)")
 _COINED = re.compile(r"[a-zß-ÿ][A-ZÀ-Þ]")
 """What only the name of a product has: RainbowCake."""
 _NEXT = 24
-"""Characters behind a figure in which stands what it counts."""
+"""Characters behind a figure in which stands what it counts, or before an aim what became of it."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,9 @@ from leadline_plugins.checks.comparisons import other_since, turned, untrue
         "占比由43%升至34%",
         "Der Anteil stieg von 15 auf 9 Prozent.",
         "收入从8,000元降至9,500元",
+        "The fund holds less in homes than in shares: 48.3% against 33.1%.",
+        "Towns have more cranes than ports (12% versus 19%).",
+        "Der Fonds hält weniger Häuser als Aktien: 48,3 % gegenüber 33,1 %.",
     ],
 )
 def test_what_a_claims_own_figures_deny_is_seen(claim: str) -> None:
@@ -38,6 +41,9 @@ def test_what_a_claims_own_figures_deny_is_seen(claim: str) -> None:
         "It rose 5%, more than 8 million people in all.",
         "The return was 0.7% (target: 1.9% above wage growth) [8].",
         "The return was 0.7%, with 1.9% above wages and 8% below.",
+        "The fund holds more in homes than in shares: 48.3% against 33.1%.",
+        "Towns have no more cranes than ports (12% versus 19%).",
+        "It costs more than before: 12% against 19 euros.",
         "占比49.7%，高于43.7%的平均值",
         "占比由34%升至43%",
         "Der Anteil stieg von 9 auf 15 Prozent.",
@@ -83,3 +89,13 @@ def test_from_where_to_where_is_read_in_japanese() -> None:
     assert untrue("比率は15%から9%に上昇した。")
     assert not untrue("比率は9%から15%に上昇した。")
     assert not untrue("比率は15%から9%に低下した。")
+
+
+def test_what_is_roughly_so_is_not_exactly_so() -> None:
+    claim, held = "Homes are exactly a quarter of the fund.", "Homes are ~25% of the fund."
+    found = cause(claim, held)
+    assert found is not None
+    assert found.reason == "the claim says exactly a quarter, the passage ≈ 25%"
+    assert not found.answered(held, [held])
+    assert cause("Homes are a quarter of the fund.", held) is None
+    assert cause(claim, "Homes are 25% of the fund.") is None

@@ -99,6 +99,8 @@ def _expected(claim: str, held: str) -> bool:
         ("The club will be joining the league.", "The club is expected to join the league."),
         ("The bridge is to be opened in May.", "The bridge is expected to open in May."),
         ("The design of the bridge won a prize.", "They plan to design a bridge."),
+        ("The fund has raised its share to 50%.", "The fund met its target of raising its share to 50%."),
+        ("The fund targets 50%, having raised its share.", "The fund targets raising its share to 50%."),
         ("The power plant is planned to have opened in May.", "The power plant is expected to open in May."),
     ],
 )
@@ -113,6 +115,9 @@ def test_what_is_not_told_as_done_may_well_be_expected(claim: str, held: str) ->
         ("The plane has landed on the planet.", "The plane should land on the planet."),
         ("Due to demand, the company has opened a shop.", "The company expects to open a shop."),
         ("The city has not built a bridge.", "The city plans to build a bridge."),
+        ("The fund has raised its share to 50%.", "The fund targets raising its share to 50% by 2030."),
+        ("The fund has raised its share to 50%.", "The fund is considering raising its share to 50%."),
+        ("The fund has raised its share to 50%.", "The fund aims at raising its share to 50%."),
     ],
 )
 def test_what_is_told_as_done_was_only_expected(claim: str, held: str) -> None:
