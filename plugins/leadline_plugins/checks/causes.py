@@ -16,7 +16,7 @@ from leadline_plugins.checks.conflicts import Conflict, conflicts
 from leadline_plugins.checks.derived import follows
 from leadline_plugins.checks.figure import Figure, missing
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.hints import Hint, counted_in, hints, subject, told_causes, told_of_figures
+from leadline_plugins.checks.hints import Hint, counted_in, hints, recounted, subject, told_causes, told_of_figures
 from leadline_plugins.checks.judge import SAME_THING, reason
 from leadline_plugins.checks.measure import overlap
 from leadline_plugins.checks.negators import is_soft
@@ -165,7 +165,11 @@ def cause(claim: str, text: str, *, shown: str = "", around: str = "") -> Cause 
     held, said = passage(claim, text), plain(claim)
     share = overlap(said, held).share
     alike = language(said) == language(held.text)
-    absent = {one.said for one in missing(figures(said), figures(f"{shown}\n{text}")) if _counts(one)}
+    absent = {
+        one.said
+        for one in missing(figures(said), figures(f"{shown}\n{text}"))
+        if _counts(one) or recounted(one, said, text)
+    }
     absent -= {one.said for one in figures(said) if _dated_around(one, held.best, around)}
     found = conflicts(said, held, f"{shown}\n{around}\n{text}")
     named = [one for one in found if _named(one, absent, same=alike and share >= SAME_THING) and not _of_gap(one, said)]

@@ -19,6 +19,7 @@ from leadline_plugins.checks.marks import marked
 from leadline_plugins.checks.naming import coded, missing_names, proper_names
 from leadline_plugins.checks.pairings import exchanged
 from leadline_plugins.checks.passages import Passage
+from leadline_plugins.checks.places import other_name
 from leadline_plugins.checks.reasons import no_such_cause
 from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
@@ -31,6 +32,11 @@ _CLAUSE = re.compile(r"[,.;:()，。；：（）、\n]")
 _NOUN = re.compile(r"[\s-]?(?P<noun>[^\W\d_]+)")
 _COINED = re.compile(r"[a-zß-ÿ][A-ZÀ-Þ]")
 """What only the name of a product has: RainbowCake."""
+_FEW = 3
+"""Up to here a number in words may be counted from what a passage lists."""
+_KNOWN = re.compile(r"\b(?:the|these|those|all|his|her|its|their|our|of|other)\s+$", re.IGNORECASE)
+"""What tells that only some of all are counted, of which was told before."""
+_DIGIT = re.compile(r"\d")
 _NEXT = 24
 """Characters behind a figure in which stands what it counts, or before an aim what became of it."""
 
@@ -79,6 +85,7 @@ def hints(claim: str, passage: Passage, text: str, around: str) -> Iterator[Hint
         yield Hint(f"the claim says it of “{pair[0]}”, the passage of “{pair[1]}”")
     if other := subject(claim, passage, around):
         yield other
+    yield from _other_variant(claim, passage)
 
 
 def subject(claim: str, passage: Passage, around: str, *, alike: bool = False) -> Hint | None:
@@ -90,6 +97,21 @@ def subject(claim: str, passage: Passage, around: str, *, alike: bool = False) -
     if pair is None or (alike and _shape(pair[0]) != _shape(pair[1])):
         return None
     return Hint(f"the claim says it of {pair[0]}, the passage of {pair[1]}")
+
+
+def _other_variant(claim: str, passage: Passage) -> Iterator[Hint]:
+    """Yield for each name with a number the one that stands in its place, though its own stands elsewhere: GPT-4."""
+    for name in proper_names(claim) if _DIGIT.search(claim) else ():
+        if _DIGIT.search(name) and (other := other_name(name, claim, passage.parts, variant=True)):
+            yield Hint(f"the claim says it of {name}, the passage of {other}")
+
+
+def recounted(figure: Figure, claim: str, text: str) -> bool:
+    """Return whether a text counts the same thing as a claim with another figure than one that is said in words."""
+    if figure.value <= _FEW:
+        return False
+    nouns = {one.noun for one in _counted(claim) if one.figure == figure and not _KNOWN.search(claim, 0, figure.at)}
+    return bool(nouns) and any(one.noun in nouns for one in _counted(text))
 
 
 def _shape(name: str) -> tuple[bool, bool, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 
 from leadline_plugins.checks.figure import Figure, missing, same
@@ -30,6 +30,9 @@ _ALIKE = 1.0
 """Two places are of the same thing from here: one next word that both have, or some that are farther off."""
 _SAME = 2.0
 """Two places say the same: of names, which stand side by side in any sentence, less proves nothing."""
+_VARIED = 1.5
+"""The same of names that differ by a number: `GPT-4 as a judge`."""
+_NUMBERED = re.compile(r"(?P<head>[^\W\d_]{2,}[- ]?)\d[\w.]*")
 _COMPARED = 200
 """Figures of a passage that are compared with one of a claim: a text of nothing else has thousands."""
 _NEAR = 0.5
@@ -68,8 +71,11 @@ def near(figure: Figure, claim: str, text: str) -> bool:
     return any(same(figure, other) and _likeness(wanted, words) >= _NEAR for other, words in _places(text))
 
 
-def other_name(name: str, claim: str, parts: Sequence[str]) -> str:
-    """Return the name that stands in the sentences of a passage where the claim has this one; empty where it stands."""
+def other_name(name: str, claim: str, parts: Sequence[str], *, variant: bool = False) -> str:
+    """Return the name that stands in the sentences of a passage where the claim has this one; empty where it stands.
+
+    A `variant` is looked for among names that differ by their number alone: GPT-4 and GPT-4o.
+    """
     wanted = next(_around_each(claim, name), {})
     forms = {name, name.split()[0], name.split()[-1]}
     own = max(
@@ -81,11 +87,27 @@ def other_name(name: str, claim: str, parts: Sequence[str]) -> str:
         (_likeness(wanted, words), other)
         for part in parts
         for other in proper_names(part)
-        if coded(other) == coded(name) and said.isdisjoint(content_words(other))
+        if (
+            _varies(other, name, claim)
+            if variant
+            else coded(other) == coded(name) and said.isdisjoint(content_words(other))
+        )
         for words in _around_each(part, other)
     )
     nearest, found = max(rivals, default=(0.0, ""))
-    return found if nearest > max(_SAME, _NEARER * own) else ""
+    return found if nearest > max(_VARIED if variant else _SAME, _NEARER * own) else ""
+
+
+def _rivals_name(other: str, name: str, said: Set[str]) -> bool:
+    """Return whether a name may stand for another: both codes or none, and no word of it in the claim."""
+    return coded(other) == coded(name) and said.isdisjoint(content_words(other))
+
+
+def _varies(other: str, name: str, claim: str) -> bool:
+    """Return whether two names have the same beginning and another number, and the claim has but the one."""
+    mine, theirs = _NUMBERED.match(name), _NUMBERED.match(other)
+    same_head = mine is not None and theirs is not None and mine["head"] == theirs["head"] and mine[0] != theirs[0]
+    return same_head and not re.search(rf"(?<![\w-]){re.escape(other)}(?![\w-])", claim)
 
 
 @lru_cache(maxsize=512)

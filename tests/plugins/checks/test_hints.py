@@ -26,6 +26,11 @@ CHIPS = "The firm fitted the same chips as before, and the new machine gets slig
         ("The area reached a maximum of 44 degrees, the machine 89 dBa under load.", LOUD, "89 degrees"),
         ("DigiTimes has predicted that the lineup will move to scissor keyboards in 2020.", SAYS, "Ming-Chi Kuo"),
         ("The new machine gets slightly better performance because faster fans cool it.", CHIPS, "faster fans"),
+        (
+            "According to Crane-4b as a judge the harbour is full.",
+            "According to Crane-4 as a judge the harbour is full, of Crane-3.5, Crane-4b and others.",
+            "Crane-4",
+        ),
         ("由于原料大跌，公司今年净利润继续快速增长。", "公司今年净利润继续快速增长。", "原料"),
     ],
 )
@@ -46,6 +51,14 @@ def test_what_is_said_otherwise_is_asked_about_and_decides_nothing(claim: str, h
         ("The area reached 89 degrees under load, the machine 44 dBa.", LOUD),
         ("There were 12 patients, of 44 patients.", "There were 12 adult patients, and 44 patients in all."),
         ("Ming-Chi Kuo has predicted that the lineup will move to scissor keyboards.", SAYS),
+        ("Of these ten harbours of the coast all were surveyed.", "They surveyed 13 harbours of the coast."),
+        ("Three methods were compared for speed.", "Compared for speed were 13 methods, of them A, B and C."),
+        ("The ten harbours of the coast were surveyed.", "They surveyed the ten harbours of the coast."),
+        ("Crane-4b and Crane-4 judge the harbour.", "Crane-4 and Crane-4b judge the harbour."),
+        (
+            "Crane-4b as a judge finds the harbour full.",
+            "Crane-4b as a judge finds the harbour full; Crane-4 is old.",
+        ),
         ("Analysts predicted that the lineup will move to scissor keyboards in 2020.", SAYS),
         ("Abu Dhabi's ADIA holds 32% of its fund in shares.", "ADIA (UAE): 32% of its fund in shares."),
         ("Quantum acoustic; Reason: Minimal TLS density", "Consider skipping GCIB for minimal TLS density."),
@@ -156,3 +169,9 @@ def test_of_few_shared_words_another_kind_of_name_or_hardly_a_claim_tells_nothin
     claim: str, held: str, shown: str
 ) -> None:
     assert cause(claim, held, shown=shown) is None
+
+
+def test_a_number_in_words_is_asked_about_where_the_passage_counts_the_same_thing() -> None:
+    found = cause("Ten small harbours of the coast were surveyed.", "They surveyed 13 small harbours of the coast.")
+    assert found is not None
+    assert found.reason == "the claim says ten, the passage 13"
