@@ -48,6 +48,8 @@ _SOFT = re.compile(
     r"|avoid\w*|disabl\w+|(?:im|un)possib\w+|inabilit\w+|rare(?:ly)?|seldom|barely|(?<!a )(?:few|little)|ban(?:s|ned)?"
     r"|forb[aio]d\w*|prohibit\w*|reject\w*|exclud\w+|exclusion|omit\w*|free\s+(?:of|from)|halt\w*|ceas\w+|unwilling"
     r"|short\s+of|far\s+from|anything\s+but|instead\s+of|rather\s+than|deficien\w+|zero|exempt\w*|resist\w*|abolish\w*"
+    r"|unchanged|on\s+hold|flat|steady|shut|clos(?:ed|ing|ure)|scrapp\w+|cancel\w*|abandon\w*|suspend\w*|veto\w*|block\w*"
+    r"|(?:vot|turn|strik|struck)\w*\s+down|phas\w+\s+out|oppos\w+|repeal\w*|revok\w+|withdr[ae]w\w*|remov\w+|unverändert"
     r"|ohne|fehl(?:t|en|te|ten|end\w*)|mangel\w*|verweiger\w*|scheiter\w*|gescheitert|verhinder\w*"
     r"|verb[io]t\w*|sans|manque\w*|sin|senza|sem|zonder|без|बिना)(?!\w)"
     r"|[缺拒免禁停失否难難罕除欠](?=[^\W\d_])|なし|なく|せず|بدون|دون|عدم",
@@ -169,20 +171,18 @@ def scopes(text: str) -> Iterator[Scope]:
         yield Scope(content_set(match["verb"]), match.start())
 
 
-def softened(text: str) -> Iterator[frozenset[str]]:
-    """Yield the content words near to each word that may say the same as a negation, and denies nothing by itself.
+def softened(text: str) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Yield each word that may say the same as a negation and denies nothing by itself, as tokens, and those near it.
 
     A text that has `refusal` agrees with one that has `refused`; what it denies is not as sure as to speak against it.
     """
     for match in _SOFT.finditer(text):
-        before, behind = (
-            text[max(0, match.start() - _BESIDE) : match.start()],
-            text[match.end() : match.end() + _BESIDE],
-        )
-        near = content_words(_STOP.split(before)[-1])[-_REACH:]
-        yield frozenset((*near, *content_words(_STOP.split(behind, maxsplit=1)[0])[:_REACH]))
+        before = _STOP.split(text[max(0, match.start() - _BESIDE) : match.start()])[-1]
+        behind = _STOP.split(text[match.end() : match.end() + _BESIDE], maxsplit=1)[0]
+        near = frozenset((*content_words(before)[-_REACH:], *content_words(behind)[:_REACH]))
+        yield content_set(match[0]), near
     for match in _UNWORD.finditer(text):
-        yield content_set(match["root"] or match["whole"])
+        yield content_set(match[0]), content_set(match["root"] or match["whole"])
 
 
 def is_soft(text: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 
+from leadline_plugins.checks.negators import scopes
 from leadline_plugins.text import content_words, tokens
 from leadline_plugins.text.tokens import has_cjk, stem
 
@@ -103,7 +104,8 @@ def _pairs(claim: str, passage: str) -> Iterator[tuple[str, str]]:
                 yield from _signs(one, other, claim, passage)
             elif one not in found and other not in said:
                 mine, theirs = _places(one, claim), _places(other, passage)
-                if mine and theirs and _alike(_beside(claim, mine), _beside(passage, theirs)):
+                alike = mine and theirs and _alike(_beside(claim, mine), _beside(passage, theirs))
+                if alike and _denied(one, claim) == _denied(other, passage):
                     yield mine[0][0], theirs[0][0]
 
 
@@ -114,6 +116,11 @@ def _both_ways(one: str, other: str, said: Collection[str], found: Collection[st
         if one in mine and other in theirs:
             return not (mine.isdisjoint(found) and theirs.isdisjoint(said))
     return False
+
+
+def _denied(word: str, text: str) -> bool:
+    """Return whether a text denies a word: what was not approved was rejected."""
+    return any(word in scope.words for scope in scopes(text))
 
 
 def _signs(one: str, other: str, claim: str, passage: str) -> Iterator[tuple[str, str]]:

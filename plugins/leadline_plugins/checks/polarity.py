@@ -62,8 +62,10 @@ def contrary(claim: str, passage: str) -> Denied | None:
 
 
 def _meet(words: Set[str], others: Iterable[Scope], text: str) -> bool:
-    """Return whether a text denies one of these words too, or nearly."""
-    return any(words & other.words for other in others) or any(words & near for near in softened(text))
+    """Return whether a text denies one of these words too, or nearly: by a word that is none of them."""
+    if any(words & other.words for other in others):
+        return True
+    return any(words & near and not words & own for own, near in softened(text))
 
 
 def _most(words: frozenset[str], of: frozenset[str]) -> bool:

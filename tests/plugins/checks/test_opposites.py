@@ -44,6 +44,8 @@ def test_opposites_of_the_same_thing_are_seen(claim: str, held: str, words: tupl
     [
         ("2025年上半年流入397吨", "2025年1-6月流入397吨，同比下降5%"),
         ("今年上市公司增多", "该公司下调了预期"),
+        ("The plan was not accepted by the council.", "The plan was rejected by the council."),
+        ("政府没有批准该项目", "政府否决了该项目"),
         ("Most towns agreed.", "At least 40 towns agreed."),
         ("The fastest train runs at night.", "The slowest answer came by post."),
         ("Erst im Mai stieg die Zahl.", "Die letzte Zahl stammt aus dem Mai."),
