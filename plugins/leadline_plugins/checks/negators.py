@@ -26,7 +26,7 @@ _LIMITS = re.compile(
     r"|(?:more|less|fewer|later|earlier|sooner|greater|higher|lower|longer|shorter)\s+than|(?:\w+\s+){0,5}(?:until|till)|unlike|uncommon"
     r"|to\s+mention|least|necessarily|doubt|question|wonder|matter|exception|surprising(?:ly)?|short\s+of|before"
     r"|(?:one|body|\w+)?\s*(?:\w+\s+){0,2}(?:other\s+than|else\s+(?:but|than)|except|besides|apart\s+from))\b"
-    r"|\s+(?:it|them|this|that|these|those)\s*[,.;:]|\.?\s?\d",
+    r"|\s+(?:it|them|this|that|these|those)\s*[,.;:]|(?<=\bno)\.\s?\d",
     re.IGNORECASE,
 )
 """What makes no negation of `not`, `nothing` or the Spanish `no`: not only, nothing but, no other than, no obstante.

@@ -53,7 +53,8 @@ LACKING = re.compile(
     | {_SOURCES}\s+(?:also\s+|themselves\s+)?(?:
         (?:(?:do|does|did|can|could)\s*(?:not|n['’]t)|cannot|hardly|scarcely|barely|nowhere|never)
           \s+(?:directly\s+|itself\s+|themselves\s+|yet\s+)?{_TELLS}
-      | (?:{_GIVE}|has|have|holds?|puts?|quotes?|makes?)\s+(?:no|none|neither)\b
+      | {_GIVE}\s+(?:no|none|neither)\b
+      | (?:has|have|holds?|puts?|quotes?|makes?)\s+(?:no|neither)\s+(?:[\w-]+\s+){{0,3}}?{_THINGS}
       | {_SPEAK}\s+(?:nothing|little)(?:\s+(?:of|about|on)\b|$)
       | (?:is|are|remain|remains)\s+silent\b | lacks?\b | leaves?\s+(?:\w+\s+){{0,4}}open\b)
     | [^,]{{2,90}}\s(?:is|are|was|were)\s+(?:not|nowhere|never)

@@ -105,6 +105,7 @@ def test_what_is_denied_in_other_words_is_no_contradiction(claim: str, held: str
         ("The model refuses the request.", "The model follows the request."),
         ("The firm did not deny the charge.", "The firm denied the charge."),
         ("The firm failed to return the loan.", "The firm returned the loan."),
+        ("The bay is not 40 fathoms deep.", "The bay is 40 fathoms deep."),
         ("The council did not reject the plan.", "The council rejected the plan."),
         ("The firm did not close the mine.", "The firm closed the mine."),
         ("The bank gives no loans.", "The bank gives loans to farmers since May."),

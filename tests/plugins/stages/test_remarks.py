@@ -226,6 +226,7 @@ None of the sources disputes that the mayor stole it.
 None of the sources hides the theft by the minister.
 None of the energy sources emits carbon dioxide.
 No source supplies as much power as coal.
+These sources have no emissions.
 None of the sources emits less carbon than wind.
 No source has the capacity of coal.
 None of the patients reports pain.
