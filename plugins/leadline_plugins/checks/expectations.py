@@ -107,7 +107,7 @@ def _english(claim: str, held: str) -> str:
         roots = {verb[:_VERB] for verb in done}
         for match in found:
             if match["verb"][:_VERB].lower() in roots:
-                return match[0]
+                return str(match[0])
     return ""
 
 

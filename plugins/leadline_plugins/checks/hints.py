@@ -23,8 +23,10 @@ from leadline_plugins.checks.places import other_name
 from leadline_plugins.checks.reasons import no_such_cause
 from leadline_plugins.text import content_set, content_words
 from leadline_plugins.text.stopwords import word_set
-from leadline_plugins.text.tokens import fold
+from leadline_plugins.text.tokens import CJK, fold
 
+_GLUED = re.compile(rf"[A-Za-z0-9][{CJK}]|[{CJK}][A-Za-z0-9]")
+"""Where a name without spaces goes on as a sentence: Siemensの売上高は450億円."""
 _LEAD = 4
 """Words of a sentence before what it speaks of."""
 _JOINING = word_set("of in on at for over by from with after before during to under about as when while if")
@@ -102,7 +104,11 @@ def subject(claim: str, passage: Passage, around: str, *, alike: bool = False) -
 def _other_variant(claim: str, passage: Passage) -> Iterator[Hint]:
     """Yield for each name with a number the one that stands in its place, though its own stands elsewhere: GPT-4."""
     for name in proper_names(claim) if _DIGIT.search(claim) else ():
-        if _DIGIT.search(name) and (other := other_name(name, claim, passage.parts, variant=True)):
+        if (
+            _DIGIT.search(name)
+            and not _GLUED.search(name)
+            and (other := other_name(name, claim, passage.parts, variant=True))
+        ):
             yield Hint(f"the claim says it of {name}, the passage of {other}")
 
 
@@ -140,7 +146,7 @@ def told_of_figures(claim: str, text: str) -> Iterator[Hint]:
 def _other_subject(claim: str, held: str, text: str) -> tuple[str, str] | None:
     """Return the name that leads a claim and stands in no text, with the one that leads the passage instead."""
     mine = next((name for name in proper_names(claim) if _leads(name, claim)), "")
-    if not mine or mine.upper() == mine.lower() or mine not in missing_names(claim, text):
+    if not mine or mine.upper() == mine.lower() or _GLUED.search(mine) or mine not in missing_names(claim, text):
         return None
     if not content_set(mine).isdisjoint(content_set(text)):
         return None  # said with more words: `the UAE's fund`

@@ -67,7 +67,7 @@ def test_a_count_in_digits_is() -> None:
 )
 def test_a_plus_before_its_scale_makes_a_number_a_bound(said: str, value: int, unit: str) -> None:
     (figure,) = figures(said)
-    assert (figure.value, figure.unit, figure.bound) == (value, unit, "least")
+    assert (int(figure.value), figure.unit, figure.bound) == (value, unit, "least")
 
 
 def test_what_is_more_than_a_number_with_a_plus_is_borne() -> None:
