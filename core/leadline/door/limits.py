@@ -8,12 +8,10 @@ shortens the wait again, slowly.
 from __future__ import annotations
 
 import asyncio
-import time
-from asyncio import AbstractEventLoop, Future
-from collections import Counter, deque
+from asyncio import AbstractEventLoop, Lock, Semaphore
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
-from threading import Lock, RLock
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from math import inf
 from typing import Protocol
 
 from leadline.door.retry import translate
@@ -37,21 +35,36 @@ class Permits(Protocol):
 
 
 class Pace:
-    """Seconds between two starts: `base`, doubled by each 429 and eased back by each call that goes well."""
+    """Seconds between two starts: `base`, doubled by each 429 and eased back by each call that goes well.
+
+    One call at a time waits for the next start, and looks again when it comes: a start that was given out as a call
+    came in would stand though the provider has asked since for more patience, or for less.
+    """
 
     def __init__(self, base: float) -> None:
         self.base = base
         self.interval = base
-        self._next = 0.0
-        self._learned = 0.0
-        self._lock = Lock()
+        self._last = -inf
+        """When the last call started."""
+        self._held = -inf
+        """Until when a 429 holds all of them back."""
+        self._learned = -inf
+        self._line: WeakKeyDictionary[AbstractEventLoop, Lock] = WeakKeyDictionary()
 
-    def turn(self, now: float) -> float:
-        """Take the next start; returns how long to wait for it."""
-        with self._lock:
-            start = max(now, self._next)
-            self._next = start + self.interval
-        return start - now
+    async def turn(self) -> None:
+        """Wait for the next start, and take it."""
+        loop = asyncio.get_running_loop()
+        line = self._line.get(loop)
+        if line is None:
+            line = self._line[loop] = Lock()
+        async with line:
+            while (wait := self.wait(loop.time())) > 0:
+                await asyncio.sleep(wait)
+            self._last = loop.time()
+
+    def wait(self, now: float) -> float:
+        """Return the seconds until the next start; 0 or less: at once."""
+        return max(self._held, self._last + self.interval) - now
 
     def went_well(self) -> None:
         """Ease a learned interval."""
@@ -59,13 +72,12 @@ class Pace:
         self.interval = self.base + (extra if extra > FIRST_LESSON / 10 else 0.0)
 
     def too_fast(self, error: RateLimited, began: float, now: float) -> None:
-        """Learn from a 429; those of calls that had begun before the last lesson teach nothing new."""
-        if began < self._learned:
-            return
-        self._learned = now
-        self.interval = min(PATIENCE, max(FIRST_LESSON, self.interval * 2))
+        """Learn from a 429; of calls that had begun before the last lesson only how long to hold back."""
+        if began >= self._learned:
+            self._learned = now
+            self.interval = min(PATIENCE, max(FIRST_LESSON, self.interval * 2))
         wait = min(PATIENCE, max(self.interval, error.retry_after or 0.0))
-        self._next = max(self._next, now + wait)
+        self._held = max(self._held, now + wait)
 
 
 class Slots:
@@ -156,8 +168,7 @@ class Limiter:
         """Hold a permit, and learn from how its call goes."""
         clock = time.monotonic  # an event loop may have a time of its own
         async with self._slots.permit():
-            if wait := self.pace.turn(clock()):
-                await asyncio.sleep(wait)
+            await self.pace.turn()
             began = clock()
             try:
                 yield

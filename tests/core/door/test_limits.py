@@ -145,8 +145,37 @@ def test_no_pace_is_slower_than_anybody_waits() -> None:
 def test_the_next_call_waits_as_long_as_the_server_asks() -> None:
     pace = Pace(0.0)
     pace.too_fast(RateLimited("HTTP 429", retry_after=7), began=0, now=1)
-    assert pace.turn(2) == 6
-    assert pace.turn(2) == 6 + FIRST_LESSON
+    assert pace.wait(2) == 6
+    pace.too_fast(RateLimited("HTTP 429", retry_after=9), began=0.5, now=2)
+    assert (pace.wait(2), pace.interval) == (9, FIRST_LESSON), "an older call teaches how long to wait, and no interval"
+
+
+async def test_calls_in_line_heed_a_429_that_comes_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A provider that lets two through in a window, and says when the next begins: a 429 or two a window tell it."""
+    monkeypatch.setattr("leadline.door.limits.FIRST_LESSON", 0.01)
+    limiter, window, clock = Limiter(20), 0.1, asyncio.get_running_loop().time
+    let_through, refused, opened = 0, 0, clock()
+
+    async def ask() -> None:
+        nonlocal let_through, refused, opened
+        if clock() > opened + window:
+            let_through, opened = 0, clock()
+        if let_through == 2:
+            refused += 1
+            raise RateLimited("HTTP 429", retry_after=opened + window - clock() + 0.01)
+        let_through += 1
+
+    async def work() -> None:
+        while True:
+            try:
+                async with limiter.permit():
+                    return await ask()
+            except RateLimited:
+                continue
+
+    async with asyncio.timeout(4):  # ten windows do
+        await asyncio.gather(*(work() for _ in range(20)))
+    assert refused <= 18 + 2 * 9, "those at once of the first window, and few of each that follows"
 
 
 async def test_a_limiter_learns_from_what_its_calls_raise() -> None:
