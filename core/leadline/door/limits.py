@@ -58,8 +58,10 @@ class Pace:
         if line is None:
             line = self._line[loop] = Lock()
         async with line:
-            while (wait := self.wait(loop.time())) > 0:
+            wait = self.wait(loop.time())
+            while wait > 0:
                 await asyncio.sleep(wait)
+                wait = self.wait(loop.time())
             self._last = loop.time()
 
     def wait(self, now: float) -> float:

@@ -24,9 +24,10 @@ from leadline.hosting.loading import AnyOffer
 from leadline.models.declared import templates
 from leadline.settings.layers import leaves, origin_of
 from leadline.settings.model import Limits, Settings
+from leadline.settings.otherwise import in_words, misdirected, otherwise
 from leadline.settings.pipelines import Loop, PipelineSettings, resolve, stage_names
 from leadline.settings.plugins import Sections
-from leadline.settings.presets import with_preset
+from leadline.settings.presets import ABOVE_STORED, with_preset
 from leadline.settings.secrecy import answer_options, left_out, secrets_of
 from leadline.settings.section import Section
 from leadline.settings.select import Chosen, Selector
@@ -93,14 +94,13 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     user_file: Path | None = None,
     complete: bool = True,
-    docs: bool = False,
+    offline: bool = False,
 ) -> Loaded:
     """Return the settings: arguments before `--set`, environment, `.env`, project file, user file, defaults.
 
     `stored` are those of an earlier run (`Settings.public()`), which then stand in place of all but arguments and
-    secrets. With `complete` false, as for `config show`, what cannot work is told in `problems` and not raised. With
-    `docs`, folders were given to this very call: they are searched, and first, whatever engines the settings name.
-    Raises `ConfigError`.
+    secrets; what the other sources say otherwise is told, but where nobody is asked for them (`offline`). With
+    `complete` false, as for `config show`, what cannot work is told in `problems` and not raised. Raises `ConfigError`.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
     layers = sources.layers(arguments or {}, sets, stored)
@@ -115,6 +115,9 @@ def load_settings(
     if chosen.problems and complete:
         raise _unfit(chosen)
     settings = _joined(core, chosen.settings)
+    apart = otherwise(settings, stored, layers[:ABOVE_STORED], sources.written) if stored and not offline else []
+    if stray := misdirected(settings, apart):
+        raise ConfigError("\n".join(stray))
     values = settings.model_dump()
     return Loaded(
         settings,
@@ -122,7 +125,12 @@ def load_settings(
         chosen.plugins,
         chosen.names,
         tuple(chosen.choices),
-        (*sources.passed_over(), *chosen.notices, *_forgotten(chosen, stored or {}, sections.place)),
+        (
+            *sources.passed_over(),
+            *chosen.notices,
+            *_forgotten(chosen, stored or {}, sections.place),
+            *in_words(apart),
+        ),
         chosen.dropped,
         tuple(dict.fromkeys(filter(None, secrets_of(values)))),
         tuple(chosen.problems),

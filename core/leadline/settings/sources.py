@@ -56,11 +56,15 @@ class Sources:
     ) -> list[Layer]:
         """Return all layers, the strongest first; below `stored` only the plugins' sections, for their secrets."""
         above = [from_arguments(arguments), from_sets(sets)]
-        below = [from_environment(variables, label) for label, variables in self.variables]
-        below += [read_file(path, _label(path, self.cwd)) for path in self._files()]
         if stored is None:
-            return [*above, *below, built_in()]
-        return [*above, _stored(stored), *map(_only_plugins, below)]
+            return [*above, *self.written, built_in()]
+        return [*above, _stored(stored), *map(_only_plugins, self.written)]
+
+    @cached_property
+    def written(self) -> list[Layer]:
+        """The layers of the environment and of the files, the strongest first."""
+        layers = [from_environment(variables, label) for label, variables in self.variables]
+        return layers + [read_file(path, _label(path, self.cwd)) for path in self._files()]
 
     def _files(self) -> list[Path]:
         mine = self.user_file or usual_user_file(self.environ)

@@ -48,6 +48,8 @@ class Key(PluginSettings):
 
 class Chatty(PluginSettings):
     model: str = ""
+    base_url: str = ""
+    api_key: SecretStr = SecretStr("")
 
 
 def offer(settings: Any = PluginSettings, **more: Any) -> Offer[Any, Any]:
@@ -319,6 +321,46 @@ def test_stored_settings_stand_but_for_arguments_and_secrets(load: Load, tmp_pat
     assert again.plugins["archive"].name == "local"
     assert again.origins["budget.tokens"] == "the run's own settings"
     assert again.secrets == ("sekrit-sekrit",)
+
+
+def test_what_the_sources_say_otherwise_than_a_run_is_told(load: Load, tmp_path: Path) -> None:
+    file = tmp_path / "leadline.toml"
+    file.write_text("[search]\nengines = ['local']\n[budget]\nseconds = 60\n[plugins.local]\nchunk = 300\n")
+    stored = load().settings.public()
+    assert load(stored=stored).notices == (), "nothing was changed"
+    file.write_text(
+        "[search]\nengines = 'local'\n[budget]\nseconds = 60.0\ntokens = 9\n"
+        "[plugins.local]\nchunk = 400\nskip = 'a, b'\n"
+    )
+    keys = (
+        "budget.tokens (leadline.toml:5), plugins.local.chunk (leadline.toml:7), plugins.local.skip (leadline.toml:8)"
+    )
+    told = f"the run's own settings are used where others say otherwise now: {keys}; to use one, --set KEY=VALUE"
+    assert load(stored=stored).notices == (told,)
+    assert load(stored=stored, offline=True).notices == (), "nobody is asked"
+    again = load("plugins.local.chunk=400", "plugins.local.skip=a", "budget.tokens=8", stored=stored)
+    assert (again.notices, again.settings.plugin("local").chunk) == ((), 400)
+
+
+def test_a_key_is_not_sent_to_the_address_of_then(load: Load, tmp_path: Path) -> None:
+    file, key = tmp_path / "leadline.toml", "api_key = 'sekrit-sekrit'\n"
+    begin = "[ai]\nproviders = ['chatty']\n[plugins.chatty]\n"
+    file.write_text(f"{begin}base_url = 'https://a.example/v1'\nmodel = 'a'\n{key}")
+    stored = load().settings.public()
+    file.write_text(f"{begin}base_url = 'https://b.example/v1'\nmodel = 'b'\n{key}")
+    with pytest.raises(ConfigError) as raised:
+        load(stored=stored)
+    told = str(raised.value)
+    assert "plugins.chatty.base_url: the run was begun with https://a.example/v1, but https://b.example/v1" in told
+    assert "--set plugins.chatty.base_url=https://b.example/v1 --set plugins.chatty.model=b" in told
+    assert "or as before with --set plugins.chatty.base_url=https://a.example/v1" in told
+    assert "sekrit" not in told
+    assert load(stored=stored, offline=True).notices == (), "no key is sent anywhere"
+    again = load("plugins.chatty.base_url=https://b.example/v1", stored=stored)
+    assert again.settings.plugin("chatty").model == "a"
+    assert "plugins.chatty.model (leadline.toml:5)" in again.notices[0]
+    file.write_text(f"{begin}base_url = 'https://b.example/v1'\n")
+    assert "plugins.chatty.base_url" in load(stored=stored).notices[0], "without a key nothing is betrayed"
 
 
 # --- what is chosen, and what drops out ------------------------------------------------------------------------------
