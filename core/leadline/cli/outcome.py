@@ -19,7 +19,7 @@ from leadline.result import Result
 from leadline.runs.earlier import TOLD
 from leadline.runs.state import Metadata
 
-_RAISED = re.compile(r"--set ((?:budget|research)\.\w+=\d+(?:\.\d+)?)\b")
+_RAISED = re.compile(r"--set ((?:budget|research)\.\w+)=(\d+(?:\.\d+)?)\b")
 """A larger budget, as the refusals of a spent one name it."""
 _WRITTEN = "format/markdown"
 """The calls, by kind and provider, that write the file of Markdown."""
@@ -52,9 +52,15 @@ def advise(result: Result, args: argparse.Namespace) -> None:
 
 
 def raised(known: Metadata) -> list[str]:
-    """Return the settings with which a run goes further than its budget let it, as its own words say them."""
+    """Return the settings with which a run goes further than its budget let it, as its own words say them.
+
+    Of several amounts of the same only the largest is enough for all that was refused.
+    """
     said = (known.reason, *known.notices, *(step.reason for step in known.steps))
-    return sorted({found[1] for text in said for found in _RAISED.finditer(text)})
+    enough: dict[str, str] = {}
+    for key, amount in (found.groups() for text in said for found in _RAISED.finditer(text)):
+        enough[key] = max(enough.get(key, amount), amount, key=float)
+    return [f"{key}={amount}" for key, amount in sorted(enough.items())]
 
 
 def resume_command(folder: Path, args: argparse.Namespace, sets: Sequence[str] = ()) -> str:

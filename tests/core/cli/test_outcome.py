@@ -31,6 +31,9 @@ def test_the_command_that_goes_on_has_the_larger_budget() -> None:
     command = resume_command(Path("runs", "r1"), Namespace(folder=None, set=[], settings=None), raised(known))
     assert command == "leadline resume r1 --set budget.seconds=7.5 --set budget.tokens=800000"
     assert raised(known.model_copy(update={"reason": "raise it with --set budget.money=N", "steps": ()})) == []
+    amounts = ("9000", "12000.5", "11000")
+    several = known.model_copy(update={"notices": tuple(f"--set budget.tokens={amount}" for amount in amounts)})
+    assert raised(several.model_copy(update={"steps": ()})) == ["budget.seconds=7.5", "budget.tokens=12000.5"]
 
 
 def test_why_a_step_was_not_done_is_said_once() -> None:
