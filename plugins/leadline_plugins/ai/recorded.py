@@ -17,6 +17,7 @@ from pydantic import Field, JsonValue
 
 from leadline.contracts import AIProvider, Call, Context
 from leadline.door.keys import dump, outline, plain
+from leadline.door.kinds import CHAT, TASK
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.journal.journal import Journal
@@ -25,6 +26,7 @@ from leadline.journal.rows import Row
 from leadline.journal.wire import decode
 from leadline.records import ChatReply, ChatRequest, Failure, ModelTraits
 from leadline.runs.folder import JOURNAL
+from leadline.tasks import Performed
 
 _TODAY = re.compile(r'("today": ?")\d{4}-\d\d-\d\d(?=")')
 """The day as the inputs of a task tell it: a recording is asked on its own, or it could not answer on another."""
@@ -52,6 +54,15 @@ class _Said:
     asked: dict[str, JsonValue]
     body: bytes | None
     """None where it is damaged."""
+    taken: bool = True
+    """Whether its task was done by the model that was asked here, and not by another of the chain."""
+    told: tuple[str, ...] = ()
+    """What the run was told of those who were asked before and failed."""
+
+    @property
+    def rank(self) -> int:
+        """Its place among answers to one question: what a task was done with, other replies, failures."""
+        return 0 if self.taken else 1 if self.row.outcome == "reply" else 2
 
 
 class Recorded:
@@ -69,8 +80,10 @@ class Recorded:
         journal = await Journal.open(self._path, mode="read")
         try:
             # A refusal by the house is what no model said.
-            rows = [row for row in journal.rows() if row.kind == "chat" and row.outcome != "refusal"]
-            self._said = [said for row in rows if (said := await _said(journal, row))]
+            rows = [row for row in journal.rows() if row.kind == CHAT and row.outcome != "refusal"]
+            doers = {row.key: await _doer(journal, row, rows) for row in journal.rows() if row.kind == TASK}
+            said = [await _said(journal, row, doers.get(row.parent)) for row in rows]
+            self._said = sorted(filter(None, said), key=lambda one: one.rank)
             self._damaged = len(rows) - len(self._said)
             self._day = next((f"{session.began:%Y-%m-%d}" for session in journal.sessions()), "")
         finally:
@@ -100,6 +113,8 @@ class Recorded:
         if said.row.outcome != "reply":
             raise Unsupported(f"recorded as a failure: {decode(said.body, Failure).text}")
         reply = decode(said.body, ChatReply)
+        for notice in said.told:
+            await call.run.emit("notice", {"message": notice})
         call.emit("text", reply.message.text)
         call.spend(said.row.usage.model_copy(update={"cost": Decimal(0)}))
         return reply
@@ -129,11 +144,26 @@ class Recorded:
         return f"{begin}; the nearest of {len(self._said)} recorded ones differs at {place}"
 
 
-async def _said(journal: Journal, row: Row) -> _Said | None:
+async def _doer(journal: Journal, task: Row, chats: Iterable[Row]) -> tuple[str, tuple[str, ...]]:
+    """Return by whom of its chain a task was done, and what was told of those who could not; empty for nobody."""
+    body = await journal.body(task) if task.outcome == "reply" else None
+    if body is None:
+        return "", ()
+    begin = f"{task.task} was done by "
+    told = tuple(notice for notice in decode(body, Performed).notices if notice.startswith(begin))
+    if told:
+        return told[0].removeprefix(begin).partition(":")[0], told
+    return next((row.provider for row in chats if row.parent == task.key), ""), ()
+
+
+async def _said(journal: Journal, row: Row, doer: tuple[str, tuple[str, ...]] | None) -> _Said | None:
     """Read an exchange; None where it cannot be read what was asked."""
     stored, kept = await journal.get(row.key), await journal.request(row)
     asked = kept.get("request") if isinstance(kept, dict) else None
-    return _Said(row, asked, stored and stored[1]) if isinstance(asked, dict) else None
+    if not isinstance(asked, dict):
+        return None
+    taken = row.outcome == "reply" and (doer is None or row.provider == doer[0])
+    return _Said(row, asked, stored and stored[1], taken, doer[1] if doer and taken else ())
 
 
 def _compared(asked: JsonValue) -> dict[str, JsonValue]:

@@ -52,6 +52,20 @@ class Writer(Planner):
         return ChatReply(message=Message(role="assistant", text=text), model="planner-1")
 
 
+class Babbler(Planner):
+    """A model whose replies are of no use."""
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        return ChatReply(message=Message(role="assistant", text="Well, well."), model="babbler-1")
+
+
+class Absent(Planner):
+    """A model that is not to be had."""
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        raise Unsupported("no such model")
+
+
 async def run(folder: Path, planner: Planner, plan_by: str, task: str = "plan", **section: Any) -> leadline.Result:
     offer = Offer(lambda settings, context: planner, PluginSettings, "Plans", priced=True)
     settings = {
@@ -79,6 +93,31 @@ async def test_the_same_question_gives_the_same_report(tmp_path: Path) -> None:
     assert first.report.title == again.report.title
     reports = [(result.folder / "report.md").read_bytes() for result in (first, again)]
     assert reports[0] == reports[1]
+
+
+@pytest.mark.parametrize("first_of_all", [Babbler(), Absent()])
+async def test_a_task_that_another_of_the_chain_did_is_done_as_by_that_one(
+    tmp_path: Path, first_of_all: Planner
+) -> None:
+    """The first of the chain is of no use, and the next does what it could not."""
+
+    def offer(model: Planner) -> Offer[Any, Any]:
+        return Offer(lambda settings, context: model, PluginSettings, "Plans", priced=True)
+
+    async def go(folder: str, providers: list[str], **more: Any) -> leadline.Result:
+        settings = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "ai.providers": providers, **more}
+        models = {"aaa": first_of_all, "zzz": Planner()}
+        plugins = [fake_web(), *(plugin(name, ai_providers=offer(model)) for name, model in models.items())]
+        async with leadline.Client(plugins=plugins, folder=tmp_path / folder, set=settings) as client:
+            return await client.research(QUESTION)
+
+    first = await go("first", ["aaa", "zzz", "embedded"])
+    again = await go("again", ["recorded", "embedded"], **{"plugins.recorded.run": str(first.folder)})
+    assert first.report is not None
+    assert again.report is not None
+    assert again.report.title == first.report.title == "The harbour, sounded"
+    told = [notice for notice in first.metadata.notices if notice.startswith("plan was done by zzz: chat by aaa: ")]
+    assert told == [notice for notice in again.metadata.notices if notice.startswith("plan was done by")] != []
 
 
 async def test_a_recording_answers_on_another_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
