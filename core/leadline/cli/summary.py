@@ -161,7 +161,10 @@ def _cost(known: Metadata) -> str:
     asked, made = chats(known.calls), known.budget.get("model_calls", 0)
     if not asked and made:
         return f"unknown: the journal does not hold what {made} model call{'s' * (made != 1)} used"
-    return cost(known.usage, asked, answered=bool(known.usage.get("replies", known.models)))
+    untold = known.usage.get("untold")
+    said = cost(known.usage, asked, answered=bool(known.models if untold is None else untold))
+    some = untold and known.usage.get("tokens")
+    return f"{said}; {untold} of {several(asked, 'model call')} did not tell what was used" if some else said
 
 
 def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:

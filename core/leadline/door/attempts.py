@@ -128,7 +128,8 @@ class Attempts:
                     if work.severed:
                         raise Severed(f"{late}, and it goes on though it was cancelled") from error
                     raise Unavailable(late) from error
-                ended = "error"
+                # What was written is billed, though nothing of it could be used and nobody said how much it was.
+                ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
                 raise
             finally:
                 call_now.reset(token)

@@ -23,8 +23,10 @@ def as_httpx() -> Iterator[None]:
         raise httpx.ConnectError(str(error.os_error)) from error
     except (aiohttp.NonHttpUrlClientError, aiohttp.InvalidURL) as error:
         raise httpx.UnsupportedProtocol(f"{error} is no address of the web") from error
-    except (aiohttp.ClientPayloadError, aiohttp.ServerDisconnectedError) as error:
-        raise httpx.RemoteProtocolError(f"the connection broke off: {error}") from error
+    except aiohttp.ClientPayloadError as error:  # whose text is of the encoding of the transfer
+        raise httpx.RemoteProtocolError("the answer ended in the middle") from error
+    except aiohttp.ServerDisconnectedError as error:
+        raise httpx.RemoteProtocolError("the server closed the connection") from error
     except aiohttp.http.HttpProcessingError as error:  # of the parser in Python; the compiled one hides it
         raise httpx.RemoteProtocolError(f"what came is not HTTP: {error.message}") from error
     except aiohttp.ClientResponseError as error:
@@ -32,7 +34,7 @@ def as_httpx() -> Iterator[None]:
     except RuntimeError as error:
         if str(error) != "Connection closed.":
             raise
-        raise httpx.RemoteProtocolError("the connection broke off") from error
+        raise httpx.RemoteProtocolError("it was closed") from error
     except ValueError as error:  # of a header
         raise httpx.LocalProtocolError(str(error)) from error
     except (aiohttp.ClientError, OSError) as error:

@@ -257,8 +257,8 @@ class Budget:
 def used_by(need: Need, usage: Usage | None, *, ended: str) -> Need:
     """Return what a call counts for: what it reported, or the lease where it could not.
 
-    `ended` is `reply`, `error` or `cut`. An error that reported nothing used no tokens; a call that was cut off may
-    have used all it leased.
+    `ended` is `reply`, which a broken one is too, `error` or `cut`. An error that reported nothing used no tokens; a
+    call that was cut off may have used all it leased.
     """
     calls = Need(need.model_calls, 0, need.queries)
     if usage is None:

@@ -10,7 +10,8 @@ from leadline.contracts import Call
 from leadline.door.flights import Flight, Flights
 from leadline.door.kinds import Kind, Maker
 from leadline.door.limits import Limiter
-from leadline.errors import CallRefused
+from leadline.door.retry import RetryPolicy
+from leadline.errors import BadReply, CallFailed, CallRefused, Denied, ProviderError, Unavailable
 from leadline.records import SearchPage, SearchRequest
 from leadline.runs.budget import Budget, Limits, Need
 from leadline.testing.fakes import FakeSearch, OpenDoor, open_door
@@ -268,6 +269,28 @@ async def test_calls_side_by_side_do_not_overrun_the_budget(tmp_path: Path) -> N
         ended = await asyncio.gather(*callers, return_exceptions=True)
     assert len(engine.asked) == 3
     assert sum(isinstance(end, CallRefused) for end in ended) == 7
+
+
+@pytest.mark.parametrize(
+    ("error", "tokens"), [(BadReply("cut off"), 10), (Unavailable("HTTP 503"), 0), (Denied("HTTP 401"), 0)]
+)
+async def test_a_reply_that_cannot_be_used_counts_at_its_lease(
+    error: ProviderError, tokens: int, tmp_path: Path
+) -> None:
+    async def fail(request: SearchRequest, call: Call) -> SearchPage:
+        raise error
+
+    async def stream(request: SearchRequest, call: Call) -> SearchPage:
+        call.emit("text", "half a")
+        raise error
+
+    async with open_door(tmp_path, retry=RetryPolicy(attempts=1)) as opened:
+        with pytest.raises(CallFailed):
+            await opened.door.call(SEARCH, SearchRequest(query="a"), fail, maker=FAKE)
+        assert opened.budget.spent()["tokens"] == tokens
+        with pytest.raises(CallFailed):
+            await opened.door.call(SEARCH, SearchRequest(query="b"), stream, maker=FAKE)
+        assert opened.budget.spent()["tokens"] == tokens + 10, "what was streamed was written"
 
 
 async def test_a_call_cut_off_counts_at_its_lease(tmp_path: Path) -> None:

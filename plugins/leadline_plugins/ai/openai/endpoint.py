@@ -64,11 +64,15 @@ class Endpoint:
         silence = settings.read_timeout if streamed else max(settings.read_timeout, call.remaining())
         timeout = httpx.Timeout(silence, connect=settings.connect_timeout, pool=None)
         asked: dict[str, Any] = {"json": body, "headers": headers, "timeout": timeout}
+        begun = False
         try:
             async with self._client().stream("POST", self.url(what, model), **asked) as answer:
+                begun = answer.is_success
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             cause, words = self._cause(error)
+            if begun and isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
+                cause = BadReply  # it was written, and is billed
             raise cause(self.mask(words)) from error
 
     async def models(self) -> tuple[str, ...]:

@@ -116,7 +116,8 @@ class OpenAI:
                 await read(answer, reading)
             return reading.reply()
         except BadReply as error:
-            raise BadReply(self._endpoint.mask(f"{self._endpoint.host}: {error}")) from error
+            whose = f"{self._endpoint.host}: "
+            raise BadReply(self._endpoint.mask(f"{whose}{str(error).removeprefix(whose)}")) from error
         finally:
             if reading.usage is not None:
                 call.spend(read_usage(reading.usage))

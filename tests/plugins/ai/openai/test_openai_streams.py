@@ -265,7 +265,7 @@ async def test_errors_within_a_stream(
         (Said(frames(chunk(content="Hel")), headers=EVENTS), BadReply, "cut off before its end"),
         (Said(frames(chunk(content="Hel"), done=False)[:-20], headers=EVENTS), BadReply, "was cut off"),
         (Said(frames(chunk(content="x")), headers=EVENTS, cut=True), BadReply, "cut off"),
-        (Said(frames(chunk(content="x"), done=False), headers=EVENTS, cut=True), Unavailable, "connection broke off"),
+        (Said(frames(chunk(content="x"), done=False), headers=EVENTS, cut=True), BadReply, "connection broke off"),
         (Said(b"", headers=EVENTS), BadReply, "cut off before its end"),
         (Said(b"data: {broken\n\n", headers=EVENTS), BadReply, "no JSON"),
         (Said(b"data: [1]\n\n", headers=EVENTS), BadReply, "no JSON object"),
@@ -354,7 +354,7 @@ async def test_usage_of_a_cut_reply_still_counts(
 ) -> None:
     told = chunk(content="Hel") | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}}
     server.answers = [Said(frames(told, done=False), headers=EVENTS, cut=True)]
-    with pytest.raises(Unavailable):
+    with pytest.raises(BadReply, match=r"^127\.0\.0\.1:\d+: the connection broke off: the answer ended in the middle$"):
         await provider().chat(request_of(), call)
     assert [used.input_tokens for used in call.spent] == [9]
 
