@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from leadline.errors import BadReply
 from leadline_plugins.ai.openai.chat_reading import ChatReading
 from leadline_plugins.ai.openai.failures import Refusal, refusal, told
+from leadline_plugins.ai.openai.reply import mappings
 from leadline_plugins.ai.openai.responses_reading import ResponsesReading
 from leadline_plugins.ai.openai.sse import Event, EventReader
 
@@ -76,8 +77,8 @@ def take(data: Any, reading: Reading) -> None:
         raise RefusedError(said)
     if not isinstance(data, dict):
         raise BadReply("the answer is no JSON object")
-    for choice in data.get("choices") or ():
-        if isinstance(choice, dict) and (said := told(choice)):  # OpenRouter: the vendor behind it failed midway
+    for choice in mappings(data.get("choices")):
+        if said := told(choice):  # OpenRouter: the vendor behind it failed midway
             raise RefusedError(said)
     reading.take(data)
 

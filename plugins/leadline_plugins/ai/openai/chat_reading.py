@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from leadline.contracts import Call
 from leadline.errors import BadReply, Unavailable
 from leadline.records import ChatReply
-from leadline_plugins.ai.openai.reply import Finish, Growing, ToolParts
+from leadline_plugins.ai.openai.reply import Finish, Growing, ToolParts, mappings
 from leadline_plugins.ai.openai.thinking import ThinkingBlocks
 
 FINISH: dict[str, Finish] = {
@@ -67,9 +67,8 @@ class ChatReading:
             if self.usage is None and "id" not in data and not self._streamed:
                 raise BadReply(f"the answer is no chat completion: it has {', '.join(map(str, data)) or 'nothing'}")
             return
-        for choice in choices[:1]:  # one is asked for, whatever its index says
-            if isinstance(choice, dict):
-                self._choice(choice)
+        for choice in mappings(choices)[:1]:  # one is asked for, whatever its index says
+            self._choice(choice)
 
     def _choice(self, choice: Mapping[str, Any]) -> None:
         self._finish = str(choice.get("finish_reason") or self._finish)
@@ -86,13 +85,12 @@ class ChatReading:
         self._content(piece.get("content"))
         if isinstance(words := piece.get("refusal"), str) and words:
             self._growing.refusal(words)
-        for place, fragment in enumerate(piece.get("tool_calls") or ()):
+        for place, fragment in enumerate(mappings(piece.get("tool_calls"))):
             self._tool(fragment, place)
 
     def _reasoning(self, piece: Mapping[str, Any]) -> None:
         said = piece.get("reasoning_content") or piece.get("reasoning")
-        details = piece.get("reasoning_details")
-        for detail in details if isinstance(details, list) else ():
+        for detail in mappings(piece.get("reasoning_details")):
             self._detail(dict(detail))
         self._thoughts.take(piece.get("thinking_blocks"))
         self._hands_back = self._hands_back or bool(piece.get("reasoning_content"))
@@ -123,8 +121,8 @@ class ChatReading:
             case str():
                 self._growing.text(part)
             case {"type": "thinking"}:  # Mistral
-                inner = part.get("thinking") or ()
-                words = [inner] if isinstance(inner, str) else [str(one.get("text") or "") for one in inner]
+                inner = part.get("thinking")
+                words = [inner] if isinstance(inner, str) else [str(one.get("text") or "") for one in mappings(inner)]
                 self._growing.reasoning("".join(words))
             case {"text": str(text)}:
                 self._growing.text(text)
@@ -134,9 +132,11 @@ class ChatReading:
 
         So is a name behind arguments that are whole: Gemini's calls side by side may all have the index 0, and no id.
         """
-        index = fragment.get("index", place)
+        index = str(fragment.get("index", place))
         given = str(fragment.get("id") or "")
         function = fragment.get("function") or {}
+        if not isinstance(function, dict):
+            return
         parts = self._places.get(index)
         another = parts and not given and function.get("name") and function.get("arguments") and parts.complete
         if parts is None or another or (given and parts.id and given != parts.id):

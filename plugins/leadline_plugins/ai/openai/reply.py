@@ -19,6 +19,11 @@ _ENDS = ("}", "}```", "}\n```")
 Finish = Literal["stop", "length", "tool_calls", "content_filter"]
 
 
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of what should be a list of them: what else stands there is passed over."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
 @dataclass
 class ToolParts:
     """One tool call under way: its arguments arrive in pieces of JSON, or whole."""

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from leadline.contracts import Call
 from leadline.errors import BadReply, Unavailable
 from leadline.records import ChatReply
-from leadline_plugins.ai.openai.reply import Finish, Growing, ToolParts
+from leadline_plugins.ai.openai.reply import Finish, Growing, ToolParts, mappings
 
 _INCOMPLETE: dict[str, Finish] = {
     "max_output_tokens": "length",
@@ -51,7 +51,7 @@ class ResponsesReading:
         elif kind in _ENDS:
             self._end(_object(data.get("response")))
         elif kind == "response.output_item.done":
-            self._done[data.get("output_index", len(self._done))] = _object(data.get("item"))
+            self._done[str(data.get("output_index", len(self._done)))] = _object(data.get("item"))
         else:
             self._delta(kind, data.get("delta"))
 
@@ -77,7 +77,7 @@ class ResponsesReading:
         status = self._whole.get("status") or "completed"
         if status not in ("completed", "incomplete"):
             raise BadReply(f"the response is not finished: its status is {status}")
-        items = [_object(item) for item in self._whole.get("output") or self._done.values()]
+        items = mappings(self._whole.get("output")) or [*self._done.values()]
         growing = Growing(_Silent(self._call) if self._streamed else self._call)
         for item in _final(items):
             _read(item, growing)
@@ -121,14 +121,14 @@ def _read(item: Mapping[str, Any], growing: Growing) -> None:
     match item.get("type"):
         case "message":
             growing.text("\n\n" if growing.texts else "")
-            for part in map(_object, item.get("content") or ()):
+            for part in mappings(item.get("content")):
                 growing.text(str(part.get("text") or ""))
                 if words := part.get("refusal"):
                     growing.refusal(str(words))
             growing.pass_on()
         case "reasoning":
-            parts = [*(item.get("content") or ()), *(item.get("summary") or ())]
-            growing.reasoning("\n\n".join(str(_object(part).get("text") or "") for part in parts))
+            parts = [*mappings(item.get("content")), *mappings(item.get("summary"))]
+            growing.reasoning("\n\n".join(str(part.get("text") or "") for part in parts))
         case "function_call":
             growing.tools.append(
                 ToolParts(str(item.get("call_id") or ""), str(item.get("name")), str(item.get("arguments") or ""))

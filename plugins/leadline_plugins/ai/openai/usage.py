@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from math import inf
 from typing import Any
 
 from leadline.records import Usage
@@ -31,7 +32,7 @@ def read_usage(data: Mapping[str, Any]) -> Usage:
 
 def _count(data: Mapping[str, Any], *names: str) -> int:
     found = (data.get(name) for name in names)
-    return next((int(value) for value in found if isinstance(value, int | float) and value > 0), 0)
+    return next((int(value) for value in found if isinstance(value, int | float) and 0 < value < inf), 0)
 
 
 def _below(data: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
@@ -44,7 +45,7 @@ def _billed(data: Mapping[str, Any]) -> Decimal | None:
     cost = data.get("cost")
     if isinstance(cost, Mapping):
         cost = cost.get("total_cost")
-    if isinstance(cost, int | float) and not isinstance(cost, bool):
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < inf:
         return Decimal(str(cost))
     ticks = data.get("cost_in_usd_ticks")
-    return Decimal(ticks) / _TICKS if isinstance(ticks, int) else None
+    return Decimal(ticks) / _TICKS if isinstance(ticks, int) and ticks >= 0 else None

@@ -14,14 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline.errors import BadReply, ProviderError, QuotaSpent, TooLong, Unavailable
-from leadline.records import ChatRequest
+from leadline.errors import BadReply, ProviderError, QuotaSpent, TooLong
+from leadline.records import ChatRequest, Usage
 from leadline.testing.context import FakeCall
 from leadline.testing.server import Said, ScriptedServer
 from leadline_plugins.ai.openai.chat_reading import ChatReading
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.sse import Event, EventReader
 from leadline_plugins.ai.openai.thinking import Thinking
+from leadline_plugins.ai.openai.usage import read_usage
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 TEXTS = st.text(alphabet=st.sampled_from("ab 海Ü\u2028\r\n:<>/thinkdata"), max_size=30)
@@ -347,6 +348,31 @@ async def test_a_stream_is_known_by_what_it_says(
 ) -> None:
     server.answers = [Said(frames(chunk(content="Hello"), chunk("stop")), headers={"content-type": media_type})]
     assert (await provider().chat(request_of(), call)).message.text == "Hello"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"tool_calls": [None]},
+        {"tool_calls": ["web_search"]},
+        {"tool_calls": {"name": "web_search"}},
+        {"tool_calls": 3},
+        {"tool_calls": [{"index": 0, "id": "a", "function": "web_search"}]},
+        {"tool_calls": [{"index": [0], "function": None}]},
+        {"reasoning_details": ["hm"]},
+        {"content": [{"type": "thinking", "thinking": ["hm"]}, {"type": "text", "text": "Hello"}]},
+        {"content": [{"type": "thinking", "thinking": 3}, "Hello"]},
+    ],
+)
+@pytest.mark.parametrize("streamed", [True, False])
+async def test_what_has_no_known_shape_is_passed_over(odd: dict[str, Any], streamed: bool, call: FakeCall) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 1e999, "cost": -1}
+    reading = ChatReading(call)
+    reading.take({"choices": [{("delta" if streamed else "message"): {"content": "Hello", **odd}}], "usage": usage})
+    reading.take({"choices": [None, {"finish_reason": "stop"}]})
+    reply = reading.reply()
+    assert (reply.message.text, [tool for tool in reply.message.tool_calls if tool.name]) == ("Hello", [])
+    assert read_usage(usage) == Usage(input_tokens=9)
 
 
 async def test_usage_of_a_cut_reply_still_counts(
