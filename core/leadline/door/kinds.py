@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from leadline.contracts import Call
 from leadline.door.active import ActiveCall, new_span
 from leadline.door.keys import call_text, digest, outline, plain
-from leadline.door.limits import Permits
+from leadline.door.limits import Limiter, Permits
 from leadline.journal.wire import compact
 from leadline.records import Record, Usage
 from leadline.runs.budget import Need
@@ -51,6 +51,10 @@ class Maker:
     def permit(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the calls it lets through at once."""
         return self.limiter.permit() if self.limiter else nullcontext()
+
+    def away(self) -> float:
+        """Return for how many seconds it has asked to be left alone, where that is longer than it is waited for."""
+        return self.limiter.away() if isinstance(self.limiter, Limiter) else 0.0
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ class Pace:
         """When the last call started."""
         self._held = -inf
         """Until when a 429 holds all of them back."""
+        self._away = -inf
+        """Until when the provider wants to be left alone, for longer than anybody waits."""
         self._learned = -inf
         self._line: WeakKeyDictionary[AbstractEventLoop, Lock] = WeakKeyDictionary()
 
@@ -80,6 +82,12 @@ class Pace:
             self.interval = min(PATIENCE, max(FIRST_LESSON, self.interval * 2))
         wait = min(PATIENCE, max(self.interval, error.retry_after or 0.0))
         self._held = max(self._held, now + wait)
+        if (error.retry_after or 0.0) > PATIENCE:
+            self._away = max(self._away, now + (error.retry_after or 0.0))
+
+    def away(self, now: float) -> float:
+        """Return for how long the provider wants to be left alone; 0 unless it is for longer than anybody waits."""
+        return max(0.0, self._away - now)
 
 
 class Slots:
@@ -164,6 +172,10 @@ class Limiter:
             raise ValueError(f"interval is at least 0, not {interval}")
         self._slots = Slots(at_once)
         self.pace = Pace(interval)
+
+    def away(self) -> float:
+        """Return for how long the provider wants to be left alone."""
+        return self.pace.away(asyncio.get_running_loop().time())
 
     @asynccontextmanager
     async def permit(self) -> AsyncIterator[None]:

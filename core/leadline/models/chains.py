@@ -39,9 +39,18 @@ def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> It
         yield Choice(house.member("ai_providers", name), model if name == first else "")
 
 
-def performs(provider: object) -> bool:
-    """Return whether a provider answers typed tasks itself; any other is asked by chat."""
-    return hasattr(provider, "perform")
+def last_those_away(left: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
+    """Return who of a chain is asked, last those that want to be left alone for longer than is waited, and why.
+
+    A call of theirs would be held back for the longest that anybody waits, and be refused all the same.
+    """
+    away = {choice.member.name: choice.member.maker.away() for choice in left}
+    there = [choice for choice in left if not away[choice.member.name]]
+    gone = [choice for choice in left if away[choice.member.name]]
+    told = [
+        f"{choice.member.name} asks to be left alone for a while: the next of the chain is asked" for choice in gone
+    ]
+    return [*there, *gone], told if there else []
 
 
 def unfit(choice: Choice, error: type[ProviderError], message: str, detail: str = "") -> CallFailed:

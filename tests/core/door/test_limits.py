@@ -150,6 +150,14 @@ def test_the_next_call_waits_as_long_as_the_server_asks() -> None:
     assert (pace.wait(2), pace.interval) == (9, FIRST_LESSON), "an older call teaches how long to wait, and no interval"
 
 
+def test_a_provider_that_asks_for_more_than_anybody_waits_is_away() -> None:
+    pace = Pace(0.0)
+    pace.too_fast(RateLimited("HTTP 429", retry_after=PATIENCE), began=0, now=1)
+    assert pace.away(1) == 0
+    pace.too_fast(RateLimited("HTTP 429", retry_after=60), began=0, now=1)
+    assert (pace.away(2), pace.away(70), pace.wait(2)) == (59, 0, PATIENCE - 1)
+
+
 async def test_calls_in_line_heed_a_429_that_comes_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider that lets two through in a window, and says when the next begins: a 429 or two a window tell it."""
     monkeypatch.setattr("leadline.door.limits.FIRST_LESSON", 0.01)
