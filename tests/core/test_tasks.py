@@ -63,12 +63,15 @@ def test_instructions_come_first_then_fenced_data_and_the_question_last() -> Non
     assert after == '\n\nThe question is: "How deep?"'
 
 
-CUT = "<cut>"
-"""At the end of a reply: the model was cut off there."""
+CUT, FILTERED = "<cut>", "<filtered>"
+"""At the end of a reply: the model was cut off there, or stopped by its vendor."""
 
 
-def ended(reply: str) -> Literal["stop", "length"]:
-    return "length" if reply.endswith(CUT) else "stop"
+def ended(reply: str) -> Literal["stop", "length", "content_filter"]:
+    return "length" if reply.endswith(CUT) else "content_filter" if reply.endswith(FILTERED) else "stop"
+
+
+_CONTEXTS = {"small": 1_000}
 
 
 class Chat:
@@ -79,7 +82,7 @@ class Chat:
         self._asked = asked
 
     def traits(self, model: str, /) -> ModelTraits:
-        return ModelTraits(json_schema=model == "strict")
+        return ModelTraits(json_schema=model == "strict", context_tokens=_CONTEXTS.get(model))
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         self._asked.append(request)
@@ -87,7 +90,8 @@ class Chat:
         reply = self._replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
-        return ChatReply(message=Message(role="assistant", text=reply.removesuffix(CUT)), finish_reason=ended(reply))
+        text = reply.removesuffix(CUT).removesuffix(FILTERED)
+        return ChatReply(message=Message(role="assistant", text=text), finish_reason=ended(reply))
 
 
 async def researched(
@@ -111,6 +115,19 @@ async def researched(
     client = leadline.Client(plugins=[fake_web(), *plugins], folder=folder / "runs", cache=folder / "c", set=values)
     async with client as runs:
         return await runs.research(QUESTION), asked
+
+
+async def test_a_reply_that_the_vendor_stopped_is_not_asked_for_again_and_that_is_said(tmp_path: Path) -> None:
+    result, asked = await researched(tmp_path, {"chat": ["I ca" + FILTERED, '{"is_sufficient": true}']})
+    assert len(asked) == 1
+    told = "review was done by embedded: chat by chat: the vendor's content filter stopped the reply"
+    assert told in result.metadata.notices
+
+
+async def test_a_reply_that_is_cut_off_twice_and_of_no_use_is_said_to_be_cut_off(tmp_path: Path) -> None:
+    result, _ = await researched(tmp_path, {"chat": ["Well, I thi" + CUT, "Well, now I" + CUT]})
+    told = "review was done by embedded: chat by chat: the reply was cut off at the model's limit of length"
+    assert told in result.metadata.notices
 
 
 async def test_a_task_goes_to_its_own_model_with_the_schema_where_that_takes_it(tmp_path: Path) -> None:
@@ -352,7 +369,10 @@ async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp
     assert any(text.startswith("no queries were proposed") for text in result.metadata.notices)
 
 
-async def test_material_over_the_context_is_shrunk_and_that_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("model", "requests"), [("chat", 2), ("chat:small", 1)])
+async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, requests: int, tmp_path: Path) -> None:
+    """The model says that it is too much, or the settings have said so before anything is sent."""
+
     def less(inputs: Record) -> Record | None:
         assert isinstance(inputs, ReviewRequest)
         return inputs.model_copy(update={"evidence": inputs.evidence[:1]}) if len(inputs.evidence) > 1 else None
@@ -364,18 +384,19 @@ async def test_material_over_the_context_is_shrunk_and_that_is_said(tmp_path: Pa
                 plan=Plan(title="why", sections=()),
                 round=1,
                 digest=Digest(),
-                evidence=tuple(Evidence(id=name, source_id="s", quote=name, span=(0, 1), claim=name) for name in "abc"),
+                evidence=tuple(
+                    Evidence(id=name, source_id="s", quote=name, span=(0, 1), claim=name * 900) for name in "abc"
+                ),
             )
             review = await run.perform(Task("review", inputs, Review, shrink=less))
             assert review.is_sufficient
 
     stage = StageOffer(lambda s, c: Shrinking(), PluginSettings, "Asks too much", needs=(QUESTION_KEY,))
     asked: list[ChatRequest] = []
-    chat = Offer(
-        lambda s, c: Chat([TooLong("over 8,192 tokens"), '{"is_sufficient": true}'], asked), PluginSettings, "A chat"
-    )
+    said = [TooLong("over 8,192 tokens"), '{"is_sufficient": true}'][-requests:]
+    chat = Offer(lambda s, c: Chat(said, asked), PluginSettings, "A chat")
     settings: dict[str, Any] = {
-        "ai.tasks": {"review": "chat"},
+        "ai.tasks": {"review": model},
         "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],
         "pipelines": {"mine": {"stages": ["big"]}},
@@ -385,7 +406,8 @@ async def test_material_over_the_context_is_shrunk_and_that_is_said(tmp_path: Pa
     async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
     assert result.status == "complete", result.reason
-    assert len(asked[1].messages[1].text) < len(asked[0].messages[1].text)
+    assert len(asked) == requests
+    assert ("bbb" in asked[0].messages[1].text, "bbb" in asked[-1].messages[1].text) == (requests > 1, False)
     assert result.metadata.notices == (
         "review: the material was over the model's context, and the least relevant was left out",
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from leadline.models.prices import Prices
-from leadline.records import ChatRequest, Usage
+from leadline.records import ChatRequest, Message, Usage
 from leadline.runs.budget import Need
 
 CHARS_PER_TOKEN = 3
@@ -42,6 +44,16 @@ class Leases:
             self._seen += 1
             self._per_character = max(self._per_character, usage.input_tokens / size)
             self._longest = max(self._longest, usage.output_tokens)
+
+
+def over(messages: Iterable[Message], context: int) -> bool:
+    """Return whether a request is likely to be over a context of so many tokens, with a reply of some length.
+
+    By its bytes, since the scripts with more of them have more tokens a character, and by nothing that was seen before:
+    what a request holds must not hang on which reply came first.
+    """
+    size = sum(len(message.text.encode("utf-8", "replace")) for message in messages)
+    return size / CHARS_PER_TOKEN + min(REPLY_TOKENS, context // 4) > context
 
 
 def _size(request: ChatRequest) -> int:

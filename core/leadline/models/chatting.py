@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from leadline.door.calls import Door
 from leadline.door.faults import wished
 from leadline.door.kinds import CHAT, Kind
-from leadline.door.leases import Leases
+from leadline.door.leases import Leases, over
 from leadline.errors import BadReply, CallFailed, Unsupported
 from leadline.journal.wire import right
 from leadline.models.chains import TRAITS, Choice, Standing, unfit
 from leadline.models.prices import Prices
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
-from leadline.replies.taking import in_words, read, taken, taken_at_last, usable
+from leadline.replies.taking import CUT, FILTERED, in_words, read, taken, taken_at_last, usable
 from leadline.runs.budget import Need
 from leadline.settings.durations import seconds
 from leadline.settings.load import Settings
@@ -37,7 +37,7 @@ class Chatting:
 
     async def perform(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the reply, and what was done with less; inputs over the model's context are shrunk until they fit."""
-        cut = 0
+        task, cut = await self._fitting(choice, provider, task)
         while True:
             try:
                 ask = self._turn if isinstance(task.inputs, Talk) else self._read
@@ -51,6 +51,16 @@ class Chatting:
                 less = f"{task.name}: the material was over the model's context, and the least relevant was left out"
                 return reply, [less, *told] if cut else told
 
+    async def _fitting(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[Task[R], int]:
+        """Return the task with what fits into the context that the model is said to have, and how often it shrank."""
+        cut, context = 0, (await self._traits(choice, provider)).context_tokens
+        while context and task.shrink and over(self._messages(choice, task), context):
+            smaller = task.shrink(task.inputs)
+            if smaller is None:  # the vendor says whether it is too much
+                break
+            task, cut = replace(task, inputs=smaller), cut + 1
+        return task, cut
+
     def prompt(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
         """Return the template of a task: that of the settings, else its own."""
         return self._settings.prompts.get(task.name, task.prompt)
@@ -60,28 +70,36 @@ class Chatting:
 
         One that is cut off again is taken as far as it is whole, and that is told.
         """
-        messages = render(self.prompt(task), task.request, task.reply)
+        messages = self._messages(choice, task)
         said = await self._say(choice, provider, task, messages)
         try:
             return taken(read(said, task.reply), task)
         except BadReply as error:
+            if said.finish_reason == "content_filter":  # which would stop it again
+                raise unfit(choice, Unsupported, in_words(error, said), str(error)) from error
             messages = repair(messages, said.message.text, error, task.reply)
         said = await self._say(choice, provider, replace(task, heard=None), messages)
         try:
             return taken_at_last(said, task)
         except BadReply as error:
-            raise unfit(choice, BadReply, in_words(error, said.message.text), str(error)) from error
+            raise unfit(choice, BadReply, in_words(error, said), str(error)) from error
 
     async def _turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the next turn of a talk, as the model said it: what it calls for is for the one who asks."""
-        traits, speaker = await self._traits(choice, provider), f"{choice.member.name}:{choice.model}"
+        traits, speaker = await self._traits(choice, provider), _speaker(choice)
         if not traits.tools:
             raise unfit(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
-        messages = talk(self.prompt(task), task.request, cast("Talk", task.inputs).turns, speaker)
-        said = await self._say(choice, provider, task, messages)
+        said = await self._say(choice, provider, task, self._messages(choice, task))
         if said.finish_reason == "length":
-            raise unfit(choice, BadReply, "the reply was cut off at the model's limit of length")
+            raise unfit(choice, BadReply, CUT)
+        if said.finish_reason == "content_filter" and not said.message.tool_calls:
+            raise unfit(choice, Unsupported, FILTERED)
         return task.reply.model_validate(said.message.model_copy(update={"by": speaker})), []
+
+    def _messages(self, choice: Choice, task: Task[Any]) -> tuple[Message, ...]:
+        if isinstance(task.inputs, Talk):
+            return talk(self.prompt(task), task.request, task.inputs.turns, _speaker(choice))
+        return render(self.prompt(task), task.request, task.reply)
 
     async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
         traits = await self._traits(choice, provider)
@@ -132,6 +150,10 @@ class Chatting:
     def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
         self._leases.note(request, usage)
         return self._prices.priced(usage, request.model or model)
+
+
+def _speaker(choice: Choice) -> str:
+    return f"{choice.member.name}:{choice.model}"
 
 
 def _text(reply: ChatReply) -> str:

@@ -11,6 +11,8 @@ from leadline.replies.parsing import NotInForm, Reading, reading
 from leadline.tasks import UNUSABLE, Talk, Task, checked
 
 R = TypeVar("R", bound=Record)
+CUT = "the reply was cut off at the model's limit of length"
+FILTERED = "the vendor's content filter stopped the reply"
 _SHORT = 600
 """Characters of a reply that says no and nothing else."""
 _DECLINES = re.compile(
@@ -26,21 +28,26 @@ _DECLINES = re.compile(
 def read(reply: ChatReply, form: type[R]) -> Reading[R]:
     """Read a reply that may have been cut off: then it is not taken before it was asked for once more."""
     if reply.finish_reason == "length":
-        raise BadReply("the reply was cut off at the model's limit of length: say it shorter")
+        raise BadReply(f"{CUT}: say it shorter")
     found = reading(reply.message.text, form)
     if found.broken:
         raise BadReply("the reply ends in the middle: say it whole")
     return found
 
 
-def in_words(error: BadReply, text: str) -> str:
+def in_words(error: BadReply, said: ChatReply) -> str:
     """Return for people why a reply was not taken: what a model is told of its form, or to do, is nothing to them.
 
-    That stands behind a colon, in each clause of what was wrong. Who declines is not said to have missed a form.
+    That stands behind a colon, in each clause of what was wrong. Who declines is not said to have missed a form, nor is
+    one that was stopped.
     """
-    wrong = str(error)
+    wrong, text = str(error), said.message.text
+    declines = len(text) <= _SHORT and _DECLINES.match(text)
+    if said.finish_reason == "content_filter" and not declines:
+        return FILTERED
+    if said.finish_reason == "length":
+        return CUT
     if isinstance(error, NotInForm):
-        declines = len(text) <= _SHORT and _DECLINES.match(text)
         wrong = "it declines the task" if declines else "it has not the form that was asked for"
     clauses = wrong.removeprefix(UNUSABLE).split("; ")
     return f"the model's reply could not be used: {'; '.join(clause.partition(': ')[0] for clause in clauses)}"

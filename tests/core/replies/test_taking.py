@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from leadline.errors import BadReply
+from leadline.records import ChatReply, Message
 from leadline.replies.parsing import NotInForm
 from leadline.replies.taking import in_words
+
+
+def reply(text: str, finish: Literal["stop", "length", "content_filter"] = "stop") -> ChatReply:
+    return ChatReply(message=Message(role="assistant", text=text), finish_reason=finish)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +30,7 @@ from leadline.replies.taking import in_words
     ],
 )
 def test_people_read_what_was_wrong_and_not_what_the_model_is_to_do(error: BadReply, said: str) -> None:
-    assert in_words(error, "{}") == f"the model's reply could not be used: {said}"
+    assert in_words(error, reply("{}")) == f"the model's reply could not be used: {said}"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +48,13 @@ def test_people_read_what_was_wrong_and_not_what_the_model_is_to_do(error: BadRe
     ],
 )
 def test_who_declines_is_not_said_to_have_missed_a_form(text: str, declines: bool) -> None:
-    said = in_words(NotInForm("there is no JSON object in it"), text)
+    said = in_words(NotInForm("there is no JSON object in it"), reply(text))
     assert said.endswith("it declines the task") is declines
-    assert in_words(BadReply("it cites nothing"), text).endswith("it cites nothing")
+    assert in_words(BadReply("it cites nothing"), reply(text)).endswith("it cites nothing")
+
+
+def test_who_was_stopped_is_not_said_to_have_missed_a_form() -> None:
+    error = NotInForm("there is no JSON object in it")
+    assert in_words(error, reply('{"text": "It is', "length")) == "the reply was cut off at the model's limit of length"
+    assert in_words(error, reply("", "content_filter")) == "the vendor's content filter stopped the reply"
+    assert in_words(error, reply("I cannot help with that.", "content_filter")).endswith("it declines the task")
