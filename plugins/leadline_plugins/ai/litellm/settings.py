@@ -5,12 +5,9 @@ from __future__ import annotations
 from pydantic import Field, JsonValue, SecretStr, field_validator
 
 from leadline.hookspecs import PluginSettings
-from leadline_plugins.ai.openai.kept import refuse_secret_address, refuse_secrets
+from leadline_plugins.ai.openai.kept import refuse_ours, refuse_secret_address, refuse_secrets, refuse_transfer
 from leadline_plugins.ai.openai.manner import Streaming
 from leadline_plugins.ai.openai.settings import ModelSettings
-
-_OURS = ("messages", "model", "response_format", "stream", "stream_options", "tools")
-"""What every request says for itself."""
 
 _INSTEAD = "put headers into `headers`, other arguments into `credentials`, the key into `api_key`"
 
@@ -40,12 +37,17 @@ class LitellmSettings(PluginSettings):
         refuse_secret_address(address)
         return address
 
+    @field_validator("headers")
+    @classmethod
+    def _sendable(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        refuse_transfer(headers)
+        return headers
+
     @field_validator("extra")
     @classmethod
     def _open(cls, extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
         refuse_secrets(extra, _INSTEAD)
-        if names := sorted(set(_OURS) & set(extra)):
-            raise ValueError(f"{', '.join(names)} cannot be set here: every request says it for itself")
+        refuse_ours(extra)
         return extra
 
     @property

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import JsonValue
+from pydantic import JsonValue, SecretStr
 
+_OURS = ("input", "messages", "model", "n", "response_format", "stream", "stream_options", "tools")
+_TRANSFER = ("content-length", "transfer-encoding")
 _SECRET = re.compile(
     r"(^|_)(api|access|secret|private|auth|subscription|client)_?key(_id)?$|token$|secret|passw(or)?d|credential"
     r"|authorization|headers$",
@@ -22,6 +24,18 @@ def refuse_secrets(fields: Mapping[str, JsonValue], instead: str) -> None:
     """Raise `ValueError` where fields, or what is in them, have names of secrets; `instead` is where those belong."""
     if names := [name for name in _names(fields) if _SECRET.search(name)]:
         raise ValueError(f"{', '.join(names)} may be secret, and what stands here is kept and shown: {instead}")
+
+
+def refuse_ours(fields: Mapping[str, JsonValue]) -> None:
+    """Raise `ValueError` where fields name what every request says for itself."""
+    if names := sorted(set(_OURS) & set(fields)):
+        raise ValueError(f"{', '.join(names)} cannot be set here: every request says it for itself")
+
+
+def refuse_transfer(headers: Mapping[str, SecretStr]) -> None:
+    """Raise `ValueError` where headers name what each request is sent by."""
+    if names := sorted(name for name in headers if name.strip().lower() in _TRANSFER):
+        raise ValueError(f"{', '.join(names)} cannot be set here: it is of each request, and says how that is sent")
 
 
 def refuse_secret_address(address: str) -> None:

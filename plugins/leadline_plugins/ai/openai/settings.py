@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 from leadline.hookspecs import PluginSettings
-from leadline_plugins.ai.openai.kept import refuse_secret_address, refuse_secrets
+from leadline_plugins.ai.openai.kept import refuse_ours, refuse_secret_address, refuse_secrets, refuse_transfer
 from leadline_plugins.ai.openai.manner import Streaming
 from leadline_plugins.ai.openai.proxies import proxy_fault
 
@@ -71,10 +71,17 @@ class OpenAISettings(PluginSettings):
         refuse_secret_address(address)
         return address
 
+    @field_validator("headers")
+    @classmethod
+    def _sendable(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        refuse_transfer(headers)
+        return headers
+
     @field_validator("extra_body")
     @classmethod
     def _open(cls, fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
         refuse_secrets(fields, "put headers into `headers`, the key into `api_key`")
+        refuse_ours(fields)
         return fields
 
     @property

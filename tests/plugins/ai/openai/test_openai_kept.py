@@ -53,6 +53,16 @@ def test_fields_that_may_be_secret_stand_in_headers(fields: dict[str, Any]) -> N
         OpenAISettings(extra_body=fields)
 
 
+@pytest.mark.parametrize("name", ["model", "messages", "n", "stream", "response_format", "tools", "input"])
+def test_what_every_request_says_for_itself_is_set_nowhere_else(name: str) -> None:
+    for model, field in ((OpenAISettings, "extra_body"), (LitellmSettings, "extra")):
+        with pytest.raises(ValidationError, match="every request says it for itself"):
+            model(**{field: {name: 2}})
+    for model in (OpenAISettings, LitellmSettings):
+        with pytest.raises(ValidationError, match="says how that is sent"):
+            model(headers={"Content-length": "5"})
+
+
 def test_fields_that_are_none_are_sent() -> None:
     fields: dict[str, Any] = {"top_k": 1, "max_tokens": 5, "prompt_cache_key": "a", "provider": {"order": ["b"]}}
     assert OpenAISettings(extra_body=fields).extra_body == fields
