@@ -23,7 +23,7 @@ from leadline.errors import (
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.openai.causes import error_of
 from leadline_plugins.ai.openai.failures import Refusal, told
-from leadline_plugins.ai.openai.proxies import proxy_fault
+from leadline_plugins.ai.openai.proxies import proxy_between, proxy_fault
 
 _CLASSES: dict[str, type[ProviderError]] = {
     "AuthenticationError": Denied,
@@ -48,6 +48,7 @@ _UNANSWERED = ("APIConnectionError", "Timeout")
 _HEADERS = "litellm_response_headers"
 """Where newer versions keep those of the vendor's answer; their `response` is made up."""
 _PREFIX = re.compile(r"^((litellm\.)?(\w+Error|Timeout): *|\w+Exception( \w+Error)? - *)")
+_NO_VENDOR = re.compile(r"LLM Provider NOT provided", re.IGNORECASE)
 _SECRET_NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET = 8
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
@@ -111,6 +112,10 @@ def _of_repr(text: str) -> Refusal | None:
 def translated(error: Exception, model: str, settings: LitellmSettings) -> ProviderError:
     """Return our error; no secret of the settings or of the environment stands in its text."""
     vendor = vendor_of(model) or str(getattr(error, "llm_provider", "") or "litellm")
+    if _NO_VENDOR.search(_words(error)):
+        return Unsupported(
+            f"litellm: {model!r} names no vendor that it knows: set plugins.litellm.model = VENDOR/MODEL"
+        )
     told = _unsent(error, vendor, settings) or _refused(error, vendor, model)
     return type(told)(masked(str(told), settings.secrets), retry_after=told.retry_after)
 
@@ -149,7 +154,8 @@ def _unsent(error: Exception, vendor: str, settings: LitellmSettings) -> Provide
             case httpx.TimeoutException():
                 return Unavailable(f"{vendor}: connected, then silent for {settings.read_timeout:g} s (read_timeout)")
             case httpx.ConnectError() | httpx.ProxyError():
-                return Unavailable(f"{vendor}: no connection: {one}")
+                between = proxy_between("", settings.api_base or "https://")
+                return Unavailable(f"{vendor}: no connection{between and f' to {between}'}: {one}")
             case httpx.TransportError():
                 return Unavailable(f"{vendor}: the connection broke off: {one}")
     return _missing(error, vendor) if _NO_MODULE.search(_words(error)) else None

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from leadline.errors import BadReply
+from leadline.errors import BadReply, Unsupported
 from leadline_plugins.ai.openai.chat_reading import ChatReading
 from leadline_plugins.ai.openai.failures import Refusal, refusal, told
 from leadline_plugins.ai.openai.reply import mappings
@@ -46,7 +46,8 @@ class RefusedError(Exception):
 async def read(answer: httpx.Response, reading: Reading) -> None:
     """Read an answer to its end, whatever its type: some servers stream unasked, some do not though asked.
 
-    Raises `RefusedError` for an error in whatever place, `BadReply` for what is cut off or malformed.
+    Raises `RefusedError` for an error in whatever place, `BadReply` for what is cut off or malformed, `Unsupported` for
+    a web page.
     """
     if not 200 <= answer.status_code < 300:
         raise RefusedError(refusal(answer.status_code, await whole(answer), answer.headers))
@@ -152,6 +153,6 @@ def decoded(body: bytes, kind: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         if "html" in kind or text[:1] == "<":
-            said = refusal(200, body, {}).message
-            raise BadReply(f"the answer is {said} where JSON was expected; check base_url") from None
+            said = refusal(200, body, {}).message  # it will be there the next time, too
+            raise Unsupported(f"the answer is {said} where JSON was expected; check base_url") from None
         raise BadReply(f"the answer is no JSON: {error}") from None

@@ -22,6 +22,8 @@ from leadline.errors import (
 from leadline_plugins.ai.openai.failures import Refusal
 from leadline_plugins.ai.openai.waiting import wait_for
 
+NAMED_BY = "ai.roles, ai.tasks or the section's model"
+"""Where the model of a chat is named."""
 _SHOWN = 300
 """Characters of a server's own words that an error repeats."""
 _TOO_LONG = re.compile(
@@ -59,6 +61,7 @@ _NO_MODEL = re.compile(
 )
 """A dot within a name (`qwen2.5:7b`) ends no sentence."""
 _NO_ADDRESS = re.compile(r"unexpected endpoint|(unknown|invalid) (url|endpoint|route)|no (such )?route", re.IGNORECASE)
+_INACTIVE = re.compile(r"account[^.]{0,40}(not active|inactive|deactivated|disabled)", re.IGNORECASE)
 _FORBIDDEN = re.compile(
     r"moderation|flagged|usage (guidelines|polic)|content.?(policy|filter|violates)|safety", re.IGNORECASE
 )
@@ -99,11 +102,13 @@ _BY_KIND: dict[str, type[ProviderError]] = {
 """For errors in a stream, which have no status of their own."""
 
 
-def error_of(said: Refusal, host: str, model: str, *, address: str = "base_url") -> ProviderError:
-    """Return the error that a refusal amounts to; `address` is the setting that says where to ask."""
+def error_of(
+    said: Refusal, host: str, model: str, *, address: str = "base_url", setting: str = NAMED_BY
+) -> ProviderError:
+    """Return the error that a refusal amounts to; `address` is the setting that says where to ask, `setting` what."""
     wait = wait_for(said.headers, said.message, limited=said.status in (0, 429))
     cause = _cause(said, wait)
-    return cause(_sentence(said, cause, host, model, address), retry_after=wait if cause.retry else None)
+    return cause(_sentence(said, cause, host, model, address, setting), retry_after=wait if cause.retry else None)
 
 
 def _cause(said: Refusal, wait: float | None) -> type[ProviderError]:
@@ -140,12 +145,16 @@ def _by_status(said: Refusal) -> type[ProviderError]:
     return _BY_KIND.get(said.code) or _BY_KIND.get(said.kind) or limited or BadReply
 
 
-def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str, address: str) -> str:
+def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str, address: str, setting: str) -> str:
     status = f" (HTTP {said.status})" if said.status else ""
     words = _short(said.message) or "no word of explanation"
     bare = words.rstrip(".")  # before what is to be done about it
     if cause is TooLong:
         return f"{host}: the request is longer than {model!r} takes{status}: {words}"
+    if cause in (Denied, QuotaSpent) and _INACTIVE.search(said.words):
+        return f"{host}: the account is not active{status}: {words}"
+    if cause is Denied and said.status == 403 and not _BAD_KEY.search(said.words):
+        return f"{host} denies access{status}: {bare}; see whether the account, and this country or network, may use it"
     if cause is Denied:
         return f"{host} does not accept the key{status}: {bare}; check api_key in the plugin's section"
     if cause is QuotaSpent:
@@ -153,16 +162,19 @@ def _sentence(said: Refusal, cause: type[ProviderError], host: str, model: str, 
     if cause is RateLimited:
         return f"{host} asks to slow down{status}: {words}"
     if cause is Unsupported and _NO_MODEL.search(said.words):
-        return (
-            f"{host} has no model {model!r}{status}: {bare}; set another in ai.roles, ai.tasks or the section's model"
-        )
+        return f"{host} has no model {model!r}{status}: {bare}; set another in {setting}"
     lost = _NO_ADDRESS.search(said.words) or (said.status == 404 and not _NO_ENDPOINT.search(said.words))
     if cause is Unsupported and lost:
         return f"{host} knows no such address{status}: {words}; check {address}"
     if cause is Unsupported and 300 <= said.status < 400:
-        return f"{host} sends elsewhere{status}: {said.headers.get('location', words)}; check {address}"
+        return f"{host} sends elsewhere{status}: {_bare(said.headers.get('location', words))}; check {address}"
     doing = {Unavailable: "is not available", BadReply: "gave up the reply"}.get(cause, "refuses the request")
     return f"{host} {doing}{status}: {words}"
+
+
+def _bare(address: str) -> str:
+    """Return where a redirect leads without its query, which may hold a token."""
+    return re.split(r"[?#]", address, maxsplit=1)[0]
 
 
 def _short(text: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply, Unsupported
+from leadline.errors import BadReply, ProviderError, Unsupported
 from leadline.records import Embeddings, EmbedRequest
-from leadline_plugins.ai.openai.causes import error_of
+from leadline_plugins.ai.openai.answer import decoded
 from leadline_plugins.ai.openai.endpoint import Endpoint
 from leadline_plugins.ai.openai.failures import refusal, told
 from leadline_plugins.ai.openai.settings import DEFAULT_EMBEDDING, OpenAISettings
@@ -36,6 +35,10 @@ class OpenAIEmbedder:
             call.spend(read_usage(usage))
         rows = data.get("data")
         found = vectors_of(rows if isinstance(rows, list) else (), len(request.texts), self._endpoint.host)
+        wanted = self._settings.dimensions
+        if wanted and len(found[0]) != wanted:
+            came = f"embeddings of {len(found[0])} numbers came, not of the {wanted} of the setting dimensions"
+            raise Unsupported(f"{self._endpoint.host}: {came}")
         return Embeddings(vectors=found)
 
     def model(self, model: str, /) -> str:
@@ -54,12 +57,11 @@ class OpenAIEmbedder:
             raw = await answer.aread()
             said = refusal(answer.status_code, raw, answer.headers) if answer.status_code != 200 else None
         try:
-            data = None if said else json.loads(raw)
-        except ValueError as error:
-            raise BadReply(f"{host}: the answer is no JSON: {error}") from None
+            data = None if said else decoded(raw, answer.headers.get("content-type", ""))
+        except ProviderError as error:
+            raise type(error)(f"{host}: {error}") from None
         if said := said or told(data):
-            refused = error_of(said, host, model)
-            raise type(refused)(self._endpoint.mask(str(refused)), retry_after=refused.retry_after)
+            raise self._endpoint.error(said, model, setting="the section's embedding_model")
         if not isinstance(data, dict):
             raise BadReply(f"{host}: the answer is no JSON object")
         return data

@@ -12,7 +12,9 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
-from leadline_plugins.ai.openai.proxies import proxies_named, proxy_fault
+from leadline_plugins.ai.openai.causes import error_of
+from leadline_plugins.ai.openai.failures import Refusal
+from leadline_plugins.ai.openai.proxies import proxies_named, proxy_between, proxy_fault
 from leadline_plugins.ai.openai.settings import AZURE, OpenAISettings, trusting, unsendable
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 _MASK = "[secret]"
 _SHORTEST_SECRET = 8
 """Characters; a shorter header value is a word."""
+_PROXY_ASKS = 407
+"""The status by which a proxy wants to know who asks."""
 
 
 class Endpoint:
@@ -74,6 +78,14 @@ class Endpoint:
             if begun and isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
                 cause = BadReply  # it was written, and is billed
             raise cause(self.mask(words)) from error
+
+    def error(self, said: Refusal, model: str, **more: str) -> ProviderError:
+        """Return the error that a refusal amounts to; no secret stands in it. What a proxy refused, no vendor saw."""
+        if said.status == _PROXY_ASKS and (between := proxy_between(self.settings.proxy, self.settings.root)):
+            words = f"{self.host}: {between} asks for a name and a password (HTTP {_PROXY_ASKS}): {said.message}"
+            return Unsupported(self.mask(words.rstrip(": ")))
+        found = error_of(said, self.host, model, **more)
+        return type(found)(self.mask(str(found)), retry_after=found.retry_after)
 
     async def models(self) -> tuple[str, ...]:
         """Return the names of the models that are served; none where the endpoint does not say."""
@@ -134,7 +146,10 @@ class Endpoint:
         import httpx
 
         settings, host = self.settings, self.host
+        between = proxy_between(settings.proxy, settings.root)
         match error:
+            case httpx.ConnectTimeout() | httpx.ConnectError() if between and "CERTIFICATE" not in str(error):
+                return Unavailable, f"{host}: no connection to {between}: {error}".rstrip(": ")
             case httpx.ConnectTimeout():
                 return Unavailable, f"{host}: no connection within {settings.connect_timeout:g} s (connect_timeout)"
             case httpx.ReadTimeout():
@@ -144,7 +159,7 @@ class Endpoint:
             case httpx.ConnectError():
                 return Unavailable, f"{host}: no connection: {error}"
             case httpx.ProxyError():
-                return Unavailable, f"{host}: the proxy does not let through: {error}"
+                return Unavailable, f"{host}: {between or 'the proxy'} does not let through: {error}"
             case httpx.RemoteProtocolError():
                 return Unavailable, f"{host}: the connection broke off: {error}"
             case httpx.DecodingError():

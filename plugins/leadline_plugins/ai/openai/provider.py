@@ -12,7 +12,6 @@ from leadline.nearest import choose_from
 from leadline.records import ChatReply, ChatRequest, ModelTraits
 from leadline_plugins.ai.openai import chat, responses
 from leadline_plugins.ai.openai.answer import RefusedError, read
-from leadline_plugins.ai.openai.causes import error_of
 from leadline_plugins.ai.openai.chat_reading import ChatReading
 from leadline_plugins.ai.openai.endpoint import Endpoint
 from leadline_plugins.ai.openai.failures import Refusal
@@ -99,11 +98,12 @@ class OpenAI:
         return None if learnt is None or (learnt.api != manner.api and self._settings.api != "auto") else learnt
 
     async def _error(self, said: Refusal, model: str) -> ProviderError:
-        error = error_of(said, self._endpoint.host, model)
+        error = self._endpoint.error(said, model)
         words = str(error)
         if isinstance(error, Unsupported) and "has no model" in words and (served := await self._endpoint.models()):
             words = f"{words}; {choose_from(model, served[:20])}"
-        return type(error)(self._endpoint.mask(words), retry_after=error.retry_after)
+            return type(error)(self._endpoint.mask(words))
+        return error
 
     # --- one request -------------------------------------------------------------------------------------------------
 
@@ -115,9 +115,9 @@ class OpenAI:
             async with self._endpoint.post(what, model, body, call) as answer:
                 await read(answer, reading)
             return reading.reply()
-        except BadReply as error:
+        except (BadReply, Unsupported) as error:
             whose = f"{self._endpoint.host}: "
-            raise BadReply(self._endpoint.mask(f"{whose}{str(error).removeprefix(whose)}")) from error
+            raise type(error)(self._endpoint.mask(f"{whose}{str(error).removeprefix(whose)}")) from error
         finally:
             if reading.usage is not None:
                 call.spend(read_usage(reading.usage))

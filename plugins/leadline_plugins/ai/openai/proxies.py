@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 from urllib.parse import urlsplit
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
 _SOCKS = ("socks5", "socks5h")
 _SCHEMES = ("http", "https", *_SOCKS)
@@ -31,6 +31,24 @@ def proxies_named(proxy: str) -> str:
         return "the setting proxy"
     there = [name for lower in _NAMES for name in (lower.upper(), lower) if os.environ.get(name)]
     return f"{', '.join(there)} of the environment" if there else "the system's proxy"
+
+
+def proxy_between(proxy: str, address: str) -> str:
+    """Return the proxy by which an address is asked, with where it stands, for errors; empty where none is."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # no address, as is told elsewhere
+        return ""
+    named = "the setting proxy"
+    if not proxy:
+        there, names = getproxies(), (f"{parts.scheme}_proxy", "all_proxy")
+        proxy = there.get(parts.scheme) or there.get("all") or ""
+        if not proxy or proxy_bypass(parts.hostname or ""):
+            return ""
+        said = (name for lower in names for name in (lower, lower.upper()) if os.environ.get(name))
+        named = next(said, "the system's")
+    host = urlsplit(proxy if "://" in proxy else f"http://{proxy}").netloc.rpartition("@")[2]
+    return f"the proxy {host} ({named})"
 
 
 def _fault(proxy: str) -> str | None:

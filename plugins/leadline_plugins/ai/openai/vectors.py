@@ -16,10 +16,12 @@ Vectors = tuple[tuple[float, ...], ...]
 def vectors_of(rows: Sequence[Mapping[str, Any]], count: int, who: str) -> Vectors:
     """Return the vectors of rows that may come in another order. Raises `BadReply`, naming `who`, for what is none."""
     try:
-        placed = sorted(enumerate(rows), key=lambda row: _place(row[1], row[0]))
-        vectors = tuple(_vector(row["embedding"]) for _, row in placed)
+        placed = {_place(row, place): row for place, row in enumerate(rows)}
+        vectors = tuple(_vector(placed[place]["embedding"]) for place in sorted(placed))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise BadReply(f"{who}: the answer holds no embeddings ({type(error).__name__})") from error
+    if len(placed) != len(rows):
+        raise BadReply(f"{who}: two embeddings came for the same text")
     if len(vectors) != count or len({len(vector) for vector in vectors}) > 1 or not all(vectors):
         raise BadReply(f"{who}: {len(vectors)} embeddings came for {count} texts, or not all of one length")
     if not all(isfinite(number) for vector in vectors for number in vector):

@@ -46,7 +46,7 @@ def raised(name: str, message: str, status: int = 0, **fields: Any) -> Exception
         (raised("BudgetExceededError", "over budget"), QuotaSpent, "over budget"),
         (raised("ContentPolicyViolationError", "blocked", 400), Unsupported, "blocked"),
         (raised("PermissionDeniedError", "your prompt was flagged", 403), Unsupported, "flagged"),
-        (raised("PermissionDeniedError", "no permission", 403), Denied, "does not accept the key"),
+        (raised("PermissionDeniedError", "no permission", 403), Denied, "denies access"),
         (raised("RateLimitError", "Too many tokens, please wait before trying again.", 429), RateLimited, "slow down"),
         (raised("BadRequestError", '{"error": {"type": "request_too_large", "message": "max"}}', 400), TooLong, "max"),
         (raised("NotFoundError", "model: claude-foo", 404), Unsupported, "has no model"),
@@ -128,6 +128,15 @@ def test_what_kept_a_vendor_from_answering_is_named(cause: Exception, kind: type
 def test_what_may_be_secret_and_what_is_ours_stands_elsewhere(extra: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=r"put headers into `headers`|says it for itself"):
         LitellmSettings(extra=extra)
+
+
+def test_a_model_without_its_vendor_is_told_with_the_setting() -> None:
+    error = raised(
+        "BadRequestError", "LLM Provider NOT provided. Pass in the LLM provider you are trying to call.", 400
+    )
+    told = translated(error, "emulated", NO_SECRETS)
+    assert type(told) is Unsupported
+    assert str(told).endswith("'emulated' names no vendor that it knows: set plugins.litellm.model = VENDOR/MODEL")
 
 
 def test_a_key_that_no_header_can_carry_is_told_before_a_run() -> None:

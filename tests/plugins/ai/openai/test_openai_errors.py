@@ -43,7 +43,9 @@ def error(message: str, status: int = 400, headers: dict[str, str] | None = None
         (error("Request too large for gpt-4 on tokens per min (TPM)", 429), TooLong, "longer than"),
         (Said(b"too big", 413), TooLong, "longer than"),
         (error("Incorrect API key provided", 401), Denied, "check api_key"),
-        (error("Country not supported", 403), Denied, "does not accept the key"),
+        (error("Country not supported", 403), Denied, "denies access"),
+        (error("Incorrect API key provided", 403), Denied, "does not accept the key"),
+        (error("Your account is not active, check your billing", 429), QuotaSpent, "the account is not active"),
         (error("Insufficient Balance", 402), QuotaSpent, "no quota or credit left"),
         (error("You exceeded your current quota", 429, code="insufficient_quota"), QuotaSpent, "no quota"),
         (error("Key limit exceeded (monthly limit)", 403), QuotaSpent, "no quota"),
@@ -57,12 +59,12 @@ def error(message: str, status: int = 400, headers: dict[str, str] | None = None
         (error("The server had an error", 500), Unavailable, "is not available"),
         (Said(HTML, 502, {"content-type": "text/html"}), Unavailable, "a web page, '502 Bad Gateway'"),
         (Said(b"", 503), Unavailable, "no word of explanation"),
-        (Said(HTML, 200, {"content-type": "text/html"}), BadReply, "check base_url"),
+        (Said(HTML, 200, {"content-type": "text/html"}), Unsupported, "check base_url"),
         (Said(b"", 200), BadReply, "the answer is empty"),
         (Said(b"{broken", 200, {"content-type": "application/json"}), BadReply, "no JSON"),
         (Said(b"[]", 200), BadReply, "no JSON object"),
         (Said(b"{}", 200), BadReply, "no chat completion"),
-        (Said(b"", 302, {"location": "https://example.org/login"}), Unsupported, "sends elsewhere"),
+        (Said(b"", 302, {"location": "https://example.org/login?token=x#y"}), Unsupported, "elsewhere.*/login; check"),
         (error("bad tool call", code="tool_use_failed"), BadReply, "gave up the reply"),
         (said_json({"error": {"message": "upstream died", "code": 502}}), Unavailable, "upstream died"),
         (
@@ -173,6 +175,29 @@ async def test_a_proxy_of_the_settings_is_used(
     with pytest.raises(Unsupported, match="via proxy"):
         await provider(proxy=server.url, base_url="http://models.internal/v1").chat(request_of(), call)
     assert server.asked[0].path == "http://models.internal/v1/chat/completions"
+
+
+async def test_a_proxy_that_fails_is_named_and_not_the_vendor(
+    server: ScriptedServer,
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server.answers = [error("who are you?", 407)]
+    asks = rf"models.internal: the proxy {server.url.removeprefix('http://')} \(the setting proxy\) asks for a name"
+    with pytest.raises(Unsupported, match=asks):
+        await provider(proxy=server.url, base_url="http://models.internal/v1").chat(request_of(), call)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        dead = f"127.0.0.1:{free.getsockname()[1]}"
+        monkeypatch.setenv("http_proxy", f"http://ann:pass@{dead}")
+        with pytest.raises(Unavailable, match=rf"models.internal: no connection to the proxy {dead} \(http_proxy\)"):
+            await provider(base_url="http://models.internal/v1").chat(request_of(), call)
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        server.answers = [error("nothing", 404)]
+        with pytest.raises(Unsupported, match="check base_url"):
+            await provider().chat(request_of(), call)
 
 
 @pytest.mark.parametrize(

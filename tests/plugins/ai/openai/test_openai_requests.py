@@ -551,6 +551,13 @@ async def test_embeddings_without_numbers_come_in_the_order_of_the_texts(
         {"data": [1, 2]},
         {"data": {"a": 1, "b": 2}},
         {"data": [{"embedding": [1.0]}]},
+        {
+            "data": [
+                {"index": 0, "embedding": [1.0]},
+                {"index": 0, "embedding": [2.0]},
+                {"index": 1, "embedding": [3.0]},
+            ]
+        },
         {"data": [{"embedding": [1.0]}, {"embedding": []}]},
         {"data": [{"embedding": [1.0]}, {"embedding": None}]},
         {"data": [{"embedding": [1.0]}, {"embedding": [float("nan")]}]},
@@ -564,6 +571,26 @@ async def test_embeddings_that_are_none(
     embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e"), context)
     with pytest.raises(BadReply):
         await embedder.embed(EmbedRequest(model="", texts=("a", "b")), call)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (said_json({"data": [{"embedding": [1.0, 2.0]}]}), "embeddings of 2 numbers came, not of the 256"),
+        (
+            Said(b"<html><title>Sign in</title></html>", 200),
+            r"127.0.0.1:\d+: the answer is a web page, 'Sign in' where",
+        ),
+        (refused("The model `e` does not exist", 404), "set another in the section's embedding_model"),
+    ],
+)
+async def test_what_is_wrong_with_embeddings_is_told(
+    server: ScriptedServer, context: HouseContext, call: FakeCall, answer: Said, words: str
+) -> None:
+    server.answers = [answer]
+    embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e", dimensions=256), context)
+    with pytest.raises(Unsupported, match=words):
+        await embedder.embed(EmbedRequest(model="", texts=("a",)), call)
 
 
 @pytest.mark.parametrize(
