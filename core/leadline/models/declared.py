@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from leadline.task_kinds import TaskKind
 
 TEMPLATES = (".md", ".txt")
 """What one line of a setting ends with that is the path of a template and not the template."""
-
+_PATH = re.compile(r"[A-Za-z0-9_.~-]*[/\\][A-Za-z0-9_./\\~-]*|[A-Za-z0-9_-]+\.[A-Za-z][A-Za-z0-9]{1,4}")
+"""A word with a slash in it, or with an ending: no template is that short."""
 _BLANK = re.compile(r"\{\{[^{}]*\}\}|\{(\w+)\}")
 """A variable of Jinja, or one of `str.format`."""
 
@@ -106,17 +108,35 @@ def templates(
 
 
 def _text(said: str, folder: Path) -> str:
-    if is_path(said):
+    if is_path(said, folder):
         # With a line's end, so that a run that keeps it never takes it for a path.
-        said = (folder / Path(said.strip()).expanduser()).read_text(encoding="utf-8-sig").rstrip() + "\n"
+        said = _file(said.strip(), folder).read_text(encoding="utf-8-sig").rstrip() + "\n"
     if not any(map(str.isalnum, said)):
         raise ValueError("is empty")
     return said
 
 
-def is_path(said: str) -> bool:
-    """Return whether a setting is the path of a template: one line that ends as file names do."""
-    return "\n" not in said and said.strip().endswith(TEMPLATES)
+def is_path(said: str, folder: Path) -> bool:
+    """Return whether a setting is the path of a template: one line that is a file, or is written as paths are."""
+    line = said.strip()
+    if not line or "\n" in said:
+        return False
+    return line.endswith(TEMPLATES) or bool(_PATH.fullmatch(line)) or _is_file(line, folder)
+
+
+def _is_file(line: str, folder: Path) -> bool:
+    try:
+        return _file(line, folder).is_file()
+    except OSError:  # a text that is longer than any name
+        return False
+
+
+def _file(line: str, folder: Path) -> Path:
+    """Return the path that a line may be. Raises `OSError` where it begins in the home of nobody."""
+    try:
+        return folder / Path(line).expanduser()
+    except RuntimeError as error:
+        raise FileNotFoundError(ENOENT, str(error)) from error
 
 
 def _told(said: str, error: Exception) -> str:

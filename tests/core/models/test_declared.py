@@ -110,16 +110,35 @@ def test_a_template_is_read_from_its_path(load: Load, tmp_path: Path) -> None:
     assert load({}, stored=loaded.settings.public()).settings.prompts == loaded.settings.prompts
 
 
+@pytest.mark.parametrize("name", ["plan.j2", "prompts/plan", "my plan"])
+def test_a_file_is_a_template_whatever_its_name_ends_with(load: Load, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("Plan it.")
+    assert load({"prompts.plan": name}).settings.prompts == {"plan": "Plan it.\n"}
+
+
+@pytest.mark.parametrize(
+    "text", ["Plan it and/or outline it.", "Plan.", "列出计划/大纲。", "计划", "Plan the report." * 900, "Use v1.2"]
+)
+def test_a_line_of_text_is_no_path(load: Load, text: str) -> None:
+    assert load({"prompts.plan": text}).settings.prompts == {"plan": text}
+
+
 @pytest.mark.parametrize(
     ("said", "told"),
     [
         ("plan.md", "prompts.plan: cannot read 'plan.md': No such file or directory: give the path of a template"),
+        ("prompts/plan", "prompts.plan: cannot read 'prompts/plan': No such file or directory: give the path"),
+        ("~nobody-here/plan", "prompts.plan: cannot read '~nobody-here/plan': "),
+        ("plan.j2", "prompts.plan: cannot read 'plan.j2': No such file or directory: give the path of a template"),
+        ("below/it", "prompts.plan: cannot read 'below/it': Is a directory: give the path of a template"),
         ("latin.txt", "prompts.plan: 'latin.txt' is no text in UTF-8"),
         (" \n", "prompts.plan: is empty: give the path of a template, or its text"),
     ],
 )
 def test_a_template_that_is_none_is_refused(load: Load, tmp_path: Path, said: str, told: str) -> None:
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9")
+    (tmp_path / "below" / "it").mkdir(parents=True)
     assert fault(load, {"prompts.plan": said}).startswith(told)
 
 
