@@ -120,7 +120,9 @@ def _over(house: House, counts: dict[str, int], costs: list[Decimal | None]) -> 
         yield f"budget.model_calls = {budget.model_calls}: some {counts['calls']} calls are likely"
     if tokens > budget.tokens:
         yield f"budget.tokens = {budget.tokens:,}: some {tokens:,} tokens are likely"
-    if sum(filter(None, costs), Decimal(0)) > Decimal(str(budget.money)):
+    if counts["calls"] and not budget.money:
+        yield "budget.money = 0: no model is asked"
+    elif sum(filter(None, costs), Decimal(0)) > Decimal(str(budget.money)):
         yield f"budget.money = {budget.money:g}: more is likely"
 
 

@@ -205,6 +205,8 @@ class Budget:
         held = Decimal(str(whole)) - (self._visible(name) or 0)
         kept = f", {held} kept for the report" if held else ""
         setting = "research.max_queries" if name == "queries" else f"budget.{name}"
+        if not whole:
+            return f"{setting} = 0 allows nothing; raise it with --set {setting}=N"
         enough = self._enough(name, more)
         return f"{taken} of {whole} taken{kept}, {more} more wanted; raise it with --set {setting}={enough}"
 
@@ -214,8 +216,6 @@ class Budget:
         The larger it is, the more of it is kept for the report.
         """
         whole, taken = Decimal(str(getattr(self.limits, name))), Decimal(getattr(self._taken, name))
-        if not whole:
-            return "N"
         kept = Decimal(str(self.reserve)) if name != "queries" and self.reserve < 1 else Decimal(0)
         needed = (taken + (more or taken)) / (1 - kept)
         unit = _CENT if name == "money" else Decimal(1)

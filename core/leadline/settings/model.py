@@ -209,11 +209,11 @@ class CodeSettings(Section):
 
 
 class Budget(Section):
-    """What a run may use; when one is spent the run ends with what it has."""
+    """What a run may use, 0 being nothing of it; when one is spent the run ends with what it has."""
 
     model_calls: Amount = Field(60, description="Calls of models.")
     tokens: Amount = Field(400_000, description="Tokens, prompts and replies.")
-    money: Annotated[float, Field(ge=0)] = Field(2.0, description="US dollars.")
+    money: Annotated[float, Field(ge=0)] = Field(2.0, description="US dollars; 0 asks no model.")
     seconds: Seconds = Field(900, description="Seconds of wall time.")
     reserve: Share = Field(0.15, description="The share kept for the stages that finish the report.")
 

@@ -89,6 +89,7 @@ async def test_a_budget_that_will_not_do_is_named(tmp_path: Path) -> None:
     over = (await estimated(tmp_path, PRICE | tight)).over
     assert [text.partition(" ")[0] for text in over] == ["budget.model_calls", "budget.tokens", "budget.money"]
     assert (await estimated(tmp_path, PRICE)).over == ()
+    assert (await estimated(tmp_path, PRICE | {"budget.money": 0})).over == ("budget.money = 0: no model is asked",)
 
 
 async def test_a_task_of_which_its_plugin_says_nothing_is_named(tmp_path: Path) -> None:

@@ -163,8 +163,8 @@ async def test_a_first_call_is_let_through_whatever_it_may_cost() -> None:
         budget.lease(Need(model_calls=1, money=Decimal("0.001")))
     budget.settle(lease, Need(model_calls=1, money=Decimal("0.006")))
     budget.lease(Need(model_calls=1, money=Decimal("0.02")))
-    with pytest.raises(Refused):
-        Budget(Limits(money=0.0)).lease(Need(model_calls=1, money=Decimal("0.01")))
+    with pytest.raises(Refused, match=r"spent: budget.money = 0 allows nothing; raise it with --set budget.money=N$"):
+        Budget(Limits(money=0.0)).lease(Need(model_calls=1))
 
 
 def test_where_no_closing_stage_asks_a_model_nothing_but_time_is_kept() -> None:
