@@ -16,6 +16,7 @@ The kinds, and their `data`:
     call.delta      {kind: text | reasoning, text, attempt, key, task, said}: `said` is what people read of the piece,
                     where the reply is JSON and its task names fields for them: titles of a plan, the text of a section
     call.restart    {attempt, key, task}: what the attempts before streamed is void
+    call.held       {kind, provider, task, key, seconds}: it is sent so much later, for its provider asks for patience
     call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,
                     from: live | journal | cache | shared, seconds, attempts, usage}
 

@@ -19,13 +19,25 @@ from leadline.door.kinds import Job
 from leadline.door.outcomes import Blame, Ended
 from leadline.door.retry import RetryPolicy, translate
 from leadline.door.secrets import Secrets
-from leadline.errors import BadReply, Disconnected, JournalError, ProviderError, Refused, Severed, Unavailable
+from leadline.errors import (
+    BadReply,
+    Disconnected,
+    JournalError,
+    ProviderError,
+    RateLimited,
+    Refused,
+    Severed,
+    Unavailable,
+)
 from leadline.events import Bus
 from leadline.journal.journal import Journal
 from leadline.journal.wire import encode
 from leadline.records import Record, Usage
 from leadline.replies.prose import Prose
 from leadline.runs.budget import Budget, Lease, Need, used_by
+
+_NOTICEABLE = 2.0
+"""Seconds of waiting that are told."""
 
 
 @dataclass
@@ -94,6 +106,8 @@ class Attempts:
                 pause = self.retry.delay(trip.attempts, failed, once=job.kind.once) if failed else None
                 if pause is None:
                     return blame.failed(error, trip.attempts)
+            if failed and (failed.retry_after is not None or isinstance(failed, RateLimited)):
+                await self._tell_held(job, pause)
             await self._pause(job, trip, pause)
         raise AssertionError("attempts are counted without end")
 
@@ -103,7 +117,14 @@ class Attempts:
             await self.bus.emit("call.restart", data, span_id=job.span)
         await self.retry.sleep(seconds)
 
+    async def _tell_held(self, job: Job, seconds: float) -> None:
+        """Tell of a wait that whoever watches would take for a standstill."""
+        if seconds > _NOTICEABLE and not job.kind.quiet:
+            about = {"kind": job.kind.name, "provider": job.maker.name, "task": job.task, "key": job.key}
+            await self.bus.emit("call.held", {**about, "seconds": round(seconds, 1)}, span_id=job.span)
+
     async def _attempt(self, job: Job, trip: Trip) -> tuple[bytes, Record]:
+        await self._tell_held(job, job.maker.held())
         async with job.maker.permit():
             if self.journal.broken and job.kind.keep:  # nothing more is paid for in vain
                 raise self.journal.broken

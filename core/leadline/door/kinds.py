@@ -52,6 +52,10 @@ class Maker:
         """Hold one of the calls it lets through at once."""
         return self.limiter.permit() if self.limiter else nullcontext()
 
+    def held(self) -> float:
+        """Return the seconds for which its limits hold a call back that is made now."""
+        return self.limiter.held() if isinstance(self.limiter, Limiter) else 0.0
+
     def away(self) -> float:
         """Return for how many seconds it has asked to be left alone, where that is longer than it is waited for."""
         return self.limiter.away() if isinstance(self.limiter, Limiter) else 0.0

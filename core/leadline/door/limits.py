@@ -173,6 +173,10 @@ class Limiter:
         self._slots = Slots(at_once)
         self.pace = Pace(interval)
 
+    def held(self) -> float:
+        """Return the seconds until the next call may start."""
+        return max(0.0, self.pace.wait(asyncio.get_running_loop().time()))
+
     def away(self) -> float:
         """Return for how long the provider wants to be left alone."""
         return self.pace.away(asyncio.get_running_loop().time())

@@ -32,6 +32,9 @@ class Lines:
             case "notice" | "error":
                 if message := self._standing.news(event):
                     self._write(f"{'note' if event.kind == 'notice' else 'error'}: {message}")
+            case "call.held":
+                if message := self._standing.held(event):
+                    self._write(f"{now - self._began:6.1f} s  {message}")
             case "run.finished":
                 self._write(", ".join([self._standing.status, *self._standing.totals(), f"{now - self._began:.1f} s"]))
 

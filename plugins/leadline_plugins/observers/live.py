@@ -40,6 +40,9 @@ class LiveView:
                 self._say("note", "yellow", event)
             case "error":
                 self._say("error", "red", event)
+            case "call.held":
+                if message := self._standing.held(event):
+                    self._console.print(Text(message, "bright_black"))
             case "run.finished":
                 self._finish()
             case _ if not self.drawing:

@@ -22,6 +22,8 @@ _WORDS = {
 """What a stage gave, by the name of the finding."""
 _FAILURE = re.compile(r"\w+ by (?P<who>[^\s:]+): (?P<why>.+)", re.DOTALL)
 """A failure as its call tells it: `draw by data: no points`."""
+_MORE = 5.0
+"""Seconds by which a wait is longer than the one that was told, to be told too."""
 IN_ROUNDS = ("tasks", "found", "sources", "evidence")
 """What is given once a round."""
 
@@ -43,6 +45,8 @@ class Standing:
     _used: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """By call, for the same reason. What a call may use counts in the budget alone, until it is known."""
     _told: list[str] = field(default_factory=list)
+    _waited_for: dict[str, float] = field(default_factory=dict)
+    """Until when, by provider."""
     _failures: list[tuple[str, str]] = field(default_factory=list)
     """Who failed, and why, of those told."""
 
@@ -96,6 +100,15 @@ class Standing:
             return ""
         self._failures.append(told)
         return message
+
+    def held(self, event: Event) -> str:
+        """Return for how long a provider is waited for; empty where that was told: its calls are held together."""
+        who, seconds = str(event.data["provider"]), float(str(event.data["seconds"]))
+        until = event.time.timestamp() + seconds
+        if until < self._waited_for.get(who, 0.0) + _MORE:
+            return ""
+        self._waited_for[who] = until
+        return f"{one_line(who)} asks for patience: waiting {seconds:.0f} s"
 
     def _without_failure(self, note: str) -> str:
         """Return a note without the failure it ends with, and whose that was, where that stands above."""

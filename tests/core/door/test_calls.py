@@ -9,6 +9,7 @@ import pytest
 
 from leadline.contracts import Call
 from leadline.door.kinds import Kind, Maker
+from leadline.door.limits import Limiter
 from leadline.door.secrets import MASK, Secrets
 from leadline.errors import (
     BadReply,
@@ -19,6 +20,7 @@ from leadline.errors import (
     JournalMissing,
     NoEvidence,
     PluginError,
+    RateLimited,
     Refused,
     Unavailable,
 )
@@ -159,6 +161,19 @@ async def test_a_plugins_own_error_is_its_fault_and_not_repeated(tmp_path: Path)
             await ask(opened, engine, "a")
     assert (caught.value.record.category, caught.value.record.type) == ("BUSINESS", "KeyError")
     assert engine.asked == ["a"]
+
+
+async def test_a_wait_that_a_provider_asks_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leadline.door.attempts._NOTICEABLE", 0.2)
+    limiter, errors = Limiter(2), [RateLimited("HTTP 429", retry_after=13), RateLimited("HTTP 429", retry_after=0.1)]
+    engine = FakeSearch(errors={"a": [*errors], "b": [Unavailable("down")]})
+    async with open_door(tmp_path) as opened:
+        for query in "ab":
+            await ask(opened, engine, query)
+        limiter.pace.too_fast(RateLimited("HTTP 429", retry_after=20), 0, asyncio.get_running_loop().time() - 19.6)
+        await ask(opened, engine, "c", maker=Maker("held", limiter=limiter))
+        waits = opened.seen.of("call.held")
+    assert [(wait["provider"], wait["seconds"]) for wait in waits] == [("fake", 13.0), ("held", 0.4)]
 
 
 async def test_a_slow_call_is_cut_off_and_repeated(tmp_path: Path) -> None:

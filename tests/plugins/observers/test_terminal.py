@@ -63,6 +63,13 @@ def test_plain_progress_is_a_line_a_step(event: Make) -> None:
     ]
 
 
+def test_a_wait_for_a_provider_is_told_once(event: Make) -> None:
+    waits = [event("call.held", provider="acme", task="write", key=key, seconds=13.0) for key in "ab"]
+    later = event("call.held", provider="acme", task="write", key="c", seconds=20.0)
+    lines = [line.split(" s  ")[-1] for line in plain(iter([started(event), *waits, later]))]
+    assert lines[2:] == ["acme asks for patience: waiting 13 s", "acme asks for patience: waiting 20 s"]
+
+
 def test_a_pass_over_the_same_rounds_counts_once(event: Make) -> None:
     standing = Standing()
     for one in (*research(event), *research(event)):
