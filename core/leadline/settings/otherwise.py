@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from leadline.settings.layers import Layer, origin_of
-from leadline.settings.secrecy import in_address, secrets_of
+from leadline.settings.secrecy import in_address, public, secrets_of
 from leadline.settings.types import KeyPath, is_secret
 
 _READ_FROM_FILES = "prompts"
@@ -104,8 +104,9 @@ def _among(
 
 
 def _read(model: type[BaseModel], stored: Mapping[str, Any], key: str, value: Any) -> Any:
+    """Return a value as a run would keep it: secrets in it are none of what differs."""
     try:
-        return getattr(model.model_validate({**stored, key: value}), key)
+        return public(model.model_validate({**stored, key: value})).get(key)
     except (ValidationError, ValueError, TypeError):
         return value
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
@@ -46,8 +46,14 @@ class Key(PluginSettings):
     depth: str = "basic"
 
 
+class Gate(BaseModel):
+    path: str = ""
+    key: SecretStr = SecretStr("")
+
+
 class Chatty(PluginSettings):
     model: str = ""
+    gates: dict[str, Gate] = {}
     base_url: str = ""
     api_key: SecretStr = SecretStr("")
 
@@ -328,6 +334,10 @@ def test_what_the_sources_say_otherwise_than_a_run_is_told(load: Load, tmp_path:
     file.write_text("[search]\nengines = ['local']\n[budget]\nseconds = 60\n[plugins.local]\nchunk = 300\n")
     stored = load().settings.public()
     assert load(stored=stored).notices == (), "nothing was changed"
+    gates = "[ai]\nproviders = ['chatty']\n[plugins.chatty.gates.a]\npath = 'x'\nkey = 'sekrit-sekrit'\n"
+    (tmp_path / "gates.toml").write_text(gates)
+    with_gates = load(file=tmp_path / "gates.toml").settings.public()
+    assert load(stored=with_gates, file=tmp_path / "gates.toml").notices == (), "what was never kept does not differ"
     file.write_text(
         "[search]\nengines = 'local'\n[budget]\nseconds = 60.0\ntokens = 9\n"
         "[plugins.local]\nchunk = 400\nskip = 'a, b'\n"
