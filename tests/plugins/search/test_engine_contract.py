@@ -215,7 +215,8 @@ async def test_nonsense_is_a_bad_reply(name: str, body: bytes, search: Search, s
     if body == b"{}" and name in ("brave", "serper"):
         body = b'{"web": 3, "organic": 3}'  # an empty object is how these two say that nothing was found
     error = await failure(search, name, server, Said(body))
-    assert isinstance(error, BadReply)
+    # Where models are asked a web page says that the address is wrong, and it will be there the next time, too.
+    assert isinstance(error, Unsupported if (name, body[:1]) == ("recall", b"<") else BadReply)
 
 
 @ENGINES
