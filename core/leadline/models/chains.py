@@ -40,17 +40,18 @@ def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> It
 
 
 def last_those_away(left: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
-    """Return who of a chain is asked, last those that want to be left alone for longer than is waited, and why.
+    """Return who of a chain is asked, the last of its models those that want to be left alone for long, and why.
 
     A call of theirs would be held back for the longest that anybody waits, and be refused all the same.
     """
     away = {choice.member.name: choice.member.maker.away() for choice in left}
-    there = [choice for choice in left if not away[choice.member.name]]
+    free = [choice for choice in left if choice.member.offer.free]  # no model: it stands in for none that will be back
+    there = [choice for choice in left if not away[choice.member.name] and choice not in free]
     gone = [choice for choice in left if away[choice.member.name]]
     told = [
         f"{choice.member.name} asks to be left alone for a while: the next of the chain is asked" for choice in gone
     ]
-    return [*there, *gone], told if there else []
+    return ([*there, *gone, *free], told) if there else (list(left), [])
 
 
 def unfit(choice: Choice, error: type[ProviderError], message: str, detail: str = "") -> CallFailed:
