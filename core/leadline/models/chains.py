@@ -9,8 +9,8 @@ from typing import Any
 
 from leadline.assemble import House, Member
 from leadline.door.kinds import CHAT
-from leadline.errors import CallFailed, Denied, PluginError, ProviderError
-from leadline.records import THEN, Failure
+from leadline.errors import CallFailed, Denied, PluginError, ProviderError, RateLimited
+from leadline.records import Failure
 
 TRAITS = "traits"
 """The kind of a failure where a provider cannot say what its model can do: it never will."""
@@ -39,27 +39,26 @@ def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> It
         yield Choice(house.member("ai_providers", name), model if name == first else "")
 
 
-def last_those_away(left: Sequence[Choice]) -> tuple[list[Choice], list[str]]:
-    """Return who of a chain is asked, the last of its models those that want to be left alone for long, and why.
-
-    A call of theirs would be held back for the longest that anybody waits, and be refused all the same.
-    """
-    away = {choice.member.name: choice.member.maker.away() for choice in left}
-    free = [choice for choice in left if choice.member.offer.free]  # no model: it stands in for none that will be back
-    there = [choice for choice in left if not away[choice.member.name] and choice not in free]
-    gone = [choice for choice in left if away[choice.member.name]]
-    told = [
-        f"{choice.member.name} asks to be left alone for a while: the next of the chain is asked" for choice in gone
-    ]
-    return ([*there, *gone, *free], told) if there else (list(left), [])
-
-
 def unfit(choice: Choice, error: type[ProviderError], message: str, detail: str = "") -> CallFailed:
     """Return the failure of a chat whose reply came, or was never asked for, and cannot be taken."""
     who, kind = choice.member.name, error.__name__
     return CallFailed(
         Failure(kind=CHAT, provider=who, category=error.category, type=kind, message=message, detail=detail)
     )
+
+
+def without_those_away(left: Sequence[Choice]) -> tuple[list[Choice], list[CallFailed]]:
+    """Return who of a chain is asked, and as failures those that want to be left alone for longer than is waited.
+
+    A call of theirs would be held back for the longest that anybody waits, and be refused all the same. They are asked
+    where nobody else is left.
+    """
+    there = [choice for choice in left if not choice.member.maker.away()]
+    if not there:
+        return list(left), []
+    return there, [
+        unfit(choice, RateLimited, "it asks to be left alone for a while") for choice in left if choice not in there
+    ]
 
 
 def together(failures: Sequence[CallFailed]) -> CallFailed:

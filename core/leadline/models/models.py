@@ -12,7 +12,7 @@ from leadline.door.calls import Door
 from leadline.door.keys import fingerprint
 from leadline.door.kinds import CHAT, TASK, Kind, Maker
 from leadline.errors import CallFailed, CallRefused
-from leadline.models.chains import Choice, Standing, chain_of, last_those_away, together
+from leadline.models.chains import Choice, Standing, chain_of, together, without_those_away
 from leadline.models.chatting import Chatting
 from leadline.records import THEN, Record
 from leadline.settings.load import Settings
@@ -99,8 +99,7 @@ class Models:
         return chain_of(self._house, self._providers, task, role)
 
     async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
-        failures: list[CallFailed] = []
-        left, told = last_those_away(self._standing.left(chain))
+        left, failures = without_those_away(self._standing.left(chain))
         for choice in left:
             try:
                 done = await self._ask(choice, task, lost)
@@ -111,7 +110,7 @@ class Models:
                 await self._standing.failed(choice, failed, chain)
             else:
                 self._standing.went_well(choice)
-                return done.model_copy(update={"notices": (*told, *done.notices)}) if told else done
+                return done
         raise together(failures or self._standing.failures(chain))
 
     async def _quotes_instead(self, choice: Choice, task: Task[Any], lost: Sequence[CallFailed]) -> bool:
