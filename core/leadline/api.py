@@ -148,8 +148,12 @@ class Client:
         """Go through a finished run again, offline and without writing anything; returns its report."""
         folder = find_run(self.runs_folder(), run)
         order = await order_of(folder)
-        session = await go_again(order, folder, self._house_of(order, offline=True))
-        return await session.go()
+        house = self._house_of(order, offline=True)
+        try:
+            session = await go_again(order, folder, house)
+            return await session.go()
+        finally:
+            await self._houses.give_back(house)
 
     def explain(self) -> Explanation:
         """Return what a run would do, before anything is paid for."""
@@ -179,18 +183,21 @@ class Client:
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _make_house(self, loaded: Loaded) -> House:
-        house = House(loaded, self._cache)
-        self._houses.append(house)
-        return house
-
     def _house_of(self, order: Order, *, offline: bool = False) -> House:
-        """Return the chosen plugins by the settings that a run had, as far as they were not secret."""
-        kept = order.settings
-        loaded = load_settings(
-            self._host, arguments=self._arguments, sets=self._sets, stored=kept, file=self._file, offline=offline
+        """Lend the plugins chosen by the settings that a run had, as far as they were not secret."""
+        return self._houses.lend(self._load(stored=order.settings, offline=offline))
+
+    def _load(self, *, stored: Mapping[str, Any] | None = None, complete: bool = True, offline: bool = False) -> Loaded:
+        return load_settings(
+            self._host,
+            arguments=self._arguments,
+            sets=self._sets,
+            stored=stored,
+            file=self._file,
+            complete=complete,
+            docs=self._docs,
+            offline=offline,
         )
-        return self._make_house(loaded)
 
     def _handle(self, session: Session) -> RunHandle:
         handle = RunHandle(session)

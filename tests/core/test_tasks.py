@@ -120,13 +120,13 @@ async def researched(
 async def test_a_reply_that_the_vendor_stopped_is_not_asked_for_again_and_that_is_said(tmp_path: Path) -> None:
     result, asked = await researched(tmp_path, {"chat": ["I ca" + FILTERED, '{"is_sufficient": true}']})
     assert len(asked) == 1
-    told = "review was done by embedded: chat by chat: the vendor's content filter stopped the reply"
+    told = "review was done by embedded (chat by chat: the vendor's content filter stopped the reply)"
     assert told in result.metadata.notices
 
 
 async def test_a_reply_that_is_cut_off_twice_and_of_no_use_is_said_to_be_cut_off(tmp_path: Path) -> None:
     result, _ = await researched(tmp_path, {"chat": ["Well, I thi" + CUT, "Well, now I" + CUT]})
-    told = "review was done by embedded: chat by chat: the reply was cut off at the model's limit of length"
+    told = "review was done by embedded (chat by chat: the reply was cut off at the model's limit of length)"
     assert told in result.metadata.notices
 
 

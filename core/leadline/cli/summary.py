@@ -162,7 +162,7 @@ def _cost(known: Metadata) -> str:
     if not asked and made:
         return f"unknown: the journal does not hold what {made} model call{'s' * (made != 1)} used"
     untold = known.usage.get("untold")
-    said = cost(known.usage, asked, answered=bool(known.models if untold is None else untold))
+    said = cost(known.usage, asked, answered=bool(known.usage.get("replies", known.models)))
     some = untold and known.usage.get("tokens")
     return f"{said}; {untold} of {several(asked, 'model call')} did not tell what was used" if some else said
 

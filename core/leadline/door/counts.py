@@ -85,6 +85,21 @@ def untold(rows: Iterable[Row]) -> list[Row]:
     ]
 
 
-def models(rows: Iterable[Row]) -> tuple[str, ...]:
-    """Return the language models that replied, by name, each with its provider."""
-    return tuple(sorted({f"{row.provider}:{row.model}" for row in rows if row.model}))
+def taken(rows: Collection[Row]) -> list[Row]:
+    """Return the replies of models that tasks were done with: of those below a task, those of the last of its chain."""
+    tasks: dict[str, list[Row]] = {row.key: [] for row in rows if (row.kind, row.outcome) == (TASK, "reply")}
+    chains = {row.key: row.provider.split(THEN) for row in rows if row.key in tasks}
+    for row in rows:
+        if row.parent in tasks and row.outcome == "reply":
+            tasks[row.parent].append(row)
+    found = []
+    for key, below in tasks.items():
+        asked = {row.provider for row in below}
+        last = [name for name in chains[key] if name in asked][-1:]
+        found += [row for row in below if [row.provider] == last and row.kind == CHAT]
+    return found
+
+
+def models(rows: Collection[Row]) -> tuple[str, ...]:
+    """Return the language models of which a reply was taken, by name, each with its provider."""
+    return tuple(sorted({f"{row.provider}:{row.model}" for row in taken(rows) if row.model}))

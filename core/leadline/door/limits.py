@@ -8,10 +8,13 @@ shortens the wait again, slowly.
 from __future__ import annotations
 
 import asyncio
-from asyncio import AbstractEventLoop, Lock, Semaphore
+import time
+from asyncio import AbstractEventLoop, Future
+from collections import Counter, deque
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from math import inf
+from threading import RLock
 from typing import Protocol
 
 from leadline.door.retry import translate
@@ -51,20 +54,16 @@ class Pace:
         self._away = -inf
         """Until when the provider wants to be left alone, for longer than anybody waits."""
         self._learned = -inf
-        self._line: WeakKeyDictionary[AbstractEventLoop, Lock] = WeakKeyDictionary()
+        self._line = Slots(1)
 
     async def turn(self) -> None:
         """Wait for the next start, and take it."""
-        loop = asyncio.get_running_loop()
-        line = self._line.get(loop)
-        if line is None:
-            line = self._line[loop] = Lock()
-        async with line:
-            wait = self.wait(loop.time())
+        async with self._line.permit():
+            wait = self.wait(time.monotonic())
             while wait > 0:
                 await asyncio.sleep(wait)
-                wait = self.wait(loop.time())
-            self._last = loop.time()
+                wait = self.wait(time.monotonic())
+            self._last = time.monotonic()
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next start; 0 or less: at once."""
@@ -175,11 +174,11 @@ class Limiter:
 
     def held(self) -> float:
         """Return the seconds until the next call may start."""
-        return max(0.0, self.pace.wait(asyncio.get_running_loop().time()))
+        return max(0.0, self.pace.wait(time.monotonic()))
 
     def away(self) -> float:
         """Return for how long the provider wants to be left alone."""
-        return self.pace.away(asyncio.get_running_loop().time())
+        return self.pace.away(time.monotonic())
 
     @asynccontextmanager
     async def permit(self) -> AsyncIterator[None]:

@@ -10,7 +10,7 @@ from typing import Any
 from leadline.assemble import House, Member
 from leadline.door.kinds import CHAT
 from leadline.errors import CallFailed, Denied, PluginError, ProviderError, RateLimited
-from leadline.records import Failure
+from leadline.records import THEN, Failure
 
 TRAITS = "traits"
 """The kind of a failure where a provider cannot say what its model can do: it never will."""
@@ -37,6 +37,11 @@ def chain_of(house: House, providers: Sequence[str], task: str, role: str) -> It
     first, _, model = said.partition(":")
     for name in dict.fromkeys([first, *providers] if first else providers):
         yield Choice(house.member("ai_providers", name), model if name == first else "")
+
+
+def performs(provider: object) -> bool:
+    """Return whether a provider answers typed tasks itself; any other is asked by chat."""
+    return hasattr(provider, "perform")
 
 
 def unfit(choice: Choice, error: type[ProviderError], message: str, detail: str = "") -> CallFailed:

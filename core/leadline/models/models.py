@@ -12,7 +12,7 @@ from leadline.door.calls import Door
 from leadline.door.keys import fingerprint
 from leadline.door.kinds import CHAT, TASK, Kind, Maker
 from leadline.errors import CallFailed, CallRefused
-from leadline.models.chains import Choice, Standing, chain_of, together, without_those_away
+from leadline.models.chains import CHATS, Choice, Standing, chain_of, performs, together, without_those_away
 from leadline.models.chatting import Chatting
 from leadline.records import THEN, Record
 from leadline.settings.load import Settings
@@ -101,6 +101,9 @@ class Models:
     async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
         left, failures = without_those_away(self._standing.left(chain))
         for choice in left:
+            lost = [*self._standing.failures(chain[: chain.index(choice)]), *failures]
+            if await self._quotes_instead(choice, task, lost):
+                continue
             try:
                 done = await self._ask(choice, task, lost)
             except CallRefused:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leadline.citations import number
-from leadline.door.active import total
 from leadline.door.counts import models, spent, untold, used
+from leadline.door.kinds import CHAT
 from leadline.events import utc_now
 from leadline.findings import AUDIT, EVIDENCE, FOUND, REPORT, SECTIONS, SOURCES, VERIFICATION
 from leadline.journal.rows import Row
@@ -96,13 +96,14 @@ def files_of(folder: Path) -> Iterable[str]:
 
 
 def usage_of(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return tokens and cost (USD; None: nobody told or knows it) in all, by provider, by task and by stage.
+    """Return tokens and cost in all, by provider, by task and by stage, and how many replies models gave.
 
-    `untold`: how many replies of models are in none of these figures.
+    `untold`: how many of these are in none of the figures.
     """
     leaves = [row for row in rows if row.usage != Usage()]
     return {
-        **whole,
+        **spent([row.usage for row in leaves]),
+        "replies": sum((row.kind, row.outcome) == (CHAT, "reply") and not row.cached for row in rows),
         "untold": len(untold(rows)),
         "by_provider": used(leaves, lambda row: row.provider),
         "by_task": used(leaves, lambda row: row.task),

@@ -94,13 +94,16 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     user_file: Path | None = None,
     complete: bool = True,
+    docs: bool = False,
     offline: bool = False,
 ) -> Loaded:
     """Return the settings: arguments before `--set`, environment, `.env`, project file, user file, defaults.
 
     `stored` are those of an earlier run (`Settings.public()`), which then stand in place of all but arguments and
     secrets; what the other sources say otherwise is told, but where nobody is asked for them (`offline`). With
-    `complete` false, as for `config show`, what cannot work is told in `problems` and not raised. Raises `ConfigError`.
+    `complete` false, as for `config show`, what cannot work is told in `problems` and not raised. With `docs`, folders
+    were given to this very call: they are searched, and first, whatever engines the settings name.
+    Raises `ConfigError`.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file)
     layers = sources.layers(arguments or {}, sets, stored)

@@ -152,7 +152,7 @@ async def _doer(journal: Journal, task: Row, chats: Iterable[Row]) -> tuple[str,
     begin = f"{task.task} was done by "
     told = tuple(notice for notice in decode(body, Performed).notices if notice.startswith(begin))
     if told:
-        return told[0].removeprefix(begin).partition(":")[0], told
+        return told[0].removeprefix(begin).partition(" (")[0], told
     return next((row.provider for row in chats if row.parent == task.key), ""), ()
 
 

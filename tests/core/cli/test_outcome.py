@@ -66,14 +66,13 @@ def test_what_a_run_cost_is_said_as_far_as_it_is_known() -> None:
     unpriced = "3,672 tokens, price unknown: set ai.prices, or budget.money limits nothing"
     assert said(calls=calls, usage=tokens, models=("x:m",), budget=unkept) == unpriced
     assert said(calls=calls, usage={**tokens, "cost": 0.0}, models=("x:m",)) == "3,672 tokens, $0.0000"
+    partly = {**tokens, "cost": 0.0011, "unpriced": 1200}
+    assert said(calls=calls, usage=partly) == "3,672 tokens, $0.0011 and 1,200 tokens at an unknown price"
+    untold = {"tokens": 0, "cost": None, "replies": 2}
+    assert said(calls=calls, usage=untold) == "unknown: of 2 model calls none told what it used"
     some = said(calls={"chat/x": 10}, usage={**tokens, "cost": 0.5, "untold": 5}, models=("x:m",))
     assert some == "3,672 tokens, $0.5000; 5 of 10 model calls did not tell what was used"
-    none = {"tokens": 0, "cost": None}
-    assert (
-        said(calls=calls, usage={**none, "untold": 1}, models=("x:m",))
-        == "unknown: of 2 model calls none told what it used"
-    )
-    cached = said(calls=calls, usage={**none, "untold": 0}, models=("x:m",))
+    cached = said(calls=calls, usage={"tokens": 0, "cost": None, "replies": 0, "untold": 0}, models=("x:m",))
     assert cached == "nothing: of 2 model calls none was answered", "but for one that another run had paid for"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +171,7 @@ async def test_a_wait_that_a_provider_asks_for_is_told(tmp_path: Path, monkeypat
     async with open_door(tmp_path) as opened:
         for query in "ab":
             await ask(opened, engine, query)
-        limiter.pace.too_fast(RateLimited("HTTP 429", retry_after=20), 0, asyncio.get_running_loop().time() - 19.6)
+        limiter.pace.too_fast(RateLimited("HTTP 429", retry_after=20), 0, time.monotonic() - 19.6)
         await ask(opened, engine, "c", maker=Maker("held", limiter=limiter))
         waits = opened.seen.of("call.held")
     assert [(wait["provider"], wait["seconds"]) for wait in waits] == [("fake", 13.0), ("held", 0.4)]

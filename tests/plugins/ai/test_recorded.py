@@ -116,7 +116,7 @@ async def test_a_task_that_another_of_the_chain_did_is_done_as_by_that_one(
     assert first.report is not None
     assert again.report is not None
     assert again.report.title == first.report.title == "The harbour, sounded"
-    told = [notice for notice in first.metadata.notices if notice.startswith("plan was done by zzz: chat by aaa: ")]
+    told = [notice for notice in first.metadata.notices if notice.startswith("plan was done by zzz (chat by aaa: ")]
     assert told == [notice for notice in again.metadata.notices if notice.startswith("plan was done by")] != []
 
 
