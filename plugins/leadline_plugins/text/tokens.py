@@ -83,7 +83,7 @@ def _one_form(sign: str) -> str:
 
 
 def stem(word: str) -> str:
-    """Return the word without its commonest endings (English -s, -ed, -ing), and Latin letters without marks.
+    """Return the word without its commonest endings (English -s, -ed, -ing, -ment), and Latin letters without marks.
 
     Light on purpose: what a strong stemmer adds in matches it takes in false ones, names above all.
     """
@@ -92,12 +92,18 @@ def stem(word: str) -> str:
         return light(word)
     if len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
-    if word[-1] not in "gdse":
+    if word[-1] not in "gdset":
         return _soft(word)
     for ending, at_least in (("ing", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 5)):
         if word.endswith(ending) and len(word) >= at_least and not word.endswith("eed"):
-            return _mend(word.removesuffix(ending), ending)
-    return _soft(word)
+            return _verb(_mend(word.removesuffix(ending), ending))
+    return _verb(_soft(word))
+
+
+def _verb(word: str) -> str:
+    """Let `settlement` meet `settled`; not `statement` a state."""
+    base = word.removesuffix("ment")
+    return word if len(base) in (len(word), 1, 2, 3) or base in _NO_VERBS else stem(base)
 
 
 def _mend(base: str, ending: str) -> str:
@@ -115,6 +121,8 @@ def _soft(word: str) -> str:
     return word[:-1] + "i" if word[-1] == "y" and word[-2] not in "aeiou" else word
 
 
+_NO_VERBS = frozenset(["state", "base", "case", "depart", "apart", "compart", "compli"])
+"""What stands before `-ment` in words that are not of a verb, and is another word."""
 _SHORT = re.compile("[^aeiou][aeiou][^aeiouwxy]")
 
 

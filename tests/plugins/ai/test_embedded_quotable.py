@@ -11,11 +11,11 @@ from leadline_plugins.ai.embedded.quotable import LONGEST, leads, quotable
 from leadline_plugins.tasks.reading import ExtractRequest, Learning
 
 
-def learnings(text: str, question: str, again: str = "") -> tuple[Learning, ...]:
+def learnings(text: str, question: str, again: str = "", limit: int = 40) -> tuple[Learning, ...]:
     source = Source(id="s", hit=Hit(url="http://a.example/", title="A page"), document=Document(text=text))
     asked = Question(text=question, language="en")
     query = again or question
-    request = ExtractRequest(question=asked, query=query, source=source, limit=40, again=bool(again))
+    request = ExtractRequest(question=asked, query=query, source=source, limit=limit, again=bool(again))
     return extract(request).learnings
 
 
@@ -231,7 +231,36 @@ def test_what_says_a_part_of_what_a_search_names_is_taken_of_a_page_that_is_read
 def test_of_a_page_that_is_read_again_the_best_few_are_taken() -> None:
     text = "\n\n".join(f"Elmford Bridge has toll house number {number}." for number in range(20))
     assert len(learnings(text, "What is Elmford Bridge?")) == 20
-    assert len(learnings(text, "What is Elmford Bridge?", again="toll houses")) == 6
+    assert len(learnings(text, "What is Elmford Bridge?", again="toll houses")) == 16
+    assert len(learnings(text, "What is Elmford Bridge?", again="toll houses", limit=10)) == 6
+
+
+def test_a_sentence_that_semicolons_part_is_taken_whole_where_it_is_of_usual_length() -> None:
+    said = "2024年渡船费44万元，比上年减少；桥梁税12万元，比上年增加25%。"
+    assert learnings(f"# 收入\n\n{said}其他不变。", "桥梁税是多少？")[0].quote == said
+    long = f"渡船费44万元{'，比上年增加' * 30}；桥梁税12万元。"
+    assert [one.quote for one in learnings(f"# 收入\n\n{long}", "桥梁税是多少？")] == ["桥梁税12万元。"]
+    lines = "- 渡船费44万元；\n- 桥梁税12万元；\n"
+    assert [one.quote for one in learnings(lines, "桥梁税是多少？")] == ["- 桥梁税12万元；"]
+
+
+def test_where_amounts_are_asked_for_what_tells_one_is_taken_before_what_shares_as_many_words() -> None:
+    lines = [f"The tolls of the bridge are kept in ledger {number}." for number in range(20)]
+    said = "Tolls of the bridge came to $44 million."
+    text = "\n\n".join([*lines, said])
+    page = Source(id="s", hit=Hit(url="http://a.example/", title="A page"), document=Document(text=text))
+    for asked, taken in (
+        ("How large are the tolls of the bridge?", True),
+        ("Who takes the tolls of the bridge?", False),
+    ):
+        question = Question(text=asked, language="en")
+        request = ExtractRequest(question=question, query=asked, source=page, limit=8, material=True)
+        assert (said in {one.quote for one in extract(request).learnings}) == taken
+
+
+def test_the_first_sentence_of_an_item_counts_for_all_of_it() -> None:
+    text = "- Elmford Bridge.\n- Ashby Ferry. It was built late. A flood took it.\n- Elmford Mill. It stood long."
+    assert "A flood took it." in {one.quote for one in learnings(text, "What became of Ashby Ferry?")}
 
 
 def test_for_a_writer_what_serves_the_search_is_among_what_is_taken_of_a_page() -> None:

@@ -14,7 +14,8 @@ from leadline.records import Confidence
 from leadline_plugins.ai.embedded.asked import Asked, asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.elsewhere import other_language
-from leadline_plugins.ai.embedded.quotable import among_entries, leads, quotable
+from leadline_plugins.ai.embedded.kinds import has_amount, wants_figures
+from leadline_plugins.ai.embedded.quotable import among_entries, begins_item, leads, quotable
 from leadline_plugins.ai.embedded.regions import pieces, regions
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
@@ -28,8 +29,11 @@ _TITLE, _OVER, _BEFORE = 0.5, 0.5, 0.3
 """Worth of a term in the title, in the headings over a sentence, in the sentence before."""
 _HIGH, _MEDIUM = 0.75, 0.375
 """Shares of the terms from which confidence is high, medium."""
-_OWN = 6
-"""For a writer: how many passages of a page are taken for a search's own words at most."""
+_OWN, _OWN_SHARE = 6, 0.4
+"""For a writer: how many passages of a page are taken for a search's own words at most: so many, or this share of all,
+which is more of a long page. The other words are the question's, and a search asks for what it leaves out."""
+_AMOUNT = 1.4
+"""By how much a sentence that tells an amount stands before one that tells none, where amounts are asked for."""
 _HEAD = re.compile(r"[:：][*_]*[^\S\n]*$", re.MULTILINE)
 """The end of a line that may begin a list of sources."""
 _MARK = re.compile(r"(?:\[\^?\d{1,3}(?:[,，-]\s?\d{1,3})*\]\s*)+(?=[\w*\"“「《])")
@@ -68,12 +72,24 @@ def extract(request: ExtractRequest) -> Learnings:
     for start, end in regions(text, thick, request.snippet):
         scored += _scored(question, text, start, end, weight, titled, whole or request.again)
     own = request.again or (request.material and request.query != request.question.text)
-    best = list(islice(_quotable(text, _serving(request.query, text, scored)), min(request.limit, _OWN))) if own else []
+    most = min(request.limit, max(_OWN, int(_OWN_SHARE * request.limit)))
+    best = list(islice(_quotable(text, _serving(request.query, text, scored)), most)) if own else []
     if not request.again:  # else what serves the question was taken before
-        scored.sort(key=lambda item: (-item.score, item.start))
+        scored = _in_order(
+            text, scored, figures=request.material and wants_figures(f"{request.question.text} {request.goal}")
+        )
         others = (item for item in _quotable(text, scored) if item not in best)
         best = sorted([*best, *islice(others, request.limit - len(best))], key=lambda item: (-item.score, item.start))
     return Learnings(learnings=tuple(_learning(text, item) for item in best))
+
+
+def _in_order(text: str, scored: Sequence[Scored], *, figures: bool) -> list[Scored]:
+    """Return the best first; where `figures` are asked for, what tells an amount is worth more than its words."""
+
+    def worth(item: Scored) -> float:
+        return item.score * (_AMOUNT if figures and has_amount(text[item.start : item.end]) else 1.0)
+
+    return sorted(scored, key=lambda item: (-worth(item), item.start))
 
 
 def _quotable(text: str, scored: Iterable[Scored]) -> Iterator[Scored]:
@@ -98,6 +114,8 @@ def _scored(
 ) -> Iterator[Scored]:
     """Score the sentences of a stretch by the terms in them, in the title, the headings over them, the one before.
 
+    In an item of a list the first sentence names what all speak of: it stands before each.
+
     Those without any are left out, unless the `whole` of the text is wanted.
     """
     known, total, places = frozenset(weight), sum(weight.values()) or 1.0, headings(text)
@@ -114,12 +132,16 @@ def _scored(
     def told(path: tuple[str, ...]) -> frozenset[str]:
         return known & question.tokens(" ".join(path))
 
-    before: frozenset[str] = frozenset()
+    before = first = frozenset[str]()
+    last = start
     for a, b in pieces(text, start, end):
         held, over = known & question.tokens(text[a:b]), told(places.over(a))
-        if held or over or before or title or whole:
-            yield Scored(score(held, over, before), a, b, held, over)
-        before = held
+        if text.find("\n", last, a) >= 0:
+            first = held if begins_item(text, a) else frozenset()
+        near = before | first
+        if held or over or near or title or whole:
+            yield Scored(score(held, over, near), a, b, held, over)
+        before, last = held, b
 
 
 def _serving(query: str, text: str, scored: Sequence[Scored]) -> list[Scored]:

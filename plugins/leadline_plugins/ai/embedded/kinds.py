@@ -90,6 +90,26 @@ _SHOWS: Mapping[Kind, re.Pattern[str]] = {
 }
 
 
+_FIGURES = _any(
+    r"\b(?:amounts?|sizes?|figures?|percentages?|shares? of|how (?:many|much|large|big|high|low|often))\b",
+    "多少|几何|規模|规模|金额|金額|占比|比重|数据|數據|数字|數字|データ|金額|割合|いくら|どのくらい|どれくらい",
+)
+_AMOUNT = _any(
+    r"[$€£¥]\s?\d",
+    r"\d\s?(?:[%％‰]|percent\b|(?:hundred|thousand|[mbtr]+illion|bn|[kmb])\b|[百千万萬亿億兆]|[元吨噸円]|美元|人民币|倍)",
+)
+
+
+def wants_figures(asked: str) -> bool:
+    """Return whether amounts are asked for, beside other things or alone."""
+    return bool(_FIGURES.search(asked))
+
+
+def has_amount(sentence: str) -> bool:
+    """Return whether a sentence tells an amount: a sum, a share, a figure with its scale; a bare one may be a year."""
+    return bool(_AMOUNT.search(sentence))
+
+
 def kind_of(question: str) -> Kind:
     """Return the kind of answer a question asks for; `thing` where no word of it says."""
     return next((kind for kind, pattern in _ASKS.items() if pattern.search(question)), "thing")

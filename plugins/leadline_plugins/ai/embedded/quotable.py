@@ -102,6 +102,11 @@ def row(text: str) -> bool:
     return "|" in text and bool(_ROW.match(text))
 
 
+def begins_item(text: str, place: int) -> bool:
+    """Return whether an item of a list begins at a place of a text."""
+    return bool(_ITEM.match(text, place))
+
+
 def among_entries(text: str, start: int, end: int) -> bool:
     """Return whether a place of a text has the marks of a list of sources, in it or close by."""
     return bool(_ENTRY.search(text, max(0, start - _AROUND), end + _AROUND))

@@ -18,6 +18,10 @@ _SMALL = 60_000
 _STRETCH = 3_000
 _BEST = 16
 """Stretches read of a large text."""
+_WHOLE = 160
+"""Characters up to which a sentence stands whole that semicolons part: what each part speaks of, and of which year,
+stands in the first of them alone."""
+_PARTED = "；"
 _CELL = re.compile(r"(?:(?!<br\s*/?>)(?:\\\||[^|]))+", re.IGNORECASE)
 """What stands between two bars of a table, or the breaks of line in it."""
 
@@ -57,9 +61,26 @@ def _stretches(text: str) -> list[Span]:
 
 def pieces(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield what can be quoted of a stretch: its sentences; of a row that is too long, those of its cells."""
-    for a, b in sentences(text[start:end]):
-        if b - a > LONGEST and row(text[start + a : start + b]):
-            for cell in _CELL.finditer(text, start + a, start + b):
+    spans = [(start + a, start + b) for a, b in sentences(text[start:end])]
+    for a, b in _whole(text, spans) if text.find(_PARTED, start, end) >= 0 else spans:
+        if b - a > LONGEST and row(text[a:b]):
+            for cell in _CELL.finditer(text, a, b):
                 yield from ((cell.start() + c, cell.start() + d) for c, d in sentences(cell.group()))
         else:
-            yield start + a, start + b
+            yield a, b
+
+
+def _whole(text: str, spans: Iterable[Span]) -> Iterator[Span]:
+    """Join what semicolons part within a line, where it is a sentence of usual length."""
+    group: list[Span] = []
+    for span in spans:
+        if group and (text[group[-1][1] - 1] != _PARTED or "\n" in text[group[-1][1] : span[0]]):
+            yield from _joined(group)
+            group = []
+        group.append(span)
+    yield from _joined(group)
+
+
+def _joined(group: list[Span]) -> list[Span]:
+    whole = [(group[0][0], group[-1][1])] if group else []
+    return whole if whole and whole[0][1] - whole[0][0] <= _WHOLE else group

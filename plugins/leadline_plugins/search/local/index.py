@@ -26,7 +26,7 @@ from leadline_plugins.search.local.steady import steadily
 from leadline_plugins.search.local.store import Damaged, Match, Reader
 from leadline_plugins.search.local.update import Update
 
-FORMAT = 3
+FORMAT = 4
 """Of the index on disk and of the tokens in it: raised with any change of them, so that old ones are left alone."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
