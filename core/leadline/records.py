@@ -235,7 +235,10 @@ class Evidence(Record):
     """How well it serves its search task, by the measure of whoever extracted it; larger is better."""
     task_id: str = ""
     under: Text = ""
-    """The headings over the quote in its document, the outermost first: what it speaks of may stand there alone."""
+    """The headings over the quote in its document, the outermost first, and of a row the head of its table.
+
+    What the quote speaks of may stand there alone.
+    """
 
 
 class Section(Record):

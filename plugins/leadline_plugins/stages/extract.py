@@ -21,6 +21,7 @@ from leadline_plugins.stages.material import learnings, written
 from leadline_plugins.stages.showing import asked
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
 from leadline_plugins.text.headings import BETWEEN, headings
+from leadline_plugins.text.rows import heads_over
 
 ASK = TaskKind("extract", ExtractRequest, Learnings, template("extract"), shrink=shorter_source, expects=expect.extract)
 
@@ -98,9 +99,12 @@ def borne(learning: Learning, source: Source) -> Evidence | None:
 
 
 def under(source: Source, place: int) -> str:
-    """Return the headings over a place of a source; its own title stands over all of it, and is left out."""
-    titles = {source.hit.title.strip(), source.document.title.strip()}
-    return BETWEEN.join(one for one in headings(source.document.text).over(place) if one not in titles)
+    """Return the headings over a place of a source, and of a row of a table the head of that.
+
+    Its own title stands over all of it, and is left out.
+    """
+    titles, text = {source.hit.title.strip(), source.document.title.strip(), ""}, source.document.text
+    return BETWEEN.join(one for one in (*headings(text).over(place), heads_over(text, place)) if one not in titles)
 
 
 def find(quote: str, text: str, start: int = -1) -> tuple[int, int] | None:

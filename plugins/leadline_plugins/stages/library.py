@@ -8,6 +8,7 @@ from leadline.records import Evidence, Report, Source
 from leadline_plugins.checks.quotes import find
 from leadline_plugins.stages.claims import Claim
 from leadline_plugins.text.headings import BETWEEN, headings
+from leadline_plugins.text.rows import heads_over
 
 AROUND = 500
 """Characters before and behind a quote that may say whom it speaks of."""
@@ -68,7 +69,7 @@ def stands(item: Evidence, source: Source | None) -> Cited:
             return Cited(item, problem="the quote does not stand in the source")
         span = found
     before, behind = text[max(0, span[0] - AROUND) : span[0]], text[span[1] : span[1] + AROUND]
-    under = item.under or BETWEEN.join(headings(text).over(span[0]))
+    under = item.under or BETWEEN.join(filter(None, (*headings(text).over(span[0]), heads_over(text, span[0]))))
     around = f"{source.hit.title}\n{source.document.title}\n{under}\n{before}{text[slice(*span)]}{behind}"
     title = source.hit.title or source.document.title
     return Cited(item, around, title=title, under=under, before=before, behind=behind)

@@ -8,6 +8,7 @@ from leadline.settings.model import Clarify
 from leadline_plugins.stages.clarify import unclear
 from leadline_plugins.stages.extract import borne, evidence_id, find
 from leadline_plugins.stages.fetch import again, by_rank, helping, source_id
+from leadline_plugins.stages.library import stands
 from leadline_plugins.stages.query import fresh, priority
 from leadline_plugins.stages.synthesize import left_out
 from leadline_plugins.tasks.reading import Learning
@@ -112,6 +113,15 @@ def test_evidence_tells_the_headings_over_its_quote_but_not_the_title_of_its_sou
     evidence = borne(Learning(claim="", quote="It was sounded in 1831."), source)
     assert evidence is not None
     assert evidence.under == "Lorn Bay › Depth"
+
+
+def test_evidence_of_a_row_tells_the_head_of_its_table_beside_the_headings() -> None:
+    text = "# Bays\n\n## Depths\n\n| Year | Lorn | Ash |\n|---|---|---|\n| 1831 | 9 m | 4 m |\n"
+    source = Source(id="s", hit=Hit(url="http://x/", title="Bays"), document=Document(text=text))
+    evidence = borne(Learning(claim="", quote="| 1831 | 9 m | 4 m |"), source)
+    assert evidence is not None
+    assert (evidence.under, evidence.quote) == ("Depths › Year | Lorn | Ash", "| 1831 | 9 m | 4 m |")
+    assert stands(evidence.model_copy(update={"under": ""}), source).under == "Bays › Depths › Year | Lorn | Ash"
 
 
 def hits_of(**scores: float | None) -> Found:
