@@ -20,10 +20,12 @@ _SHORT = 3
 def naming(question: str, evidence: Iterable[Evidence], sources: Iterable[Source]) -> frozenset[str]:
     """Return the ids of the passages whose source has a word of a name in the question; of all where none has.
 
-    A page in another script may call it otherwise: its passages stay.
+    A page in another script may call it otherwise: its passages stay. What joins the words of a name is none of them.
     """
     ids = {item.id: item.source_id for item in evidence}
-    words = [word for name in proper_names(question) for word in name.split() if len(word) >= _SHORT]
+    words = [
+        word for name in proper_names(question) for word in name.split() if len(word) >= _SHORT and not word.islower()
+    ]
     pages = {source.id: f"{source.hit.title}\n{source.document.text}" for source in sources}
     named = {name for name, page in pages.items() if any(word in page for word in words)}
     strange = {name for name, page in pages.items() if has_cjk(page) != has_cjk(question)}

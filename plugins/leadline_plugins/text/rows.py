@@ -10,6 +10,8 @@ from functools import lru_cache
 
 SAYS = re.compile(r"[^\W_]")
 """A letter or a figure: without one, nothing is said."""
+COLUMNS = " | "
+"""Between the heads of columns, where they are shown."""
 _BAR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"^[ \t]*+(?=[^\n]*\|)\|?(?:[ \t]*:?-+:?[ \t]*(?:\||$))+[ \t]*$", re.MULTILINE)
 """The line below the head of a table."""
@@ -73,7 +75,13 @@ def heads_over(text: str, place: int) -> str:
         told = [_MARKS.sub(" ", columns(row)[0]).strip(), names[at] if at < len(names) else ""]
     else:
         told = names
-    return " | ".join(one for one in told if one)[:_LONGEST]
+    return COLUMNS.join(one for one in told if one)[:_LONGEST]
+
+
+def is_head(text: str, end: int) -> bool:
+    """Return whether what ends at a place of a text is the head row of a table: it names what its rows say."""
+    line = text.find("\n", end)
+    return line >= 0 and bool(_RULE.match(text, line + 1))
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
 
+from leadline_plugins.text.headings import BETWEEN
+from leadline_plugins.text.rows import COLUMNS
 from leadline_plugins.text.tokens import content_set
 
 Words = Mapping[str, float]
@@ -29,9 +31,9 @@ def headed(texts: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
     """Return the content words of the headings over each text, each text given by its page and those headings.
 
     A word over one text of its page counts whole, and less the more texts of the page it stands over: what is said of
-    a whole chapter tells little of one sentence in it.
+    a whole chapter tells little of one sentence in it. The head of a table tells none of its rows from another.
     """
-    words = [content_set(over) for _, over in texts]
+    words = [content_set(BETWEEN.join(chapters(over))) for _, over in texts]
     sizes = Counter(page for page, _ in texts)
     below = Counter((page, word) for (page, _), own in zip(texts, words, strict=True) for word in own)
     shares = {key: log(count) / log(max(2, sizes[key[0]])) for key, count in below.items()}
@@ -39,6 +41,11 @@ def headed(texts: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
         {word: 1 - (1 - _OVER_ALL) * shares[page, word] for word in own}
         for (page, _), own in zip(texts, words, strict=True)
     ]
+
+
+def chapters(path: str) -> list[str]:
+    """Return the headings on a path without the head of a table."""
+    return [one for one in path.split(BETWEEN) if COLUMNS not in one]
 
 
 def joined(words: Words, others: Words, weight: float) -> dict[str, float]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from leadline.findings import Plan, PlannedSection, SearchTask
+from leadline.findings import Plan, PlannedSection, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.ai.embedded.arrange import Shares, arrange, shares, unsure
 from leadline_plugins.ai.embedded.asked import asked
 from leadline_plugins.ai.embedded.choose import Rated
+from leadline_plugins.ai.embedded.sort import sort
+from leadline_plugins.tasks.sorting import SortRequest
 
 COSTS, HISTORY = PlannedSection(id="1", title="Costs and fees"), PlannedSection(id="2", title="History of the harbour")
 PLAN = Plan(title="The harbour", sections=(COSTS, HISTORY))
@@ -211,3 +213,50 @@ def test_where_a_model_writes_each_section_there_are_no_more_than_a_plan_has() -
     assert (len(free), len(capped)) == (21, 10)
     assert {name for part in free for name in part.evidence_ids} == {item.evidence.id for item in chosen}
     assert {name for part in capped for name in part.evidence_ids} == {item.evidence.id for item in chosen}
+
+
+def test_what_is_about_someone_whom_another_section_asks_of_is_left_open_unless_its_words_decide() -> None:
+    under = "Allocation and approaches › The fund of the bay (LORN)"
+    evidence = [
+        piece("a", "It came to $2 billion in 1931.", under=under),
+        piece("b", "It holds equities and bonds.", under=under),
+        piece("c", "Wheat fell.", under="Markets and sizes › Wheat"),
+        piece("d", "Size tells.", under="Markets and sizes › Ships"),
+    ]
+
+    def plan(asked: str) -> Plan:
+        size = PlannedSection(id="1", title="Sizes of funds", questions=(asked,))
+        parts = PlannedSection(id="2", title="Allocation", questions=("Which equities and bonds does LORN hold?",))
+        return Plan(title="Funds", sections=(size, parts))
+
+    before = left_open(*evidence, plan=plan("How much do they manage?"))
+    after = left_open(*evidence, plan=plan("How much do Ashby and LORN manage?"))
+    assert "a" in after
+    assert "a" not in before
+    assert "b" not in after
+
+
+def test_the_head_of_a_table_sends_its_rows_nowhere() -> None:
+    under = "Costs › Fees | The harbour | History"
+    rows = [piece(name, f"| {name} | 4 pence | 1831 |", under=under) for name in ("Boats", "Carts")]
+    assert not any(any(one.fits) for one in shares((HISTORY, PlannedSection(id="3", title="Tides")), rows))
+
+
+def test_what_is_of_a_page_that_names_nothing_the_question_names_is_left_open_to_a_model() -> None:
+    texts = {
+        "s": "Ashby kept its fees low. The history of its harbour is long.",
+        "t": "The history of a fair. Fees rose.",
+    }
+    sources = tuple(
+        Source(id=name, hit=Hit(url=f"https://example.org/{name}", title=""), document=Document(text=text))
+        for name, text in texts.items()
+    )
+    quotes = [(name, quote) for name, text in texts.items() for quote in text.replace(". ", ".|").split("|")]
+    evidence = tuple(
+        Evidence(id=f"{name}{at}", source_id=name, quote=quote, span=(at, at + 1), claim=quote)
+        for at, (name, quote) in enumerate(quotes)
+    )
+    asked_for = Question(text="What fees had the harbours of Ashby and Elmford in history?", language="en")
+    request = SortRequest(question=asked_for, plan=PLAN, evidence=evidence, sources=sources, material=1000)
+    assert set(sort(request).unsure) == {"t2", "t3"}
+    assert set(sort(request.model_copy(update={"material": 0})).unsure).isdisjoint({"t2", "t3"})

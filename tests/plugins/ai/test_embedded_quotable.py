@@ -54,6 +54,9 @@ def test_what_states_something_is_quotable(text: str) -> None:
         "- Manual of bridges – https://a.example",
         "- [Manual of bridges](https://a.example/m)",
         "[One](https://a.example/1), [Two](https://a.example/2)",
+        "DOI:10.1145/3698038.3698509.",
+        "November 2024.",
+        "2024年11月3日。",
     ],
 )
 def test_entries_of_a_list_of_sources_are_not_quotable(text: str) -> None:
@@ -207,6 +210,13 @@ def test_of_a_row_that_is_too_long_the_cells_are_taken_sentence_by_sentence() ->
     assert len(found) == 40
     assert all(one.quote.endswith(".") and "|" not in one.quote for one in found)
     assert all(text[one.start : one.start + len(one.quote)] == one.quote for one in found)
+
+
+def test_the_head_of_a_table_is_not_taken() -> None:
+    text = "# Tolls\n\n| Toll | Elmford Bridge |\n|---|---|\n| Carts of Elmford | a penny |\n"
+    assert [one.quote for one in learnings(text, "What is the toll of Elmford Bridge?")] == [
+        "| Carts of Elmford | a penny |"
+    ]
 
 
 def test_of_a_page_that_is_read_again_only_what_serves_the_search_is_taken() -> None:

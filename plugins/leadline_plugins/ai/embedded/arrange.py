@@ -6,19 +6,21 @@ it, and what the documents say around the answer follows; in a longer account un
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import and_
 
 from leadline.findings import Plan, PlannedSection, SearchTask
 from leadline.records import Evidence, Source
 from leadline_plugins.ai.embedded.asked import Asked
 from leadline_plugins.ai.embedded.chains import title_of
 from leadline_plugins.ai.embedded.choose import Rated, size_of
+from leadline_plugins.checks.naming import proper_names
 from leadline_plugins.tasks.sorting import SortedSection
 from leadline_plugins.text import content_set
-from leadline_plugins.text.headings import BETWEEN
-from leadline_plugins.text.topics import Fits, Words, fits, headed, joined, weighed
+from leadline_plugins.text.topics import Fits, Words, chapters, fits, headed, joined, weighed
 
 _ANSWER = 3
 """Sentences that stand first, in the order of their rating."""
@@ -40,6 +42,7 @@ _LEAD = 0.1
 """By how much a section must be ahead of the next for its choice to be sure."""
 _MEET = 0.25
 """The share of the evidence that words claim where plan and pages are in one language."""
+_NAME = re.compile(r"[A-Z][^\W\d_]{2,}")
 _BOTH = 0.25
 """How well a piece of evidence fits a section that it serves beside another."""
 
@@ -109,9 +112,12 @@ def shares(
     least = 0.0 if claimed >= _MEET * len(rows) else _SEARCHED
     spoken = _spoken(pieces, fits(topics, said), topics)
     agreed = [_agree(*each) for each in zip(own, spoken, fits(topics, over), strict=True)]
+    asked = [_subjects(one) for one in sections]
+    sought = [[bool(one & _about(item)) for one in asked] for item in pieces]
+    alone = [not _contested(*each) for each in zip(rows, spoken, sought, strict=True)]
     return [
-        Shares(row, sure=True) if agree and _sure(row, least) else Shares(_sum(row, by_title, _TITLED), sure=False)
-        for row, by_title, agree in zip(rows, named, agreed, strict=True)
+        Shares(row, sure=True) if sure and _sure(row, least) else Shares(_sum(row, by_title, _TITLED), sure=False)
+        for row, by_title, sure in zip(rows, named, map(and_, agreed, alone), strict=True)
     ]
 
 
@@ -130,9 +136,28 @@ def _topics(sections: Sequence[PlannedSection], tasks: Sequence[SearchTask]) -> 
 def _spoken(pieces: Sequence[Evidence], said: Sequence[Fits], topics: Sequence[Words]) -> list[Fits]:
     """Return what each piece's own words speak of; of one whose words speak of nothing, the headings that name it."""
     paths = {item.under for item, row in zip(pieces, said, strict=True) if not any(row)}
-    naming = {path: "\n".join(one for one in path.split(BETWEEN) if _names(one, topics)) for path in paths}
+    naming = {path: "\n".join(one for one in chapters(path) if _names(one, topics)) for path in paths}
     by_path = dict(zip(naming, fits(topics, [weighed((text, 1.0)) for text in naming.values()]), strict=True))
     return [row if any(row) else by_path[item.under] for item, row in zip(pieces, said, strict=True)]
+
+
+def _subjects(section: PlannedSection) -> frozenset[str]:
+    """Return the words of the names that a section's key questions name: whom it asks of."""
+    named = (_NAME.findall(name) for question in section.questions for name in proper_names(question))
+    return frozenset(word for words in named for word in content_set(" ".join(words)))
+
+
+def _about(item: Evidence) -> frozenset[str]:
+    """Return the words of what a piece is about: its own, and those of the heading right over it."""
+    return content_set(item.quote).union(*map(content_set, chapters(item.under)[-1:]))
+
+
+def _contested(row: Fits, spoken: Fits, sought: Sequence[bool]) -> bool:
+    """Return whether another section than the first asks of whom a piece is about, and the words do not decide."""
+    if not any(row):
+        return False
+    first = row.index(max(row))
+    return any(spoken[first] - spoken[place] < _LEAD for place, asks in enumerate(sought) if asks and place != first)
 
 
 def _agree(own: Fits, spoken: Fits, over: Fits) -> bool:

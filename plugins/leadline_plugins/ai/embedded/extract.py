@@ -21,6 +21,7 @@ from leadline_plugins.citing.entries import names_list
 from leadline_plugins.tasks.reading import ExtractRequest, Learning, Learnings
 from leadline_plugins.text import content_words
 from leadline_plugins.text.headings import headings
+from leadline_plugins.text.rows import is_head
 from leadline_plugins.text.sought import Sought, enough
 
 _NAME, _WORD, _QUERY = 2.0, 1.0, 0.5
@@ -95,7 +96,14 @@ def _in_order(text: str, scored: Sequence[Scored], *, figures: bool) -> list[Sco
 def _quotable(text: str, scored: Iterable[Scored]) -> Iterator[Scored]:
     """Yield those that can be quoted; looked at until there are enough."""
     found = (item for item in scored if quotable(text[item.start : item.end]))
-    return (item for item in found if not leads(text, item.start, item.end) and not _entry(text, item))
+    return (item for item in found if not _furniture(text, item))
+
+
+def _furniture(text: str, item: Scored) -> bool:
+    """Return whether it only names what stands below it, or is of a list of sources."""
+    if "|" in text[item.start : item.end] and is_head(text, item.end):
+        return True
+    return leads(text, item.start, item.end) or _entry(text, item)
 
 
 def _weights(question: Asked, query: str) -> dict[str, float]:

@@ -54,6 +54,13 @@ _ENTRY = re.compile(
 """What marks the entries of a list of sources."""
 _AROUND = 200
 """Characters around a text that are looked at for such marks."""
+_DATED = re.compile(
+    r"(?:jan|feb|mar|apr|ma[iy]|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-z]{0,6}|\d+|\d+年(?:\d+月)?(?:\d+日)?",
+    re.IGNORECASE,
+)
+_DOI = re.compile(r"\W*doi\b\W*\S+", re.IGNORECASE)
+_IMPRINT = 60
+"""Characters at most of a date alone, or of a DOI: so a page says when and where it appeared."""
 _GRAMMAR = "::="
 _CITES = "[@"
 """Our own mark of a citation: in a quote it would point nowhere."""
@@ -65,6 +72,7 @@ _LONG_HEADING = 12
 _FEWEST = 2
 """Words of the shortest statement: a name alone is a label."""
 _WORD = re.compile(rf"[{CJK}]{{2}}|[^\W_{CJK}]+")
+_WORDS = re.compile(r"[^\W_]+")
 _BELOW = re.compile(r"[ \t]*\n([ \t]+)(?:[-*+•‣▪◦·–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 """A line below a list item that is an item too, and how far it is set in."""
 _INDENT = re.compile(r"[ \t]*")
@@ -92,7 +100,7 @@ def quotable(text: str) -> bool:
         return False
     if item:
         return not _label(text, said, item.end())
-    if _POINTER.match(text) or _GRAMMAR in text or _signs(text) > _SIGNS:
+    if _POINTER.match(text) or _GRAMMAR in text or _imprint(said) or _signs(text) > _SIGNS:
         return False
     return said.rstrip(_CLOSING).endswith(_TERMINATORS) or length(text) > _LONG_HEADING
 
@@ -165,6 +173,12 @@ def _is_entry(said: str, item: bool) -> bool:
         return False
     led = item or bare[: last.start()].rstrip().endswith((*_LEAD_IN, "-", "–", "—"))
     return led and len(_WORD.findall(_BRACKETS.sub("", bare[last.end() :]))) < _BARE
+
+
+def _imprint(said: str) -> bool:
+    if len(said) > _IMPRINT:
+        return False
+    return bool(_DOI.fullmatch(said)) or all(map(_DATED.fullmatch, _WORDS.findall(said)))
 
 
 def _signs(text: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from leadline.records import Evidence
 from leadline_plugins.ai.embedded.answers import unanswered
 from leadline_plugins.ai.embedded.arrange import arrange, shares, unsure
 from leadline_plugins.ai.embedded.asked import Asked, asked
@@ -11,6 +12,7 @@ from leadline_plugins.ai.embedded.chains import chains, links, ratings, weights
 from leadline_plugins.ai.embedded.choose import Rated, choose, choose_material, room
 from leadline_plugins.ai.embedded.kinds import shows
 from leadline_plugins.ai.embedded.serving import serving
+from leadline_plugins.synthesizers.naming import naming
 from leadline_plugins.tasks.sorting import Sorted, SortRequest
 
 _OTHER_KIND = 0.7
@@ -43,7 +45,15 @@ def _arranged(request: SortRequest, question: Asked, chosen: Sequence[Rated]) ->
     evidence = [item.evidence for item in chosen]
     parted = shares(request.plan.sections, evidence, request.sources, request.tasks)
     most = _WRITTEN if request.material else None
+    open_ = {item.id for item in unsure(evidence, parted)} | _strange(request, evidence)
     return Sorted(
         sections=arrange(request.plan, chosen, request.sources, question, parted, most=most),
-        unsure=tuple(item.id for item in unsure(evidence, parted)),
+        unsure=tuple(item.id for item in evidence if item.id in open_),
     )
+
+
+def _strange(request: SortRequest, evidence: Sequence[Evidence]) -> set[str]:
+    """Return what is of pages that name nothing of what the question names: a model may find that it serves nothing."""
+    if not request.material or len(request.plan.sections) < 2:
+        return set()
+    return {item.id for item in evidence} - naming(request.question.text, evidence, request.sources)
