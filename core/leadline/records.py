@@ -425,3 +425,5 @@ class SectionRequest(Record):
     length: int = 0
     questions: tuple[Text, ...] = ()
     """The key questions it answers."""
+    assumptions: tuple[Text, ...] = ()
+    """What holds of the question though it does not say so."""

@@ -8,11 +8,12 @@ from leadline.computing import compute
 from leadline.contracts import Run
 from leadline_plugins.checks.causes import Cause
 from leadline_plugins.citing.checking import CheckedClaim, CheckedReport, resummed
-from leadline_plugins.stages.putting import Passage, Put, hangs_on
+from leadline_plugins.stages.putting import Passage, Put
 from leadline_plugins.stages.questioning import Asked, answers, causes, tell_left
 from leadline_plugins.stages.verdicts import hint
 from leadline_plugins.stages.verdicts import is_open as open_to_a_model
 from leadline_plugins.tasks.checking import ClaimVerdict
+from leadline_plugins.text.hanging import hangs_on
 
 
 def is_open(found: CheckedReport) -> bool:

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from leadline.records import Evidence, Report, Source
 from leadline_plugins.checks.quotes import find
 from leadline_plugins.stages.claims import Claim
+from leadline_plugins.text.hanging import AROUND
 from leadline_plugins.text.headings import BETWEEN, headings
 from leadline_plugins.text.rows import heads_over
-
-AROUND = 500
-"""Characters before and behind a quote that may say whom it speaks of."""
 
 
 @dataclass(frozen=True)

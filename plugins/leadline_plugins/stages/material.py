@@ -68,16 +68,22 @@ def words(sources: Sequence[Source], language: str, most: int, length: int) -> i
 
 
 def shortfall(request: SortRequest, sections: Sequence[Section], settings: Settings) -> str:
-    """Say how little of what was read its writers were shown, and why, where that is less than is aimed at."""
+    """Say how little its writers were shown of the pages that anything was taken from; why, where the run knows it.
+
+    The aim is the run's own and stands in its metadata. A page that brought nothing tells nothing of what was left out.
+    """
     named = {name for section in sections for name in section.evidence_ids}
     unsent = {name for section in sections for name in section.unsent}
     chosen = [item for item in request.evidence if item.id in named]
-    size = sum(len(source.document.text) for source in request.sources)
+    own = {item.source_id for item in chosen}
+    size = sum(len(source.document.text) for source in request.sources if source.id in own)
     share = sum(len(item.quote) for item in chosen if item.id not in unsent) / size if size else 1.0
     if share >= AIM:
         return ""
-    why = _full(request, chosen, settings) or ("the rest could not be sent" if unsent else _no_more(request, chosen))
-    return f"some {share:.0%} of what was read is written from, where {AIM:.0%} is aimed at: {why}"
+    pages = f"passages come from {len(own)} of {len(request.sources)} pages read"
+    told = f"{pages}, and are some {share:.0%} of what stands there"
+    why = _full(request, chosen, settings) or ("the rest could not be sent" if unsent else "")
+    return f"{told}: {why}" if why else told
 
 
 def _full(request: SortRequest, chosen: Iterable[Evidence], settings: Settings) -> str:
@@ -90,12 +96,6 @@ def _full(request: SortRequest, chosen: Iterable[Evidence], settings: Settings) 
     if _affordable(settings, cjk=cjk) < _searched(queries, cjk=cjk):
         return f"the budget of tokens allows no more; raise it with --set budget.tokens={2 * tokens or 'N'}"
     return f"more would take over {TARGET_TOKENS_PER_QUERY:,} tokens a search"
-
-
-def _no_more(request: SortRequest, chosen: Iterable[Evidence]) -> str:
-    own = len({item.source_id for item in chosen})
-    of = f"{own} of {len(request.sources)} pages"
-    return f"the rest bears too little on what was asked, or repeats it; the passages come from {of}"
 
 
 def most_words(settings: Settings, queries: int, *, cjk: bool) -> int:

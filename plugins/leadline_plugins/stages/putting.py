@@ -5,7 +5,6 @@ A passage often leaves its subject to the heading over it or the sentence before
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,20 +14,9 @@ from leadline_plugins.stages.claims import Claim
 from leadline_plugins.stages.library import Cited, Library
 from leadline_plugins.tasks.checking import ClaimToVerify, PassageToRead, SourceToRead
 from leadline_plugins.text import sentences
+from leadline_plugins.text.hanging import begins_item, cut, hangs_on, opening
 from leadline_plugins.text.headings import BETWEEN
 from leadline_plugins.text.tokens import has_cjk
-
-_LONGEST = 240
-"""Characters of a neighbour."""
-_ITEM = re.compile(r"\s*(?:[-*+•]\s|\d{1,3}[.)]\s|\|)")
-_HANGS = re.compile(
-    r"\W*(?:(?:and|but|so|yet|however|moreover|therefore|thus|in|for|of|on|at|by|with|as)\s)?(?:it|its|itself|they|their"
-    r"|them|this|these|that|those|he|she|his|her|him|such|both|neither|either|same|another|latter|former|each|all|here"
-    r"|there|the\s(?:country|nation|state|government|company|firm|bank|city|region|party|war|study|authors?|report|model"
-    r"|method|approach|tool|project|species))\b|[^，。；]{0,6}(?:它|其|这|這|该|該|此|彼|两者|兩者|二者|前者|后者|後者|上述|同样|同樣|他|她)",
-    re.IGNORECASE,
-)
-"""How what hangs on its neighbours begins."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +67,10 @@ def put(claim: Claim, library: Library, *, anew: bool = False) -> Put:
         claim=claim.shown,
         passages=tuple(_passage(item) for item in cited),
         under=around.under,
-        before=_cut(around.before) if hangs else "",
-        behind=_cut(around.behind) if anew else "",
+        before=cut(around.before) if hangs else "",
+        behind=cut(around.behind) if anew else "",
         whole=around.whole if anew or goes_on else "",
     )
-
-
-def hangs_on(said: str) -> bool:
-    """Return whether a sentence or a passage begins in a way that leaves something to what stands before it."""
-    return said.lstrip("-*+•> ")[:1].islower() or bool(_HANGS.match(said))
 
 
 def listed(claims: Sequence[Put]) -> tuple[tuple[ClaimToVerify, ...], tuple[SourceToRead, ...]]:
@@ -122,33 +105,19 @@ def _sources(numbered: Iterable[tuple[Passage, str]]) -> Iterator[SourceToRead]:
 
 
 def _passage(item: Cited) -> Passage:
-    quote, line = item.evidence.quote, item.before.rstrip(" \t")
-    alone = (not line or line.endswith("\n")) and bool(_ITEM.match(quote))
-    tells = not has_cjk(quote) and not hangs_on(quote) and bool(proper_names(quote))
+    quote = item.evidence.quote
+    hangs = hangs_on(quote)
+    tells = not hangs and (begins_item(quote, item.before) or (not has_cjk(quote) and bool(proper_names(quote))))
     return Passage(
         text=quote,
         title=item.title,
         under=item.under.removeprefix(item.title).removeprefix(BETWEEN),
-        before="" if alone or tells else _last(item.before),
-        behind=_first(item.behind) if hangs_on(quote) else "",
+        before="" if tells else opening(quote, item.before),
+        behind=_first(item.behind) if hangs else "",
     )
-
-
-def _last(text: str) -> str:
-    """Return the last sentence of what stands before a quote, in its paragraph."""
-    near = text.rpartition("\n\n")[2]
-    spans = sentences(near)
-    return _cut(near[slice(*spans[-1])], end=True) if spans else ""
 
 
 def _first(text: str) -> str:
     near = text.partition("\n\n")[0]
     spans = sentences(near)
-    return _cut(near[slice(*spans[0])]) if spans else ""
-
-
-def _cut(said: str, *, end: bool = False) -> str:
-    said = " ".join(said.split())
-    if len(said) <= _LONGEST:
-        return said
-    return f"…{said[-_LONGEST:]}" if end else f"{said[:_LONGEST]}…"
+    return cut(near[slice(*spans[0])]) if spans else ""

@@ -150,6 +150,7 @@ def requests_for(
                     language=question.language,
                     length=part.length,
                     questions=part.section.questions,
+                    assumptions=question.assumptions,
                 )
             )
     return requests

@@ -31,6 +31,7 @@ from leadline_plugins.synthesizers.parts import Part, parts
 from leadline_plugins.tasks.sorting import PassageSource
 from leadline_plugins.tasks.writing import Passage, SynthesizeRequest, Written
 from leadline_plugins.text.foreign import answered_in_language, strays
+from leadline_plugins.text.hanging import AROUND, hangs_on, opening
 from leadline_plugins.text.headings import unnamed
 
 _NOTHING = frozenset({"none", "n/a", "na", "nothing", "null", "nil", "not applicable", "-", "—", "keine", "keines"})
@@ -160,7 +161,7 @@ def asked_for(part: Part, today: str) -> SynthesizeRequest:
     """Return the task's inputs: the passages with the names of their sources, not the sources themselves."""
     request = part.request
     return SynthesizeRequest(
-        question=Question(text=request.question, language=request.language),
+        question=Question(text=request.question, language=request.language, assumptions=request.assumptions),
         today=today,
         title=request.section.title,
         goal=request.section.notes,
@@ -169,7 +170,7 @@ def asked_for(part: Part, today: str) -> SynthesizeRequest:
         outline=tuple(section.title for section in request.outline),
         length=request.length,
         sources=tuple(_sources(request)),
-        passages=tuple(_passage(item) for item in request.evidence),
+        passages=tuple(_passages(request)),
     )
 
 
@@ -180,10 +181,23 @@ def _sources(request: SectionRequest) -> Iterator[PassageSource]:
             yield PassageSource(id=source.id, title=source.hit.title, tier=source.tier)
 
 
-def _passage(item: Evidence) -> Passage:
-    return Passage(
-        id=item.id, quote=uncitable(item.quote), source_id=item.source_id, under=unnamed(item.under, item.quote)
-    )
+def _passages(request: SectionRequest) -> Iterator[Passage]:
+    texts = {source.id: source.document.text for source in request.sources}
+    for item in request.evidence:
+        yield Passage(
+            id=item.id,
+            quote=uncitable(item.quote),
+            source_id=item.source_id,
+            under=unnamed(item.under, item.quote),
+            before=uncitable(_before(item, texts.get(item.source_id, ""))),
+        )
+
+
+def _before(item: Evidence, text: str) -> str:
+    """Return what a passage hangs on that stands before it in its source; of one that says itself whom, nothing."""
+    start = item.span[0]
+    stands = hangs_on(item.quote) and text.startswith(item.quote, start)
+    return opening(item.quote, text[max(0, start - AROUND) : start]) if stands else ""
 
 
 def _rejects(written: Written) -> bool:

@@ -20,6 +20,8 @@ class Passage(Record):
     tier: Tier = 3
     under: Text = ""
     """The headings over it, where the quote does not name them: what it speaks of may stand there alone."""
+    before: Text = ""
+    """What stands before it in its source, where it begins in a way that leaves its subject to that."""
 
 
 class SynthesizeRequest(Record):

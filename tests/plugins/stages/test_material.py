@@ -123,7 +123,7 @@ def said(
     [
         (
             said(1_000_000, 95_000),
-            "some 10% of what was read is written from, where 16% is aimed at: more would take over",
+            "passages come from 1 of 3 pages read, and are some 10% of what stands there: more would take over",
         ),
         (said(1_000_000, 59_000, "zh"), ": more would take over 10,000 tokens a search"),
         (said(1_000_000, 40_000, tokens=60_000), ": the budget of tokens allows no more; raise it with --set"),
@@ -131,17 +131,21 @@ def said(
         (said(1_000_000, 5_000, tokens=0), "--set budget.tokens=N"),
         (
             said(1_000_000, 24_100),
-            "some 2% of what was read is written from, where 16% is aimed at: the rest bears too little",
+            "passages come from 1 of 3 pages read, and are some 2% of what stands there",
         ),
-        (said(1_000_000, 24_100), "; the passages come from 1 of 3 pages"),
         (
             said(100_000, 17_000, unsent=100),
-            "some 7% of what was read is written from, where 16% is aimed at: the rest could not",
+            "passages come from 1 of 3 pages read, and are some 7% of what stands there: the rest could not",
         ),
     ],
 )
 def test_less_than_is_aimed_at_is_told_as_it_is_and_with_its_reason(told: str, reason: str) -> None:
     assert reason in told
+
+
+def test_no_reason_is_told_that_nobody_saw_and_not_the_aim() -> None:
+    assert said(1_000_000, 24_100).endswith("of what stands there")
+    assert "16%" not in said(1_000_000, 24_100)
 
 
 def test_what_is_as_much_as_is_aimed_at_is_not_told() -> None:

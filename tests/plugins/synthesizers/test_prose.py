@@ -114,6 +114,20 @@ def test_a_writer_is_told_a_source_once_and_what_stands_over_a_passage_where_it_
     ]
 
 
+def test_a_writer_is_told_what_holds_of_the_question_and_what_stands_before_what_names_nobody() -> None:
+    text = "- Ashby v. Lorn\n  - Outcome: 4 crowns.\n  - Lorn paid them.\n"
+    source = SOURCE.model_copy(update={"document": Document(text=text)})
+    quotes = ("- Outcome: 4 crowns.", "- Lorn paid them.")
+    pieces = tuple(
+        Evidence(id=f"e{at}", source_id="s1", quote=quote, span=(text.index(quote), text.index(quote) + 9), claim="")
+        for at, quote in enumerate(quotes)
+    )
+    told = {"evidence": pieces, "sources": (source,), "assumptions": ("Crowns of 1931 are meant.",)}
+    asked = asked_for(Part(REQUEST.model_copy(update=told)), "2026-03-01")
+    assert asked.question.assumptions == ("Crowns of 1931 are meant.",)
+    assert [one.before for one in asked.passages] == ["- Ashby v. Lorn", ""]
+
+
 async def test_what_the_passages_do_not_answer_stands_beside_the_text() -> None:
     run = Writers(lambda asked: first_cited(asked).model_copy(update={"unanswered": f"Not  {asked.questions[0]}"}))
     made = await run.synthesize(REQUEST)
