@@ -6,14 +6,15 @@ for: a report of the usual length has at most as many parts as keep its run with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil
 
 from leadline.records import Evidence, SectionRequest
+from leadline_plugins.ai.embedded.elsewhere import other_language
 from leadline_plugins.synthesizers.lengths import bearable
-from leadline_plugins.text import is_cjk
+from leadline_plugins.text import is_cjk, language
 from leadline_plugins.text.tokens import has_cjk
 from leadline_plugins.text.topics import fits, headed, joined, weighed
 
@@ -27,6 +28,8 @@ FEWEST = 8
 """Passages of a part: of fewer a text says little, and its section is better written in one go."""
 _SHORT, _CJK_SHORT = 3_000, 1_000
 """Characters of a section's passages (Chinese, Japanese: a third says as much) up to which one writer is shown all."""
+_FOREIGN = 2.0
+"""Times as much of passages in another language is shown to all writers of a section."""
 _LEAD = 0.1
 """By how much one part must fit a passage better than another for that to be left without it."""
 _OVER_IT = 2.0
@@ -51,7 +54,7 @@ def parts(request: SectionRequest) -> list[Part]:
     if count < 2 or _are_few(request.evidence):
         return [Part(request)]
     groups = _grouped(request.questions, count)
-    shown = _dealt(groups, request.evidence)
+    shown = _dealt(groups, request.evidence, _foreign(request))
     lengths = [request.length * len(one) / sum(map(len, shown)) for one in shown]
     others = [tuple(question for group in groups if group is not own for question in group) for own in groups]
     return [
@@ -86,15 +89,30 @@ def _grouped(questions: Sequence[str], count: int) -> list[tuple[str, ...]]:
     return [tuple(questions[start:end]) for start, end in pairwise(ends)]
 
 
-def _dealt(groups: Sequence[tuple[str, ...]], evidence: tuple[Evidence, ...]) -> list[tuple[Evidence, ...]]:
+def _foreign(request: SectionRequest) -> frozenset[str]:
+    """Return the passages, best first while they are not too long, of sources in another language than the questions.
+
+    Their words cannot meet those of the questions, but for names, which stand in one question and mean all.
+    """
+    asked = request.language or language("\n".join(request.questions))
+    away = {source.id for source in request.sources if other_language(asked, source.document.text)}
+    found = [item for item in request.evidence if item.source_id in away]
+    sizes = accumulate(len(item.quote) / (_CJK_SHORT if has_cjk(item.quote) else _SHORT) for item in found)
+    return frozenset(item.id for item, size in zip(found, sizes, strict=True) if size <= _FOREIGN)
+
+
+def _dealt(
+    groups: Sequence[tuple[str, ...]], evidence: tuple[Evidence, ...], foreign: Container[str]
+) -> list[tuple[Evidence, ...]]:
     """Return the passages of each group: those that fit its questions, and those that fit no group much better.
 
-    A group with few has the next best too.
+    A group with few has the next best too; all have those that are `foreign`.
     """
     topics = [weighed(("\n".join(group), 1.0)) for group in groups]
     over = headed([(item.source_id, item.under) for item in evidence])
     own = [weighed((item.quote, 1.0)) for item in evidence]
     rows = fits(topics, [joined(words, above, _OVER_IT) for words, above in zip(own, over, strict=True)])
+    rows = [[0.0] * len(row) if item.id in foreign else row for item, row in zip(evidence, rows, strict=True)]
     return [_own(place, rows, evidence) for place in range(len(groups))]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline.records import Evidence, Section, SectionRequest
+from leadline.records import Document, Evidence, Hit, Section, SectionRequest, Source
 from leadline_plugins.stages.material import CJK_LENGTH, LENGTH
 from leadline_plugins.synthesizers.lengths import bearable
 from leadline_plugins.synthesizers.parts import CJK_LONGEST, FEWEST, LONGEST, MOST, count_of, parts
@@ -106,6 +106,33 @@ def test_passages_in_another_language_than_the_questions_go_to_every_part() -> N
     first, second = shown(long_section([f"港口收费{n}英镑。{'账目由工程书记员按年度记录。' * 40}" for n in range(20)]))
     assert first == second
     assert len(first) == 20
+
+
+def test_a_name_in_one_question_keeps_no_passage_in_another_language_from_the_others_while_there_is_room() -> None:
+    said = [
+        "Ashby brought 9 pounds.",
+        "Elmford brought 4 pounds.",
+        *(f"港口{n}收费。{'账目' * 100}" for n in range(30)),
+    ]
+    page = Source(id="t", hit=Hit(url="https://a.example/t"), document=Document(text=FILLING + said[0] + said[1]))
+    whole = long_section(said)
+    evidence = tuple(
+        item.model_copy(update={"source_id": "t"}) if place < 2 else item for place, item in enumerate(whole.evidence)
+    )
+    told = {
+        "evidence": evidence,
+        "language": "zh",
+        "questions": ("Ashby和港口的规模是多少？", "收费的账目如何？"),
+        "length": 2_000,
+    }
+    alone = shown(whole.model_copy(update=told))
+    assert "e0" not in alone[1]
+    both = shown(whole.model_copy(update=told | {"sources": (page,)}))
+    assert all({"e0", "e1"} <= set(one) for one in both)
+    long = [f"Ashby brought {n} pounds.{FILLING}" for n in range(30)]
+    found = tuple(item.model_copy(update={"source_id": "t"}) for item in long_section(long).evidence)
+    first, second = shown(whole.model_copy(update=told | {"evidence": found, "sources": (page,)}))
+    assert len(second) < len(first) == 30
 
 
 def test_no_section_is_written_in_parts_that_are_shown_the_same_few_passages() -> None:
