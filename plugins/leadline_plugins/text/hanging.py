@@ -41,13 +41,14 @@ def begins_item(quote: str, before: str) -> bool:
 def opening(quote: str, before: str) -> str:
     """Return what stands before a quote and may name what it speaks of: the sentence before it, and what opens a list.
 
-    A list is opened by the line above that is set in less; one in a sentence (一是, 二是) by the last sentence that is
-    no part of it, and where that tells no year by the last that does.
+    A list is opened by the line above that is set in less, an item by its first sentence; a list in a sentence (一是,
+    二是) by the last sentence that is no part of it, and where that tells no year by the last that does.
     """
-    item = begins_item(quote, before)
-    parent = _parent(quote, before)
-    last = "" if item else _last(before, counted=bool(_COUNTED.match(quote)))
-    return " ".join(filter(None, (cut(parent), cut(last, end=True))))
+    if begins_item(quote, before):
+        return cut(_parent(quote, before))
+    last, first = _last(before, counted=bool(_COUNTED.match(quote))), _first(before)
+    lead = first if first and not hangs_on(first) else _parent(quote, before)
+    return " ".join(dict.fromkeys(filter(None, (cut(lead), cut(last, end=True)))))
 
 
 def cut(said: str, *, end: bool = False) -> str:
@@ -67,6 +68,13 @@ def _last(before: str, *, counted: bool) -> str:
     dated = (one for one in reversed(said) if _YEAR.search(one))
     told = next(dated, "") if counted and said and not _YEAR.search(said[-1]) else ""
     return " ".join(filter(None, (told, *said[-1:])))
+
+
+def _first(before: str) -> str:
+    """Return the first sentence of the item of a list that what stands before a quote ends in."""
+    line = before.rpartition("\n")[2]
+    spans = sentences(line) if _ITEM.match(line) else []
+    return line[slice(*spans[0])] if spans else ""
 
 
 def _parent(quote: str, before: str) -> str:

@@ -12,6 +12,7 @@ SUITS = """## Suits
   - Allegations: tolls of 1931 were kept. Outcome: a settlement of 4 crowns.
 - Elmford v. Lorn
   - Outcome: none.
+- Varn v. Lorn. It was long. All was paid.
 
 The town acts on these:
 - it mends the bridge
@@ -52,6 +53,8 @@ def test_what_names_its_subject_hangs_on_nothing(said: str) -> None:
         (SUITS, "- Outcome: none.", "- Elmford v. Lorn"),
         (SUITS, "- it mends the bridge", "The town acts on these:"),
         (SUITS, "- Ashby v. Lorn", ""),
+        (SUITS, "All was paid.", "- Varn v. Lorn. It was long."),
+        (SUITS, "It was long.", "- Varn v. Lorn."),
         (PLANS, "三是增加转移支付。", "2031年，财政更加积极。 具体有三个方面：一是提高赤字。"),
         ("Lorn rose. Elmford fell. It froze.", "It froze.", "Elmford fell."),
         ("It froze.", "It froze.", ""),
