@@ -85,7 +85,7 @@ async def test_a_small_budget_of_tokens_is_told_in_few_words(tools: Any, tmp_pat
     (one,) = quoted(result)
     assert one.startswith("sections '")
     assert "raise it with --set budget.tokens=20000" in one
-    (less,) = [notice for notice in result.metadata.notices if "of what was read is written from" in notice]
+    (less,) = [notice for notice in result.metadata.notices if "of what stands there" in notice]
     assert less.endswith(": the budget of tokens allows no more; raise it with --set budget.tokens=20000")
     assert result.report == again.report
 
