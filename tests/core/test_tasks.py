@@ -393,8 +393,8 @@ async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, 
 
     stage = StageOffer(lambda s, c: Shrinking(), PluginSettings, "Asks too much", needs=(QUESTION_KEY,))
     asked: list[ChatRequest] = []
-    said: list[str | Exception] = [TooLong("over 8,192 tokens"), '{"is_sufficient": true}'][-requests:]
-    chat = Offer(lambda s, c: Chat(said, asked), PluginSettings, "A chat")
+    script: list[str | Exception] = [TooLong("over 8,192 tokens"), '{"is_sufficient": true}']
+    chat = Offer(lambda s, c: Chat(script[-requests:], asked), PluginSettings, "A chat")
     settings: dict[str, Any] = {
         "ai.tasks": {"review": model},
         "search.engines": ["fakeweb"],

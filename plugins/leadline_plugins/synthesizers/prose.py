@@ -21,6 +21,7 @@ from leadline.records import Evidence, Section, SectionRequest
 from leadline.task_kinds import TaskKind
 from leadline_plugins import drafts, expect
 from leadline_plugins.drafts.faults import cites_nothing, faults, of_use
+from leadline_plugins.drafts.nothing import told_gap
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.stages.gaps import still_open
@@ -34,20 +35,6 @@ from leadline_plugins.text.foreign import answered_in_language, strays
 from leadline_plugins.text.hanging import AROUND, hangs_on, opening
 from leadline_plugins.text.headings import unnamed
 
-_NOTHING = frozenset({"none", "n/a", "na", "nothing", "null", "nil", "not applicable", "-", "—", "keine", "keines"})
-_NOTHING |= {"nichts", "entfällt", "aucune", "aucun", "rien", "ninguna", "ninguno", "nada", "nessuna", "nessuno", "нет"}
-_NOTHING |= {"无", "無", "没有", "沒有", "暂无", "暫無", "なし", "特になし", "ありません", "없음", "geen", "ничего"}
-"""What stands for nothing where a sentence was asked for."""
-_ALL = re.compile(
-    r"(?:all|every)\b[^.,;:]{0,60}\b(?:questions?|aspects?|points?)\b[^.,;:]{0,60}\b(?:answered|addressed|covered)\b[^.,;:]{0,60}"
-    r"|(?:the )?(?:given |provided )?passages (?:fully )?(?:answer|address|cover) (?:all|every)[^.,;:]{0,80}"
-    r"|(?:所有|全部)[^，。；]{0,12}(?:问题|問題)[^，。；]{0,12}(?:回答|解答)[^，。；]{0,12}",
-    re.IGNORECASE,
-)
-_BUT = re.compile(
-    r"\b(?:not|n['’]t|no|nor|except|but|only|part(?:ly|ially)?|though|cannot|hardly|remain)\b|[不没沒未无無除]", re.I
-)
-"""What a sentence says that tells of no gap, unless one of these words stands in it."""
 _HEADING = re.compile(r"^#{2,6} ", re.MULTILINE)
 _GAP = 300
 """Characters that are told of what is not answered."""
@@ -207,9 +194,7 @@ def _rejects(written: Written) -> bool:
 
 def unanswered(written: Written) -> str:
     """Return what a writer says that its passages do not answer, on one line; empty for a word that says nothing."""
-    said = " ".join(written.unanswered.split())
-    bare = said.strip(" .!。！*_()（）")
-    return "" if bare.casefold() in _NOTHING or (_ALL.fullmatch(bare) and not _BUT.search(bare)) else said
+    return told_gap(written.unanswered)
 
 
 IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
