@@ -17,6 +17,7 @@ from leadline.records import Evidence, Source
 from leadline_plugins.charts.points import Point, date_of
 from leadline_plugins.charts.quoted import is_a_year, quoted, unmarked
 from leadline_plugins.charts.tasks import PlannedChart
+from leadline_plugins.charts.units import read
 from leadline_plugins.checks.figure import Bound, Figure, is_year, missing, same
 from leadline_plugins.checks.figures import figures
 from leadline_plugins.checks.rounding import decimals_left_out
@@ -64,8 +65,7 @@ def bound_of(quote: str, value: float, unit: str) -> Bound:
 
 def bearing(quote: str, value: float, unit: str) -> Iterator[Figure]:
     """Yield the figures of a quote that are a value with its unit, to the digit; a year is none."""
-    units = {unit, " ".join(reversed(unit.split()))}
-    claimed = [one for name in units for one in figures(f"{abs(value):.12f}".rstrip("0").rstrip(".") + f" {name}")[:1]]
+    claimed = read(value, unit)
     for figure in quoted(quote):
         if any(_is(one, figure) and not (figure.dated and one.unit) for one in claimed) and not is_a_year(
             figure, quote

@@ -9,6 +9,7 @@ from itertools import islice
 from leadline.findings import Question
 from leadline.records import Chart, Evidence, Section, Source
 from leadline_plugins.charts.borne import bound_of, says
+from leadline_plugins.charts.ranges import end_of
 from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.tasks.writing import Passage
 from leadline_plugins.text.headings import unnamed
@@ -87,14 +88,21 @@ def planned(chart: PlannedChart, place: int, material: Material) -> Chart:
 
 
 def _bounds(chart: PlannedChart, material: Material) -> str:
-    """Return which values the quotes say roughly (`over 57 %`): a picture would make them exact."""
+    """Return which values the quotes say roughly (`over 57 %`, `32–42 %`): a picture would make them exact."""
     found = []
     for point in chart.points:
         item = material.evidence.get(point.evidence_id)
-        if item and point.value is not None and (sign := _SIGNS.get(bound_of(item.quote, point.value, chart.unit))):
-            name = " ".join(filter(None, (point.series, point.name)))
-            found.append(f"{name}: {sign} {point.value:,.10g} {chart.unit}".strip())
+        if item and point.value is not None and (said := _roughly(item.quote, point.value, chart.unit)):
+            found.append(f"{' '.join(filter(None, (point.series, point.name)))}: {said}")
     return "; ".join(found[:_NOTED]) + (" …" if len(found) > _NOTED else "")
+
+
+def _roughly(quote: str, value: float, unit: str) -> str:
+    """Return what a quote says of a value, where it does not say it plainly: a range, or a bound."""
+    if end := end_of(quote, value, unit):
+        return end.range
+    sign = _SIGNS.get(bound_of(quote, value, unit))
+    return f"{sign} {value:,.10g} {unit}".strip() if sign else ""
 
 
 def _source_line(ids: Iterable[str], material: Material) -> str:

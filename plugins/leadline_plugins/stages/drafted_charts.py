@@ -15,6 +15,7 @@ from leadline_plugins.charts.fitting import no_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.planning import Material, helpful, passages, planned
 from leadline_plugins.charts.points import Point
+from leadline_plugins.charts.ranges import mixed
 from leadline_plugins.charts.tasks import ChartRepairRequest, PlannedChart
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import less_evidence
@@ -126,7 +127,8 @@ def _check(draft: Draft, material: Material) -> None:
     if material.language == "data" and (why := no_whole(draft.plan)):
         draft.plan = side_by_side(draft.plan)
         draft.refused.append(f"{why}: it is drawn as {draft.plan.chart_type}")
-    wrong = (*unfit(draft.plan), invented(draft.plan, material.evidence, material.sources))
+    known = material.evidence
+    wrong = (*unfit(draft.plan), invented(draft.plan, known, material.sources), mixed(draft.plan, known))
     draft.problem = "; ".join(filter(None, wrong))
 
 

@@ -14,6 +14,7 @@ from leadline_plugins.charts.forms import FORMS, form_of
 from leadline_plugins.charts.planning import Material, own, passages, planned
 from leadline_plugins.charts.points import Point, table
 from leadline_plugins.charts.quoted import comparable
+from leadline_plugins.charts.ranges import end_of, mixed
 from leadline_plugins.charts.tasks import PlannedChart
 
 QUOTES = {
@@ -112,6 +113,13 @@ def test_a_date_that_a_quote_does_not_say_is_refused(date: str) -> None:
         ("−3.1% in 2020", {"value": 3.1}, "%"),
         ("出口同比-3.1%。", {"value": 3.1}, "%"),
         ("净利润：-3亿元", {"value": 3}, "亿元"),
+        ("Penalties of up to $25,000 each.", {"value": 25000}, "billion USD"),
+        ("A fee of $25.", {"value": 25}, "USD bn"),
+        ("A fee of €500.", {"value": 500}, "million EUR"),
+        ("A fee of €500.", {"value": 500}, "EUR (millions)"),
+        ("A fee of €500.", {"value": 500}, "EUR m"),
+        ("It cost 25 yuan.", {"value": 25}, "元（亿）"),
+        ("It cost 25美元.", {"value": 25}, "百万美元"),
     ],
 )
 def test_what_only_looks_like_the_number_is_refused(quote: str, point: dict[str, Any], unit: str) -> None:
@@ -139,6 +147,12 @@ def test_what_only_looks_like_the_number_is_refused(quote: str, point: dict[str,
         ("出口同比-3.1%。", -3.1, "%"),
         ("费用为10万元-20万元。", 20, "万元"),
         ("典型温度：室温–350°C。", 350, "°C"),
+        ("It was worth $3.4 billion.", 3.4, "USD (billions)"),
+        ("It was worth $3.4m.", 3.4, "USD m"),
+        ("It was worth $589 billion.", 0.589, "trillion USD"),
+        ("It fell ill: 25 deaths per million.", 25, "deaths per million"),
+        ("Spending of $3 million per year.", 3, "USD million per year"),
+        ("Debt of 60 % of GDP.", 60, "% of GDP"),
     ],
 )
 def test_what_a_quote_does_say_is_taken(quote: str, value: float, unit: str) -> None:
@@ -293,6 +307,36 @@ def test_a_chart_notes_what_its_quotes_say_roughly() -> None:
     chart = PlannedChart(title="T", chart_type="bar", points=(Point(label="US", value=57, evidence_id="e0"),), unit="%")
     drawn = planned(chart, 1, Material(Question(text="Q"), "data", {"e0": item}, {}))
     assert drawn.source == "US: > 57 %"
+
+
+SPANS = "ADIA: 32–42% developed equities, 7–15% EM equities, from 12% to 17% private equity, 5% property"
+
+
+@pytest.mark.parametrize(
+    ("value", "which"), [(32, "lower"), (42, "upper"), (15, "upper"), (17, ""), (12, ""), (5, ""), (9, "")]
+)
+def test_one_end_of_a_range_is_known_as_such(value: float, which: str) -> None:
+    end = end_of(SPANS, value, "%")
+    assert (end.which if end else "") == which
+
+
+def ranged(*values: float, series: tuple[str, ...] = ("", "", "")) -> PlannedChart:
+    points = tuple(
+        Point(label=f"{value}", value=value, series=name, evidence_id="e0")
+        for value, name in zip(values, series, strict=False)
+    )
+    return PlannedChart(title="T", chart_type="bar", points=points, unit="%")
+
+
+def test_a_chart_notes_ranges_and_mixes_no_lower_with_upper_ends() -> None:
+    (item,) = pieces(SPANS)
+    held = {"e0": item}
+    assert "'15' is the upper end of 7–15%" in mixed(ranged(32, 15, 5), held)
+    assert not mixed(ranged(32, 7, 5), held)
+    assert not mixed(ranged(32, 42), held)
+    assert not mixed(ranged(32, 15, series=("least", "most")), held)
+    drawn = planned(ranged(32, 7, 5), 1, Material(Question(text="Q"), "data", held, {}))
+    assert drawn.source == "32: 32–42%; 7: 7–15%"
 
 
 ROW = {"label": "2021", "value": 12.5, "evidence_id": "e1"}
