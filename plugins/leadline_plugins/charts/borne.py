@@ -15,15 +15,17 @@ from decimal import Decimal
 
 from leadline.records import Evidence, Source
 from leadline_plugins.charts.points import Point, date_of
-from leadline_plugins.charts.quoted import is_a_year, quoted, unmarked
+from leadline_plugins.charts.quoted import UNCOUNTED, is_a_year, quoted, unmarked
 from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.charts.units import read
 from leadline_plugins.checks.figure import Bound, Figure, is_year, missing, same
 from leadline_plugins.checks.figures import figures
-from leadline_plugins.checks.rounding import decimals_left_out
+from leadline_plugins.checks.rounding import decimals_left_out, same_digits
 from leadline_plugins.text.tokens import fold
 
 _NAMED = 5
+_TOLD = 3
+"""Figures of a quote that are told in place of a value that it does not have."""
 _DATA = 3
 """Numbers from which a list in code is data: fewer are a size or a place."""
 
@@ -42,7 +44,8 @@ def _unborne(point: Point, unit: str, evidence: Mapping[str, Evidence], sources:
         return f"{point.name!r} names the evidence {point.evidence_id!r}, which does not exist"
     if point.value is not None and not says(item.quote, point.value, unit):
         said = f"{point.value:,.12g} {unit}".strip()
-        return f"the value {said} of {point.name!r} does not stand in the quote it names"
+        has = f", which has {told}" if (told := _instead(item.quote, point.value, unit)) else ""
+        return f"the value {said} of {point.name!r} does not stand in the quote it names{has}"
     source = sources.get(item.source_id)
     about = f"{source.hit.title} {source.hit.published or source.document.published or ''}" if source else ""
     held = (*quoted(item.quote), *figures(f"{item.under}\n{about}"))
@@ -50,6 +53,17 @@ def _unborne(point: Point, unit: str, evidence: Mapping[str, Evidence], sources:
         return f"the date {lacking} of {point.name!r} does not stand in the quote it names"
     absent = missing(_placed(point), held)
     return f"{absent[0].said!r} of {point.name!r} does not stand in the quote it names" if absent else ""
+
+
+def _instead(quote: str, value: float, unit: str) -> str:
+    """Return what a quote has in place of a value: its digits in another scale, else the figures of its unit."""
+    claimed = read(value, unit)
+    held = [
+        one for one in quoted(quote) if one.kind not in UNCOUNTED and one.unit in {"", *(of.unit for of in claimed)}
+    ]
+    scaled = [one for one in held if any(same_digits(of.value, one.value) for of in claimed)]
+    found = scaled or [one for one in held if one.unit]
+    return " and ".join(dict.fromkeys(repr(one.said) for one in found[:_TOLD]))
 
 
 def says(quote: str, value: float, unit: str) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from leadline.findings import Question
 from leadline.records import Chart, Evidence, Section, Source
 from leadline_plugins.charts.borne import bound_of, says
+from leadline_plugins.charts.points import Point
 from leadline_plugins.charts.ranges import end_of
 from leadline_plugins.charts.tasks import PlannedChart
+from leadline_plugins.charts.units import read
 from leadline_plugins.tasks.writing import Passage
 from leadline_plugins.text.headings import unnamed
 from leadline_plugins.wording import say
@@ -95,6 +97,23 @@ def _bounds(chart: PlannedChart, material: Material) -> str:
         if item and point.value is not None and (said := _roughly(item.quote, point.value, chart.unit)):
             found.append(f"{' '.join(filter(None, (point.series, point.name)))}: {said}")
     return "; ".join(found[:_NOTED]) + (" …" if len(found) > _NOTED else "")
+
+
+def repeated(charts: Sequence[PlannedChart]) -> dict[int, str]:
+    """Return the charts whose points another one has, be it in another scale, by their places, with its title."""
+    shown = [frozenset(_key(point, chart.unit) for point in chart.points) for chart in charts]
+    found: dict[int, str] = {}
+    for place, own in enumerate(shown):
+        for other, more in enumerate(shown):
+            if own and (own < more or (own == more and other < place)):
+                found[place] = charts[other].title
+    return found
+
+
+def _key(point: Point, unit: str) -> tuple[object, ...]:
+    """Return what a point shows: which number of which passage, and where."""
+    number = None if point.value is None else next((one.value for one in read(point.value, unit)), point.value)
+    return point.evidence_id, number, point.x, point.date, point.label if number is None else ""
 
 
 def _roughly(quote: str, value: float, unit: str) -> str:

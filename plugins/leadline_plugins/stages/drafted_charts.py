@@ -13,7 +13,7 @@ from leadline_plugins.charts.borne import invented
 from leadline_plugins.charts.draft import Draft
 from leadline_plugins.charts.fitting import no_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import Material, helpful, passages, planned
+from leadline_plugins.charts.planning import Material, helpful, passages, planned, repeated
 from leadline_plugins.charts.points import Point
 from leadline_plugins.charts.ranges import mixed
 from leadline_plugins.charts.tasks import ChartRepairRequest, PlannedChart
@@ -39,6 +39,7 @@ async def draw_all(run: Run, material: Material, plan: Sequence[Draft]) -> list[
         _check(draft, material)
     await _each(run, plan, lambda draft: _put_right(run, material, draft), fails=lambda draft: bool(draft.problem))
     await judged(run, material, [draft for draft in plan if draft.problem == ""])
+    await _once(run, [draft for draft in plan if draft.problem == ""])
     figures: dict[int, Figure] = {}
 
     async def draw(draft: Draft) -> None:
@@ -50,6 +51,13 @@ async def draw_all(run: Run, material: Material, plan: Sequence[Draft]) -> list[
         if draft.place in figures and draft.repairs:
             await tell(run, f"the chart {draft.plan.title!r} was put right before it was drawn: {draft.refused[0]}")
     return [figures[place] for place in sorted(figures)]
+
+
+async def _once(run: Run, drafts: Sequence[Draft]) -> None:
+    """Leave out what another chart shows as well."""
+    for place, title in repeated([draft.plan for draft in drafts]).items():
+        drafts[place].refuse(f"the chart {title!r} has its points")
+        await tell(run, f"the chart {drafts[place].plan.title!r} was not drawn: {drafts[place].problem}")
 
 
 async def _each(

@@ -11,7 +11,7 @@ from leadline.records import Document, Evidence, Hit, Section, Source
 from leadline_plugins.charts.borne import bound_of, invented
 from leadline_plugins.charts.fitting import no_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS, form_of
-from leadline_plugins.charts.planning import Material, own, passages, planned
+from leadline_plugins.charts.planning import Material, own, passages, planned, repeated
 from leadline_plugins.charts.points import Point, table
 from leadline_plugins.charts.quoted import comparable
 from leadline_plugins.charts.ranges import end_of, mixed
@@ -326,6 +326,28 @@ def ranged(*values: float, series: tuple[str, ...] = ("", "", "")) -> PlannedCha
         for value, name in zip(values, series, strict=False)
     )
     return PlannedChart(title="T", chart_type="bar", points=points, unit="%")
+
+
+def test_the_same_points_in_another_scale_are_the_same() -> None:
+    one = PlannedChart(
+        title="T", chart_type="bar", points=tuple(at(value) for value in (1.74, 1.33, 1.08)), unit="trillion USD"
+    )
+    other = one.model_copy(update={"title": "O", "points": (at(1330), at(1080)), "unit": "billion USD"})
+    assert repeated([other, one]) == {0: "T"}
+    assert repeated([one, one.model_copy(update={"points": (*other.points, at(2))}), other]) == {2: "T"}
+    assert repeated([other, other]) == {1: "O"}
+
+
+def at(value: float) -> Point:
+    return Point(label=f"{value}", value=value, evidence_id="e0")
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "has"),
+    [(3.4, "billion tonnes", "which has '3.4 million tonnes'"), (13, "%", "which has '12.5 %'"), (9, "kg", "names")],
+)
+def test_what_a_quote_has_instead_is_told(value: float, unit: str, has: str) -> None:
+    assert said({"label": "x", "value": value, "evidence_id": "e1"}, unit=unit).endswith(has)
 
 
 def test_a_chart_notes_ranges_and_mixes_no_lower_with_upper_ends() -> None:

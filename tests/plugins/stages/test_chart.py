@@ -75,10 +75,10 @@ class Drawer:
         )
 
 
-def depths(inputs: Any, title: str = "Depths", change: int = 0, count: int = 3) -> dict[str, Any]:
-    """Return a chart of the first depths in the evidence, each off by `change`."""
+def depths(inputs: Any, title: str = "Depths", change: int = 0, count: int = 3, at: int = 0) -> dict[str, Any]:
+    """Return a chart of so many depths in the evidence from `at` on, each off by `change`."""
     points = []
-    for item in inputs["evidence"][:count]:
+    for item in inputs["evidence"][at:][:count]:
         words = item["quote"].rstrip(".").split()
         depth = int(words[words.index("measured") + 1]) + change
         points.append({"label": words[-1], "series": item["id"], "value": depth, "evidence_id": item["id"]})
@@ -353,7 +353,7 @@ async def test_the_chart_that_was_drawn_is_kept_with_what_it_was_refused_for(tmp
 
 async def test_after_two_failures_in_a_row_the_rest_is_given_up(tmp_path: Path) -> None:
     titles = ["good", "bad", "good too", "bad 1", "bad 2", "never"]
-    plan = lambda inputs: {"charts": [depths(inputs, title) for title in titles]}  # noqa: E731
+    plan = lambda inputs: {"charts": [depths(inputs, title, at=at) for at, title in enumerate(titles)]}  # noqa: E731
     bad = [title for title in titles if title.startswith("bad")]
     result, model, drawer = await result_of(tmp_path, plan, fails=bad, charts__max=6)
     assert result.report is not None
@@ -365,7 +365,7 @@ async def test_after_two_failures_in_a_row_the_rest_is_given_up(tmp_path: Path) 
 
 async def test_charts_are_put_right_side_by_side_as_far_as_all_may_fail(tmp_path: Path) -> None:
     def plan(inputs: Any) -> Any:
-        return {"charts": [depths(inputs, f"{n}") | {"chart_type": "sankey"} for n in range(3)]}
+        return {"charts": [depths(inputs, f"{n}", at=n) | {"chart_type": "sankey"} for n in range(3)]}
 
     result, model, _ = await result_of(tmp_path, plan, repair=lambda inputs: inputs["chart"] | {"chart_type": "bar"})
     assert (model.at_once, model.asked.count("chart_repair")) == (2, 3)
@@ -385,10 +385,17 @@ async def test_none_is_put_right_that_would_be_given_up(tmp_path: Path) -> None:
 
 
 async def test_at_most_so_many_charts_as_the_settings_say(tmp_path: Path) -> None:
-    plan = lambda inputs: {"charts": [depths(inputs, f"{n}") for n in range(9)]}  # noqa: E731
+    plan = lambda inputs: {"charts": [depths(inputs, f"{n}", at=n) for n in range(9)]}  # noqa: E731
     result, _, _ = await result_of(tmp_path, plan)
     assert result.report is not None
     assert [figure.id for figure in result.report.figures] == [f"chart-{place}" for place in range(1, 6)]
+
+
+async def test_a_chart_whose_points_another_one_has_is_not_drawn(tmp_path: Path) -> None:
+    plan = lambda inputs: {"charts": [depths(inputs, "few"), depths(inputs, "all", count=4), depths(inputs, "again")]}  # noqa: E731
+    result, _, drawer = await result_of(tmp_path, plan)
+    assert [chart.title for chart in drawer.drawn] == ["all"]
+    assert "the chart 'few' was not drawn: the chart 'all' has its points" in notices(result)
 
 
 @pytest.mark.parametrize(
