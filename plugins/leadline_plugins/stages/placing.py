@@ -6,17 +6,20 @@ A chart whose passages no paragraph cites stands at the end of the section that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from leadline.citations import cited
 from leadline.records import Figure, Section
 from leadline_plugins.drafts.blocks import runs
+from leadline_plugins.text import content_set
 
 _BLOCKS = re.compile(r"\n\s*\n")
 _MENTION = re.compile(r"(?:Figure|Fig\.|图|圖|図)\s*(\d+)")
 _SHOWN = r"(?<![ \t])[ \t]*+!\[[^\[\]]{0,1000}\]\(figure:(?P<figure>[^)\s]*)[^)\n]{0,1000}\)"
 _SPAN = r"(?<!`)(?P<ticks>`++)(?:(?!\n[ \t]*\n).){1,2000}?(?<!`)(?P=ticks)(?!`)"
 _CODE_OR_SHOWN = re.compile(rf"{_SPAN}|{_SHOWN}", re.DOTALL)
+_TABLE = re.compile(r"\|")
+_PROSE = re.compile(r"(?![|#>`~*+!-]|\d+[.)])\S")
 _AROUND = ("summary", "analysis", "conclusion")
 """Sections that say again what the others say: figures stand in the others."""
 Place = tuple[int, int]
@@ -37,7 +40,7 @@ def placed(
     inner = [at for at, section in enumerate(sections) if section.id not in _AROUND] or range(len(sections))
     places = [(at, place) for at in inner for place in range(len(blocks[at]))]
     found = {
-        figure.id: _home(figure, number, places, blocks) or _end(figure, sections, places)
+        figure.id: _home(figure, number, places, blocks, sections) or _end(figure, sections, places)
         for number, figure in enumerate(figures, start=1)
     }
     homes = {name: home for name, home in found.items() if home is not None}
@@ -67,16 +70,34 @@ def _shown(text: str, known: set[str]) -> str:
     return text if made == text else re.sub(r"\n(?:[ \t]*\n){2,}", "\n\n", made)
 
 
-def _home(figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]]) -> Place | None:
-    """Return the paragraph that a figure stands behind; None where none has to do with it."""
+def _home(
+    figure: Figure, number: int, places: Sequence[Place], blocks: Sequence[Sequence[str]], sections: Sequence[Section]
+) -> Place | None:
+    """Return the paragraph that a figure stands behind; None where none has to do with it.
+
+    Of those that cite as much of what it shows, that which says most of its words, with the title over it: a passage
+    may tell of two things. A table and the paragraph that goes on from it are not parted.
+    """
     texts = {place: blocks[place[0]][place[1]] for place in places}
     # The text knows of charts at most: another number in it is that of a figure in what it quotes.
     mentions = (place for place in places if str(number) in _MENTION.findall(texts[place]) and not figure.credit)
+    if mentioning := next(mentions, None):
+        return mentioning
     own = set(figure.evidence_ids)
     cites = {place: len(own.intersection(cited(texts[place]))) for place in places}
     most = max(cites.values(), default=0)
-    fits = (place for place in places if most and cites[place] == most)
-    return next(mentions, None) or next(fits, None)
+    fits = [place for place in places if most and cites[place] == most]
+    if len(fits) > 1:
+        words = content_set(f"{figure.caption} {figure.alt}")
+        said = {place: content_set(f"{sections[place[0]].title} {texts[place]}") for place in fits}
+        fits.sort(key=lambda place: -len(words & said[place]))  # of equals the first
+    return _below_table(fits[0], texts) if fits else None
+
+
+def _below_table(place: Place, texts: Mapping[Place, str]) -> Place:
+    """Return the paragraph behind a table, where there is one, in place of the table."""
+    below = (place[0], place[1] + 1)
+    return below if _TABLE.match(texts[place]) and _PROSE.match(texts.get(below, "")) else place
 
 
 def _end(figure: Figure, sections: Sequence[Section], places: Sequence[Place]) -> Place | None:

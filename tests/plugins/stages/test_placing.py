@@ -54,3 +54,15 @@ def test_where_there_are_no_other_sections_it_stands_in_what_there_is(around: st
 
 def test_a_picture_of_a_page_that_no_section_cites_goes() -> None:
     assert home(report(**TEXTS, conclusion="Seventh [@e2]."), PICTURE) == []
+
+
+def test_of_paragraphs_that_cite_the_same_it_stands_where_its_words_are() -> None:
+    shares = CHART.model_copy(update={"caption": "Fertiliser of the rye", "alt": "Potash: 32 %; lime: 15 %"})
+    texts = {"wheat": "It yields most [@e1].", "rye": "It is sown late.\n\nIt takes 32 % of potash and lime [@e1]."}
+    assert home(report(**texts), shares) == [("rye", "It takes 32 % of potash and lime [@e1].")]
+
+
+def test_a_table_and_the_paragraph_below_it_are_not_parted() -> None:
+    rows = "| a | b |\n|---|---|\n| 1 [@e1] | 2 [@e2] |"
+    assert home(report(wheat=f"First.\n\n{rows}\n\nBoth are low.\n\nMore.")) == [("wheat", "Both are low.")]
+    assert home(report(wheat=f"First.\n\n{rows}")) == [("wheat", rows)]
