@@ -38,7 +38,7 @@ def crossed(chart: PlannedChart, quotes: Mapping[str, str]) -> Iterator[tuple[in
             spots = _spots(quotes[of], points, name, chart.unit) if of in quotes and len(points) > 1 else []
             order = _order(spots)
             if _take_turns(spots):
-                yield from ((place, _TURNED) for place in places if order != sorted(order))
+                yield from ((place, _TURNED) for place in _misplaced(places, spots))
             elif _stand_apart(spots):
                 ways[of, len(places)][places] = order
         for found in ways.values():
@@ -72,6 +72,14 @@ def _order(spots: Sequence[tuple[int, int]]) -> list[int]:
     """Return for each number, in their order, the how manyth of the names is paired with it."""
     names = sorted(name for name, _ in spots)
     return [names.index(name) for name, _ in sorted(spots, key=lambda spot: spot[1])]
+
+
+def _misplaced(places: _Group, spots: Sequence[tuple[int, int]]) -> Iterator[int]:
+    """Yield the places of the points that have the number of another one, where names and numbers take turns."""
+    names, numbers = (sorted(kind) for kind in zip(*spots, strict=True))
+    for place, (name, number) in zip(places, spots, strict=True):
+        if names.index(name) != numbers.index(number):
+            yield place
 
 
 def _take_turns(spots: Sequence[tuple[int, int]]) -> bool:

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
+from leadline_plugins.charts.borne import says
 from leadline_plugins.charts.crossed import crossed
+from leadline_plugins.charts.quoted import quoted
 from leadline_plugins.charts.tasks import PlannedChart
 from leadline_plugins.checks import naming
 from leadline_plugins.checks.figures import figures
@@ -37,9 +39,37 @@ def doubts(chart: PlannedChart, told: Mapping[str, Told]) -> dict[int, str]:
     """Return what speaks against points, by their places in the chart; `told` by the ids of the evidence."""
     found: dict[int, list[str]] = defaultdict(list)
     quotes = {name: one.quote for name, one in told.items()}
-    for place, why in chain(_nowhere(chart, told), crossed(chart, quotes)):
+    for place, why in chain(_nowhere(chart, told), crossed(chart, quotes), _of_another_year(chart, told)):
         found[place].append(why)
     return {place: "; ".join(dict.fromkeys(whys)) for place, whys in found.items()}
+
+
+def denied_by(chart: PlannedChart, place: int, words: str) -> bool:
+    """Return whether the words shown for a point say its number of another point, by their order or by its name."""
+    point = chart.points[place]
+    if any(denied == place for denied, _ in crossed(chart, {point.evidence_id: words})):
+        return True
+    if point.value is None or fold(point.name) in fold(words) or not says(words, point.value, chart.unit):
+        return False
+    named = {one.name for one in chart.points if one.name and fold(one.name) in fold(words)}
+    return len(named) == 1 and len(quoted(words)) == 1
+
+
+def _of_another_year(chart: PlannedChart, told: Mapping[str, Told]) -> Iterator[tuple[int, str]]:
+    """Yield the points about which nothing says the year of the title, where it has one and they have none."""
+    years = _years(chart.title)
+    if len(years) != 1:
+        return
+    for place, point in enumerate(chart.points):
+        if point.evidence_id in told and not _years(f"{point.series} {point.label} {point.date}"):
+            one = told[point.evidence_id]
+            if not years & (_years(one.quote) | _years(one.over)):
+                yield place, f"the title says {min(years)}, and neither the passage nor what stands over it does"
+
+
+def _years(text: str) -> set[int]:
+    found = figures(text)
+    return {int(one.value) for one in found if one.dated} | {one.year for one in found if one.year}
 
 
 def renumbered(chart: PlannedChart, before: PlannedChart) -> dict[int, str]:

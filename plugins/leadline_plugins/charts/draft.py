@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from leadline.records import Chart
 from leadline_plugins.charts.planning import Material, planned
+from leadline_plugins.charts.points import Point
 from leadline_plugins.charts.tasks import PlannedChart
 
 
@@ -18,6 +19,8 @@ class Draft:
     problem: str = ""
     refused: list[str] = field(default_factory=list)
     repairs: int = 0
+    partial: frozenset[Point] = frozenset()
+    """The points of which the quotes say only a part."""
     first: PlannedChart = field(init=False)
     """As it was planned, before anybody put it right."""
 
@@ -28,7 +31,11 @@ class Draft:
         """Give it up."""
         self.problem = why
 
+    def planned(self, material: Material) -> Chart:
+        """Return the chart that a runner draws."""
+        return planned(self.plan, self.place, material, self.partial)
+
     def kept(self, material: Material) -> Chart:
         """Return the chart as it was drawn last, or refused, with the reasons."""
         refused = (*self.refused, self.problem) if self.problem else tuple(self.refused)
-        return planned(self.plan, self.place, material).model_copy(update={"refused": tuple(dict.fromkeys(refused))})
+        return self.planned(material).model_copy(update={"refused": tuple(dict.fromkeys(refused))})

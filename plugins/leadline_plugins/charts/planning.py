@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -71,8 +71,11 @@ def _passage(item: Evidence, source: Source | None) -> Passage:
     return Passage(id=item.id, quote=item.quote, source_id=item.source_id, source=title, tier=tier, under=under)
 
 
-def planned(chart: PlannedChart, place: int, material: Material) -> Chart:
-    """Return the chart that a runner draws: its rows, whose evidence they are, and the line that names the sources."""
+def planned(chart: PlannedChart, place: int, material: Material, partial: Container[Point] = ()) -> Chart:
+    """Return the chart that a runner draws: its rows, whose evidence they are, and the line that names the sources.
+
+    Of the points that are borne in part that line says so.
+    """
     ids = tuple(dict.fromkeys(point.evidence_id for point in chart.points))
     return Chart(
         id=f"chart-{place}",
@@ -85,17 +88,21 @@ def planned(chart: PlannedChart, place: int, material: Material) -> Chart:
         x_label=chart.x_label,
         y_label=chart.y_label,
         unit=chart.unit,
-        source=" · ".join(filter(None, (_source_line(ids, material), _bounds(chart, material)))),
+        source=" · ".join(filter(None, (_source_line(ids, material), _bounds(chart, material, partial)))),
     )
 
 
-def _bounds(chart: PlannedChart, material: Material) -> str:
+def _bounds(chart: PlannedChart, material: Material, partial: Container[Point]) -> str:
     """Return which values the quotes say roughly (`over 57 %`, `32–42 %`): a picture would make them exact."""
     found = []
     for point in chart.points:
         item = material.evidence.get(point.evidence_id)
-        if item and point.value is not None and (said := _roughly(item.quote, point.value, chart.unit)):
-            found.append(f"{' '.join(filter(None, (point.series, point.name)))}: {said}")
+        said = _roughly(item.quote, point.value, chart.unit) if item and point.value is not None else ""
+        in_part = say("partial", material.question.language) if point in partial else ""
+        if said or in_part:
+            found.append(
+                f"{' '.join(filter(None, (point.series, point.name)))}: {', '.join(filter(None, (said, in_part)))}"
+            )
     return "; ".join(found[:_NOTED]) + (" …" if len(found) > _NOTED else "")
 
 

@@ -13,7 +13,7 @@ from leadline_plugins.charts.borne import invented
 from leadline_plugins.charts.draft import Draft
 from leadline_plugins.charts.fitting import no_whole, side_by_side, unfit
 from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import Material, helpful, passages, planned, repeated
+from leadline_plugins.charts.planning import Material, helpful, passages, repeated
 from leadline_plugins.charts.points import Point
 from leadline_plugins.charts.ranges import mixed
 from leadline_plugins.charts.tasks import ChartRepairRequest, PlannedChart
@@ -144,7 +144,7 @@ async def _draw(run: Run, material: Material, draft: Draft) -> Figure | None:
     """Return the figure of a draft; where the runner fails, it is put right and drawn once more, as often as is set."""
     while True:
         try:
-            made = await run.draw(planned(draft.plan, draft.place, material))
+            made = await run.draw(draft.planned(material))
         except CallRefused:
             raise
         except CallFailed as failed:

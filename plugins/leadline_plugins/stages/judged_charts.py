@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import UNBORNE
-from leadline_plugins.charts.doubts import Told, doubts, renumbered
+from leadline_plugins.charts.doubts import Told, denied_by, doubts, renumbered
 from leadline_plugins.charts.draft import Draft
 from leadline_plugins.charts.fitting import FEWEST, shows_a_whole, side_by_side, unfit
 from leadline_plugins.charts.planning import Material
@@ -31,6 +31,7 @@ async def judged(run: Run, material: Material, drafts: Sequence[Draft]) -> None:
     doubted = {claim.id for claim in claims if claim.found}
     for draft in drafts:
         wrong = dict(_against(draft, said, doubted))
+        draft.partial = frozenset(_partial(draft, said, wrong))
         if wrong:
             await _without(run, material, draft, wrong)
 
@@ -64,6 +65,16 @@ def _against(
                 yield place, ClaimVerdict(id="", verdict="unsupported", reason=changed[place])
         elif verdict.verdict in UNBORNE or (_id(draft, place) in doubted and verdict.verdict != "supported"):
             yield place, verdict
+        elif verdict.words and denied_by(draft.plan, place, verdict.words):
+            yield place, verdict.model_copy(update={"reason": f"the words shown for it deny it: “{verdict.words}”"})
+
+
+def _partial(draft: Draft, said: Mapping[str, ClaimVerdict], wrong: Container[int]) -> Iterator[Point]:
+    """Yield the points that stay, though their quotes say only a part of what they show."""
+    for place, point in enumerate(draft.plan.points):
+        verdict = said.get(_id(draft, place))
+        if verdict and verdict.verdict == "partial" and place not in wrong:
+            yield point
 
 
 async def _claims(draft: Draft, material: Material) -> list[Put]:

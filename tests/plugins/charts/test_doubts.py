@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.charts.doubts import Told, doubts, renumbered
+from leadline_plugins.charts.doubts import Told, denied_by, doubts, renumbered
 from leadline_plugins.charts.points import Point
 from leadline_plugins.charts.tasks import PlannedChart
 
@@ -84,7 +84,7 @@ def test_of_a_quote_in_another_language_nothing_is_said() -> None:
 def test_where_names_and_numbers_take_turns_their_orders_are_the_same(quote: str, right: tuple[str, ...]) -> None:
     for names in permutations(right):
         found = against(quote, *zip(("",) * 3, names, (12.0, 7.0, 31.0), strict=True))
-        assert set(found) == (set() if names == right else {0, 1, 2})
+        assert set(found) == {place for place, name in enumerate(names) if name != right[place]}
 
 
 SCORES = (
@@ -118,3 +118,29 @@ def test_what_a_repair_has_given_another_number_of_another_quote_is_known() -> N
     assert renumbered(chart(("", "IPO", 69), ("", "debt", 3)), before) == {}
     assert renumbered(chart(("", "IPO", 96), evidence="f"), before) == {}
     assert list(renumbered(chart(("", "debt", 3), ("", "IPO", 6.5), evidence="f"), before)) == [1]
+
+
+def test_words_that_say_a_number_of_another_point_deny_it() -> None:
+    shares = chart(("", "Equities", 51), ("", "Fixed income", 23), ("", "Real assets", 26))
+    words = "51% equities, 26% fixed income, 23% real assets"
+    assert [denied_by(shares, place, words) for place in range(3)] == [False, True, True]
+    assert denied_by(shares, 1, "It has 23% real assets.")
+    assert not denied_by(shares, 1, "23% fixed income")
+    assert not denied_by(shares, 1, "23% bonds")
+
+
+@pytest.mark.parametrize(
+    ("title", "quote", "over", "told"),
+    [
+        ("Returns in 2024", "CIC's ten-year return was 6.57%.", "", True),
+        ("Returns in 2024", "CIC returned 6.57% in 2024.", "", False),
+        ("Returns in 2024", "CIC returned 6.57%.", "Results of 2024", False),
+        ("Returns from 2014 to 2024", "CIC returned 6.57%.", "", False),
+        ("Returns", "CIC returned 6.57%.", "", False),
+    ],
+)
+def test_the_year_of_the_title_is_held_against_the_passages(title: str, quote: str, over: str, told: bool) -> None:
+    found = doubts(chart(("", "CIC", 6.57), title=title), {"e": Told(quote, over)})
+    assert bool(found) is told
+    dated = doubts(chart(("", "CIC, since 2014", 6.57), title=title), {"e": Told(quote, over)})
+    assert not dated

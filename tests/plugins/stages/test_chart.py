@@ -268,6 +268,18 @@ async def test_a_label_that_stands_nowhere_keeps_its_number_by_words_of_the_pass
     assert ("Zanzibar (" in notices(result)) is not shown
 
 
+async def test_a_point_that_is_borne_in_part_is_drawn_with_a_note(tmp_path: Path) -> None:
+    def judge(inputs: Any) -> Any:
+        name = claims_of(inputs)[0]["id"] if claims_of(inputs) else ""
+        good = [claim["id"] for claim in inputs["claims"] if claim["id"] != name]
+        return {"supported": good, "others": [{"id": name, "verdict": "partial", "reason": "in June"}] if name else []}
+
+    _, _, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, verify=judge)
+    (drawn,) = drawer.drawn
+    first = drawn.rows[0]
+    assert drawn.source.endswith(f"{first['series']} {first['label']}: supported in part")
+
+
 async def test_a_number_that_a_repair_put_in_the_place_of_another_is_left_out_where_nobody_judges(
     tmp_path: Path,
 ) -> None:
