@@ -145,7 +145,7 @@ class Builder:
 
     def _without(self, block: Node) -> Node:
         """Return a block that ends without a citation so that its reader sees it."""
-        return div([block], attributes("", "uncited", title=say("bare", self._report.language, count=1)))
+        return div([block], attributes("", "uncited", title=say("bare_here", self._report.language)))
 
     def _method(self) -> list[Node]:
         said = [block for part in paragraphs(self._report) for block in set_out(part)]

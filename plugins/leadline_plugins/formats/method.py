@@ -40,7 +40,7 @@ def paragraphs(report: Report) -> Iterator[Said]:
     yield from _one(_scope(report, facts, short), language)
     if queries and not short:
         shown = (*queries[:_QUERIES], *(("…",) if len(queries) > _QUERIES else ()))
-        yield Said(_leading("asked", language), shown, folded=True)
+        yield Said(say("asked_below", language, count=len(queries)), shown, folded=True)
     yield from _one(_wanting(facts, language), language)
     if gaps := facts.get("unanswered"):
         colon = say("colon", language)
@@ -56,11 +56,6 @@ def _one(sentences: Iterable[str], language: str) -> Iterator[Said]:
     """Yield sentences as one paragraph, none where there are none."""
     if text := listed(sentences, language, "space"):
         yield Said(_ASKED.sub(r"\1", text))
-
-
-def _leading(name: str, language: str) -> str:
-    """Return a sentence that names something as the line above a list of it."""
-    return say(name, language, what="").rstrip(_STOPS)
 
 
 def _ended(text: str, language: str) -> str:

@@ -22,7 +22,7 @@ from leadline_plugins.formats.tree import (
 )
 from leadline_plugins.formats.verified import bare, failure, told
 from leadline_plugins.stages.kinds import label
-from leadline_plugins.wording import say
+from leadline_plugins.wording import say, upright
 
 
 def statistics(numbered: Numbered, language: str) -> tuple[str, str]:
@@ -120,4 +120,7 @@ def verified(report: Report, checks: Checks, name: Callable[[], str]) -> Iterato
 def _failure(claim: Checked, times: int, language: str) -> Node:
     kind = strong(words(label(claim.kind, language) + say("colon", language).rstrip()))
     said, why = failure(claim, times)
-    return para(spaced([[kind], words(said), [{"t": "Emph", "c": words(why)}] if why else []]))
+    if not say("space", language):  # Chinese and Japanese: brackets as wide as their characters, and no space
+        return para([kind, *words(said + (f"（{claim.reason}）" if why else ""))])
+    reason: list[Node] = words(why) if upright(language) else [{"t": "Emph", "c": words(why)}]
+    return para(spaced([[kind], words(said), reason if why else []]))

@@ -19,6 +19,7 @@ _SCRIPTS = {"zh": {"tw": "hant", "hk": "hant", "mo": "hant"}}
 _MORE = {"yue": "zh-hant", "cmn": "zh"}
 _LEFTWARD = "ar arc arz azb ckb dv fa he iw ji ks nqo pnb prs ps sd syr ug ur yi"
 _LEFTWARD_SCRIPTS = "adlm arab hebr mand nkoo rohg samr syrc thaa"
+_PERSPECTIVES = ("critical", "creative", "analytical")
 _SCRIPT = 4
 """Letters of a tag's part that names a script."""
 
@@ -39,7 +40,12 @@ def say(name: str, language: str, **values: str | int) -> str:
 
 
 def translated(text: str, language: str) -> str:
-    """Return what a record has in English in another language, where it is a word of ours; as it is where not."""
+    """Return what a record has in English in another language, where it is a word of ours; as it is where not.
+
+    Perspectives have names for models: what is said of each in them, readers are told.
+    """
+    if text.casefold() in _PERSPECTIVES:
+        return say(text.casefold(), language)
     name = _names().get(text.casefold())
     return say(name, language) if name and _tag(language) != _OTHERWISE else text
 
@@ -79,6 +85,11 @@ def right_to_left(language: str) -> bool:
     base, *rest = language.casefold().replace("_", "-").split("-")
     script = next((part for part in rest if len(part) == _SCRIPT and part.isalpha()), "")
     return script in _LEFTWARD_SCRIPTS.split() if script else base in _LEFTWARD.split()
+
+
+def upright(language: str) -> bool:
+    """Return whether a language is written without slanted letters: Chinese, Japanese, Korean."""
+    return not {"zh", "yue", "ja", "ko"}.isdisjoint(wider(language))
 
 
 def listed(items: Iterable[str], language: str, sign: str = "comma") -> str:

@@ -125,11 +125,28 @@ def test_a_report_that_is_not_accepted_says_so_and_why(make_report: Make) -> Non
     told = "Not accepted: 1 claim is not borne by the passages cited; 1 paragraph ends without a citation. 4 claims"
     made = page(document(report, MEDIUM))
     assert made.count(told) == 2
-    assert '<div class="uncited" title="1 paragraph ends without a citation"><p>Nobody' in made
+    assert '<div class="uncited" title="this paragraph ends without a citation"><p>Nobody' in made
     assert made.count('class="uncited"') == 1
     for said in (text(document(report, Medium()).blocks), "\n".join(checks(report))):
         assert told in said
         assert "Depth: Nobody knows why." in said
+
+
+@pytest.mark.parametrize(
+    ("language", "shown", "slanted"),
+    [
+        ("en", "The bay is dry (so it says)", True),
+        ("zh", "The bay is dry（so it says）", False),
+        ("ko", "(so it says)", False),
+    ],
+)
+def test_a_reason_is_slanted_and_in_brackets_as_its_language_has_them(
+    make_report: Make, language: str, shown: str, slanted: bool
+) -> None:
+    report = judged(make_report(TWICE), {"dry": "contradicted"}).model_copy(update={"language": language})
+    blocks = document(report, MEDIUM).blocks
+    assert shown in text(blocks)
+    assert ("Emph', 'c': [{'t': 'Str', 'c': '(so" in str(blocks)) is slanted
 
 
 def test_a_claim_contradicted_in_the_summary_is_told_first(make_report: Make) -> None:

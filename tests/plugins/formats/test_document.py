@@ -8,6 +8,7 @@ import pytest
 from leadline.records import Report, Section
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.inlines import spoken
 from leadline_plugins.formats.pdf.adapted import adapted
 from leadline_plugins.formats.pdf.rows import whole
 from leadline_plugins.formats.tables import widths
@@ -189,3 +190,8 @@ def test_in_a_pdf_a_table_has_its_lead_and_the_statistics_a_source_on_their_page
     assert said[kept + 4] == "Citation Statistics"
     assert (said[-1], said.count("#kept[")) == ("]", 1)
     assert not [block for block in adapted(document(report, Medium(), references=False).blocks) if "kept" in str(block)]
+
+
+def test_what_is_spoken_keeps_no_space_at_full_wide_punctuation() -> None:
+    assert spoken("…转移支付 [@e1]，地方需要 **钱** [@e2]。") == "…转移支付，地方需要 钱。"
+    assert spoken("It is deep [@e1], they say.") == "It is deep, they say."

@@ -89,8 +89,8 @@ def test_used_are_the_sources_whose_passages_writers_were_shown() -> None:
 
 def test_more_queries_than_a_sentence_holds_are_a_list_that_may_be_folded() -> None:
     queries = ["depth", "width", "length", "how was it sounded?"]
-    assert said(queries=queries)[1] == "Searched for:\ndepth\nwidth\nlength\nhow was it sounded?"
-    assert said("zh", queries=queries)[1].startswith("检索词：\n")
+    assert said(queries=queries)[1] == "Searched for (4 queries):\ndepth\nwidth\nlength\nhow was it sounded?"
+    assert said("zh", queries=queries)[1].startswith("检索词（4 个）：\n")
     assert said(queries=["Is it deep?"])[0].endswith("Searched for: Is it deep?")
 
 

@@ -131,6 +131,16 @@ async def test_word_has_headings_properties_and_repeated_table_heads(
     )
 
 
+async def test_word_colours_the_marks_of_claims_that_are_not_borne(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    made = await data(maker("docx", context, request), make_report(), make_call())
+    xml = ZipFile(BytesIO(made)).read("word/document.xml").decode()
+    (run,) = {found for found in re.findall(r"<w:rPr>(?:(?!<w:rPr>).)*?≠", xml) if "Hyperlink" in found}
+    assert '<w:color w:val="A3261B"/>' in run
+    assert "superscript" not in run
+
+
 async def test_word_sets_tables_in_styles_as_wide_as_their_text_with_room_behind(
     context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
 ) -> None:

@@ -13,6 +13,9 @@ from leadline_plugins.wording import right_to_left
 
 _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
 _FAINT, _ACCENT, _GROUND = "6A665E", "0B4F6C", "F6F3EC"
+_BAD, _PART = "A3261B", "8A6100"
+_REFERENCE = "ref-"
+"""How the names of the places begin to which citations lead."""
 _FIRST = ("w:pStyle", "w:keepNext", "w:keepLines", "w:pageBreakBefore", "w:widowControl", "w:numPr")
 """What stands before borders and grounds in the properties of a paragraph."""
 _HEADINGS = {"Heading 1": (16, 24, 8), "Heading 2": (13, 16, 6), "Heading 3": (11.5, 12, 4), "Heading 4": (11, 10, 4)}
@@ -39,6 +42,7 @@ def styled(data: bytes, title: str, language: str) -> bytes:
         tables.set_table(table)
     _rules(word)
     _boxes(word.styles)
+    _warn(word)
     if right_to_left(language):
         turn(word)
     for section in word.sections:
@@ -138,6 +142,20 @@ def _rules(word: Any) -> None:
             paragraph.get_or_add_pPr().append(parse_xml(line))
             form = Paragraph(paragraph, word).paragraph_format
             form.left_indent = form.right_indent = Mm(55)
+
+
+def _warn(word: Any) -> None:
+    """Colour what stands behind the number of a citation that does not bear its claim: else it looks like a note."""
+    from docx.oxml.ns import qn
+    from docx.shared import RGBColor
+    from docx.text.run import Run
+
+    for link in word.element.body.iter(qn("w:hyperlink")):
+        for element in link.iter(qn("w:r")) if link.get(qn("w:anchor"), "").startswith(_REFERENCE) else ():
+            run = Run(element, word)
+            if run.font.superscript:
+                run.font.superscript, run.font.bold = None, True
+                run.font.color.rgb = RGBColor.from_string(_PART if run.text == "≈" else _BAD)
 
 
 def _header(section: Any, title: str) -> None:
