@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from datetime import date
@@ -15,6 +16,10 @@ _BARS = ("bar", "grouped", "stacked", "horizontal", "histogram", "box")
 """Forms with values along one axis alone: a unit in the label of the other one is the values'."""
 
 
+_FULL_WIDE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+"""Letters of Chinese and Japanese: brackets beside them are as wide as they are."""
+
+
 def titles(chart: Chart, form: str) -> tuple[str, str]:
     """Return what the names of a chart are, and its values with their unit, once.
 
@@ -25,7 +30,8 @@ def titles(chart: Chart, form: str) -> tuple[str, str]:
         names, values = values, names
     if not chart.unit or _with_unit(values, chart.unit):
         return names, values
-    return names, f"{values} ({chart.unit})" if values else chart.unit
+    unit = f"（{chart.unit}）" if _FULL_WIDE.search(values) else f" ({chart.unit})"
+    return names, f"{values}{unit}" if values else chart.unit
 
 
 def _with_unit(label: str, unit: str) -> bool:

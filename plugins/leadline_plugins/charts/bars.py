@@ -12,6 +12,10 @@ from leadline_plugins.charts.points import Point, Table, by_series, table, value
 
 _LABELLED = 16
 """Bars that carry their value, at most: more would touch."""
+_NUMBERED = 40
+"""Parts of stacked bars that carry their value, at most."""
+_LOW = 0.05
+"""The share of the height below which a part has no room for its value."""
 _LYING = 12
 """Characters of a category's name from which bars lie, so that it can be read."""
 
@@ -35,15 +39,36 @@ def stacked(ax: Any, points: Sequence[Point], unit: str) -> None:
     """Draw bars of parts on one another; positive parts go up, negative ones down."""
     data = table(points)
     places = range(len(data.categories))
+    parts: list[tuple[int, float, float]] = []
     tops, bottoms = [0.0] * len(places), [0.0] * len(places)
     for number, series in enumerate(data.series):
         row = [0.0 if math.isnan(value) else value for value in data.row(series)]
         starts = [tops[at] if value >= 0 else bottoms[at] for at, value in enumerate(row)]
         ax.bar(places, row, 0.7, bottom=starts, label=series, **_fill(number))
+        parts += [(at, starts[at] + value / 2, value) for at, value in enumerate(data.row(series)) if value]
         for at, value in enumerate(row):
             tops[at], bottoms[at] = tops[at] + max(value, 0), bottoms[at] + min(value, 0)
+    _number_parts(ax, parts, max(tops) - min(bottoms), unit)
     _name_categories(ax, data.categories, lying=False)
     value_label(ax.yaxis)
+
+
+def _number_parts(ax: Any, parts: Sequence[tuple[int, float, float]], whole: float, unit: str) -> None:
+    """Write into each part of stacked bars its value; beside the bar where it is too low, none upon another.
+
+    A part is the place of its bar, its middle and its value. Where parts are many, none is numbered.
+    """
+    least = whole * _LOW
+    beside: dict[int, float] = {}
+    for at, middle, value in parts if len(parts) <= _NUMBERED else ():
+        if math.isnan(value):
+            continue
+        if abs(value) >= least:
+            ground = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
+            ax.text(at, middle, _said(value, unit), ha="center", va="center", fontsize=8, color=INK, bbox=ground)
+        else:
+            beside[at] = max(middle, beside.get(at, -math.inf) + least)
+            ax.text(at + 0.37, beside[at], _said(value, unit), ha="left", va="center", fontsize=8, color=INK)
 
 
 def histogram(ax: Any, points: Sequence[Point], unit: str) -> None:

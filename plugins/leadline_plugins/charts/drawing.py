@@ -91,7 +91,7 @@ def _describe(figure: Any, ax: Any, chart: Chart, form: str, titled: bool) -> No
     if titled:
         figure.suptitle(folded(chart.title, 80), x=0.01, ha="left", fontsize=12)
     if chart.source:
-        figure.supxlabel(folded(chart.source, 120), x=0.01, ha="left", fontsize=8, color=QUIET)
+        figure.supxlabel(folded(chart.source, 120).replace(" ·\n", "\n· "), x=0.01, ha="left", fontsize=8, color=QUIET)
 
 
 def _label_axes(ax: Any, chart: Chart, form: str) -> None:

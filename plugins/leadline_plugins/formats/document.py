@@ -199,7 +199,8 @@ class Builder:
         return []
 
     def _figure(self, item: Numbered) -> Node:
-        caption = words(f"{self._label(item)}. {item.figure.caption}")
+        stop = ". " if say("space", self._report.language) else "\u3000"
+        caption = words(f"{self._label(item)}{stop}{item.figure.caption}")
         caption += behind(caption, self._cited_by(item.figure.evidence_ids, _serving_none))
         caption = credited(caption, item.figure, self._report.language)
         if item.file is None:

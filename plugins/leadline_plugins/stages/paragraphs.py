@@ -16,7 +16,7 @@ from leadline_plugins.text.headings import BETWEEN, headings
 from leadline_plugins.text.sentences import Span
 
 CAPTION = re.compile(
-    r"(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+(?:[.-]\d+)*\s*(?:\*\*|__)?\s*(?:[:：。]|\.(?!\d)|[–—-]\s|$)"
+    r"(?:\*\*|__)?(?:Figure|Table|图|圖|表|図)\s*\d+(?:[.-]\d+)*\s*(?:\*\*|__)?\s*(?:[:：。\u3000]|\.(?!\d)|[–—-]\s|$)"
 )
 """How a caption begins: a sentence that begins with the name of a figure has no stop behind its number."""
 _HEADING = re.compile(r" {0,3}(?P<signs>#{1,6})(?:\s|$)")

@@ -18,8 +18,10 @@ pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 
 from leadline_plugins.charts import fonts
 from leadline_plugins.charts.axes import titles
+from leadline_plugins.charts.bars import stacked
 from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.matplotlib import Matplotlib, MatplotlibSettings
+from leadline_plugins.charts.points import Point
 
 YEARS = [{"label": str(year), "value": year - 2000 + place, "series": name} for year in (2019, 2020, 2021)
          for place, name in enumerate(("wind", "太陽光"))]  # fmt: skip
@@ -159,6 +161,7 @@ async def test_hostile_labels_are_drawn_as_text(runner: Matplotlib, form: str) -
         ("bar", "Fund", "", "%", ("Fund", "%")),
         ("bar", "Fund", "Assets", "", ("Fund", "Assets")),
         ("grouped", "群体", "人均可支配收入（元）", "元", ("群体", "人均可支配收入（元）")),
+        ("grouped", "群体", "占比", "%", ("群体", "占比（%）")),
         ("line", "Year", "Share of assets (%)", "%", ("Year", "Share of assets (%)")),
         ("line", "Year", "Price in USD", "usd", ("Year", "Price in USD")),
         ("line", "Age in years", "Life left", "years", ("Age in years", "Life left (years)")),
@@ -172,3 +175,16 @@ def test_an_axis_is_named_by_what_stands_on_it_and_its_unit_once(
     form: str, x_label: str, y_label: str, unit: str, said: tuple[str, str]
 ) -> None:
     assert titles(chart(form, x_label=x_label, y_label=y_label, unit=unit), form) == said
+
+
+def test_the_parts_of_stacked_bars_are_numbered_low_ones_beside_the_bar() -> None:
+    from matplotlib.figure import Figure
+
+    parts = [Point(label="GPFG", series=f"s{value}", value=value) for value in (71.4, 26.6, 1.8, 0.1)]
+    ax = Figure().add_subplot()
+    stacked(ax, parts, "%")
+    shown = {text.get_text(): text.get_position() for text in ax.texts}
+    assert list(shown) == ["71.4%", "26.6%", "1.8%", "0.1%"]
+    assert shown["26.6%"] == (0, pytest.approx(84.7))
+    assert shown["0.1%"][0] == shown["1.8%"][0] > 0.35
+    assert shown["0.1%"][1] >= shown["1.8%"][1] + 4

@@ -195,3 +195,9 @@ def test_in_a_pdf_a_table_has_its_lead_and_the_statistics_a_source_on_their_page
 def test_what_is_spoken_keeps_no_space_at_full_wide_punctuation() -> None:
     assert spoken("…转移支付 [@e1]，地方需要 **钱** [@e2]。") == "…转移支付，地方需要 钱。"
     assert spoken("It is deep [@e1], they say.") == "It is deep, they say."
+
+
+def test_a_caption_in_chinese_has_a_space_as_wide_as_its_characters(make_report: Callable[..., Report]) -> None:
+    report = make_report("Shown ![](figure:f2).")
+    assert "Figure 1. " in text(document(report, Medium()).blocks)
+    assert "图 1\u3000" in text(document(report.model_copy(update={"language": "zh"}), Medium()).blocks)
