@@ -19,6 +19,8 @@ class Draft:
     problem: str = ""
     refused: list[str] = field(default_factory=list)
     repairs: int = 0
+    turned: str = ""
+    """Why it is drawn in another form than planned."""
     partial: frozenset[Point] = frozenset()
     """The points of which the quotes say only a part."""
     first: PlannedChart = field(init=False)

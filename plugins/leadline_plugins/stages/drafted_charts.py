@@ -50,6 +50,8 @@ async def draw_all(run: Run, material: Material, plan: Sequence[Draft]) -> list[
     for draft in plan:
         if draft.place in figures and draft.repairs:
             await tell(run, f"the chart {draft.plan.title!r} was put right before it was drawn: {draft.refused[0]}")
+        if draft.place in figures and draft.turned:
+            await tell(run, f"the chart {draft.plan.title!r} was drawn in another form than planned: {draft.turned}")
     return [figures[place] for place in sorted(figures)]
 
 
@@ -133,7 +135,7 @@ def _check(draft: Draft, material: Material) -> None:
     Parts that make no whole need no model: rows are drawn beside each other as well. A program draws its own form.
     """
     if material.language == "data" and (why := no_whole(draft.plan)):
-        draft.plan = side_by_side(draft.plan)
+        draft.plan, draft.turned = side_by_side(draft.plan), why
         draft.refused.append(f"{why}: it is drawn as {draft.plan.chart_type}")
     known = material.evidence
     wrong = (*unfit(draft.plan), invented(draft.plan, known, material.sources), mixed(draft.plan, known))

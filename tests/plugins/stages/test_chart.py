@@ -312,6 +312,7 @@ async def test_parts_that_make_no_whole_are_drawn_as_bars_without_asking_anew(tm
     assert model.asked == ["chart_plan"]
     (kept,) = json.loads((result.folder / "charts.json").read_text())
     assert kept["refused"] == ["a pie has one series: it is drawn as bar"]
+    assert "was drawn in another form than planned: a pie has one series" in notices(result)
 
 
 @pytest.mark.parametrize(("form", "drawn"), [("pie", "bar"), ("stacked", "grouped"), ("horizontal", "horizontal")])
