@@ -185,6 +185,6 @@ def test_the_parts_of_stacked_bars_are_numbered_low_ones_beside_the_bar() -> Non
     stacked(ax, parts, "%")
     shown = {text.get_text(): text.get_position() for text in ax.texts}
     assert list(shown) == ["71.4%", "26.6%", "1.8%", "0.1%"]
-    assert (int(shown["26.6%"][0]), float(shown["26.6%"][1])) == (0, pytest.approx(84.7))
+    assert list(map(float, shown["26.6%"])) == pytest.approx([0, 84.7])
     assert shown["0.1%"][0] == shown["1.8%"][0] > 0.35
     assert shown["0.1%"][1] >= shown["1.8%"][1] + 4
