@@ -80,8 +80,8 @@ def shortfall(request: SortRequest, sections: Sequence[Section], settings: Setti
     share = sum(len(item.quote) for item in chosen if item.id not in unsent) / size if size else 1.0
     if share >= AIM:
         return ""
-    pages = f"passages come from {len(own)} of {len(request.sources)} pages read"
-    told = f"{pages}, and are some {share:.0%} of what stands there"
+    count, total = len(own), len(request.sources)
+    told = f"passages come from {count} of {total} pages read, and are some {share:.0%} of what stands there"
     why = _full(request, chosen, settings) or ("the rest could not be sent" if unsent else "")
     return f"{told}: {why}" if why else told
 
