@@ -26,7 +26,7 @@ from leadline.journal.storage import Storage
 from leadline.journal.storage_file import Mode
 from leadline.runs.budget import Need
 
-RECENT = 3 * 2**15
+RECENT = 2**16
 """Bytes of what was written last that stay in memory: work done ahead is asked for again within the second."""
 
 
