@@ -32,10 +32,14 @@ from leadline.records import (
     Figure,
     Files,
     Json,
+    Judgements,
+    JudgeRequest,
     ModelTraits,
     Principal,
+    Ranking,
     Record,
     Report,
+    RerankRequest,
     SearchPage,
     SearchRequest,
     Section,
@@ -124,6 +128,14 @@ class Run(Protocol):
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
         """Embed texts with the configured embedder."""
+        ...
+
+    async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
+        """Rate texts with the configured reranker (`ai.reranker`); None where none is configured."""
+        ...
+
+    async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
+        """Have claims judged by the judge of that name."""
         ...
 
     async def format(self, report: Report, name: str, /) -> Files:
@@ -330,6 +342,22 @@ class Embedder(Protocol):
     """Texts to vectors."""
 
     async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings: ...
+
+
+class Reranker(Protocol):
+    """Rates texts by how well they answer a query, better than words and vectors do."""
+
+    async def rerank(self, request: RerankRequest, call: Call, /) -> Ranking: ...
+
+
+class ClaimJudge(Protocol):
+    """Decides whether cited passages support claims.
+
+    The judges of `verify.judges` are asked in order; each leaves what it cannot decide to the next. A judge quotes the
+    exact words on which a verdict rests.
+    """
+
+    async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements: ...
 
 
 class Stage(Protocol):

@@ -190,10 +190,32 @@ class Image(Record):
         return {"url": data} if isinstance(data, str) else data  # as journals had it before captions were read
 
 
+BlockKind = Literal["heading", "paragraph", "list", "definition", "table", "code", "quote", "caption"]
+
+
+class Block(Record):
+    """One block of a document: `document.text[start:end]` is its Markdown.
+
+    A table keeps its header row, a definition its term, code its fences.
+    """
+
+    kind: BlockKind
+    start: int
+    """Offset in characters."""
+    end: int
+    """Exclusive."""
+    path: tuple[Text, ...] = ()
+    """The headings above it, the outermost first; a heading's own text is not part of its path."""
+    page: int | None = None
+    """The page on which it begins, from 1; None for formats without pages."""
+
+
 class Document(Record):
-    """The text of something read. `pages` are the offsets at which each page begins, in characters."""
+    """The text of something read, as Markdown. `pages` are the offsets at which each page begins, in characters."""
 
     text: Text
+    blocks: tuple[Block, ...] = ()
+    """In the order of the text, without overlap. A parser may leave them out: they are then read from the Markdown."""
     title: Text = ""
     language: str = ""
     pages: tuple[int, ...] = ()
@@ -239,6 +261,22 @@ class Evidence(Record):
 
     What the quote speaks of may stand there alone.
     """
+    path: tuple[Text, ...] = ()
+    """The headings above the passage in its document, the outermost first."""
+    page: int | None = None
+    """The page on which it begins, from 1; None for documents without pages."""
+    lead: Text = ""
+    """What a reader needs before it and what stands earlier in the document: the lead-in of a list, the caption and
+    header of a table that was divided. Verbatim; empty where the passage has it itself."""
+
+
+class DataPoint(Record):
+    """A figure that a passage states: what it measures, its value as written, its unit."""
+
+    label: Text
+    value: Text
+    unit: Text = ""
+    evidence_id: str = ""
 
 
 class Section(Record):
@@ -259,6 +297,10 @@ class Section(Record):
     """Why it is quotes: a reason for each text that did not come. Of a part of it `notices` tell that."""
     unanswered: SkipJsonSchema[tuple[Text, ...]] = ()
     """What of it the evidence does not answer, in the words of whoever wrote it; without a text that is all of it."""
+    inferences: SkipJsonSchema[tuple[Text, ...]] = ()
+    """The writer's own conclusions that no passage states: shown apart from the text, and marked as such."""
+    data_points: SkipJsonSchema[tuple[DataPoint, ...]] = ()
+    """The figures that its text rests on: charts are planned from them."""
 
 
 class Chart(Record):
@@ -305,6 +347,10 @@ class Report(Record):
     sources: tuple[Source, ...]
     evidence: tuple[Evidence, ...]
     figures: tuple[Figure, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    """On the claims of the sections, in the order of the report; empty before they are judged."""
+    uncited: tuple[Uncited, ...] = ()
+    """Paragraphs that should have a citation and have none."""
     metadata: Json = {}
 
 
@@ -411,6 +457,98 @@ class Embeddings(Record):
     """One vector a text, in their order."""
 
     vectors: tuple[tuple[float, ...], ...]
+
+
+class RerankRequest(Record):
+    """Texts to be rated by how well they answer a query."""
+
+    query: Text
+    texts: tuple[Text, ...]
+
+
+class Ranking(Record):
+    """One score a text, in their order; larger is better."""
+
+    scores: tuple[float, ...]
+
+
+# --- claims and verdicts ---------------------------------------------------------------------------------------------
+
+VerdictKind = Literal["supported", "partial", "contradicted", "unsupported", "not_judged"]
+
+
+class Claim(Record):
+    """A statement of the report with the passages that it cites."""
+
+    id: str
+    """`SECTION.NUMBER`, in the order of the report."""
+    section_id: str
+    text: Text
+    """Without citations and marks."""
+    span: tuple[int, int]
+    """Where it stands in the text of its section, its citations included; offsets in characters, end exclusive."""
+    evidence_ids: tuple[str, ...] = ()
+    under: tuple[Text, ...] = ()
+    """The title of its section and the headings above it there."""
+    before: Text = ""
+    """The sentence before it in its paragraph: pronouns refer to it."""
+    findings: tuple[Text, ...] = ()
+    """What earlier judges found and could not decide: a number of the claim that its source does not have."""
+
+
+class JudgeRequest(Record):
+    """Claims to be judged against the passages that they cite, each passage given once."""
+
+    claims: tuple[Claim, ...]
+    passages: tuple[Evidence, ...]
+    sources: tuple[Source, ...] = ()
+    """Those of the passages."""
+    language: str = ""
+
+
+class Judgement(Record):
+    """What a judge decided of one claim, or found out about it without deciding."""
+
+    claim_id: str
+    verdict: VerdictKind
+    """`not_judged` leaves the claim to the next judge; its `reason` is passed on as a finding."""
+    quote: Text = ""
+    """The exact words of a cited passage on which the verdict rests; words that stand in none do not count."""
+    evidence_id: str = ""
+    """The passage that has these words."""
+    reason: Text = ""
+    confidence: float = 1.0
+
+
+class Judgements(Record):
+    """The judgements of one judge; claims that it leaves out are left to the next."""
+
+    judgements: tuple[Judgement, ...] = ()
+
+
+class Verdict(Record):
+    """The decision on one claim of the report."""
+
+    claim: Claim
+    verdict: VerdictKind
+    quote: Text = ""
+    """The exact words of a cited passage on which it rests; they stand in its `quote` as they are."""
+    evidence_id: str = ""
+    """The passage that has these words."""
+    reason: Text = ""
+    confidence: float = 1.0
+    judge: str = ""
+    """The name of the judge that decided; empty where none could."""
+
+
+class Uncited(Record):
+    """A paragraph of prose that makes a statement and does not end with a citation."""
+
+    id: str
+    section_id: str
+    text: Text
+    span: tuple[int, int]
+    """Where it stands in the text of its section."""
 
 
 class SectionRequest(Record):
