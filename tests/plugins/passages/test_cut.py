@@ -9,7 +9,7 @@ from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins.passages import passages_of, words_of
 from leadline_plugins.passages.cut import MOST
 
-_WORDS = "the migration needs ten days without a new serious bug in testing ".split()
+_WORDS = ["the", "migration", "needs", "ten", "days", "without", "a", "new", "serious", "bug", "in", "testing"]
 
 
 def prose(words: int) -> str:
