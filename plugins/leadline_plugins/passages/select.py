@@ -1,0 +1,74 @@
+"""Select passages for the sections of a report: the best for each key question, within a budget of tokens.
+
+A passage may serve several sections; within one section it is shown once. What does not fit is skipped, so that one
+long passage does not end a selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from leadline.records import Evidence
+from leadline_plugins.passages.rank import Ranked
+from leadline_plugins.passages.size import tokens_of
+
+_HEADING = 8
+"""Tokens of a passage's number and its share of headings."""
+
+
+def budget(section_tokens: int, questions: int) -> int:
+    """Return the tokens of a section with so many key questions: each after the first adds half as much again."""
+    return round(section_tokens * (1 + max(0, questions - 1) / 2))
+
+
+def select(passages: Sequence[Evidence], rankings: Sequence[Ranked], tokens: float) -> list[Evidence]:
+    """Return the passages of one section, best first: each of its questions has an equal share of the tokens.
+
+    `rankings` are those of the section's key questions. What one question leaves of its share goes to the others.
+    """
+    sizes: dict[int, float] = {}
+    taken: dict[int, float] = {}
+    seen: set[str] = set()
+    orders = [sorted(scores, key=lambda place: (-scores[place], place)) for scores in rankings]
+    left = tokens
+    for turn, order in enumerate(orders):
+        left = _fill(passages, order, left / (len(orders) - turn), left, taken, seen, sizes)
+    best = _relative(rankings)
+    left = _fill(passages, sorted(best, key=lambda place: (-best[place], place)), left, left, taken, seen, sizes)
+    return [passages[place] for place in sorted(taken, key=lambda place: (-best.get(place, 0.0), place))]
+
+
+def _fill(
+    passages: Sequence[Evidence],
+    order: Sequence[int],
+    share: float,
+    left: float,
+    taken: dict[int, float],
+    seen: set[str],
+    sizes: dict[int, float],
+) -> float:
+    """Take passages in order while they fit into the share; return what is left of the whole."""
+    for place in order:
+        if place in taken:
+            share -= sizes[place] if share > 0 else 0  # it serves this question too, and costs nothing again
+            continue
+        item = passages[place]
+        size = sizes.setdefault(place, tokens_of(item.quote) + tokens_of(item.lead) + _HEADING)
+        same = " ".join(item.quote.split())
+        if size > share or size > left or same in seen:
+            continue
+        seen.add(same)
+        taken[place] = size
+        share -= size
+        left -= size
+    return left
+
+
+def _relative(rankings: Sequence[Ranked]) -> Mapping[int, float]:
+    """Return the best score of each passage, as a share of the best of its question."""
+    best: dict[int, float] = {}
+    for scores in rankings:
+        top = max(scores.values(), default=0.0) or 1.0
+        for place, score in scores.items():
+            best[place] = max(best.get(place, 0.0), score / top)
+    return best

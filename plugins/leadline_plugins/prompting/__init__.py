@@ -1,0 +1,1 @@
+"""What prompts show: passages numbered under their sources, within what a model can read."""

@@ -1,0 +1,102 @@
+"""Passages as prompts show them: grouped by source, under their headings, numbered from 1.
+
+A model cites a passage by its number; the number is its place, so that prompts need no ids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from leadline.citations import uncitable
+from leadline.records import Evidence, Record, Source, Text, Tier
+
+ARROW = " > "
+"""Between the headings of a path."""
+
+
+class ShownPassage(Record):
+    """A passage with its number in the prompt; the fields are those of `Evidence`."""
+
+    id: str
+    number: int
+    path: tuple[Text, ...] = ()
+    page: int | None = None
+    lead: Text = ""
+    text: Text
+
+
+class ShownSource(Record):
+    """The passages that are shown of one source, in the order of its document."""
+
+    id: str
+    title: Text
+    tier: Tier = 3
+    published: str | None = None
+    passages: tuple[ShownPassage, ...] = ()
+
+
+def shown(evidence: Iterable[Evidence], sources: Iterable[Source], start: int = 1) -> tuple[ShownSource, ...]:
+    """Return passages grouped by source, numbered from `start`; the source of the best passage comes first.
+
+    `evidence` is best first. Passages of sources that are not given are left out.
+    """
+    known = {source.id: source for source in sources}
+    groups: defaultdict[str, list[Evidence]] = defaultdict(list)
+    for item in evidence:
+        if item.source_id in known:
+            groups[item.source_id].append(item)
+    found, number = [], start
+    for source_id, items in groups.items():
+        source = known[source_id]
+        title = source.hit.title or source.document.title or source.hit.url
+        passages = []
+        for item in sorted(items, key=lambda one: one.span):
+            path = tuple(uncitable(name) for name in item.path if name.strip() != title.strip())
+            lead, text = uncitable(item.lead), uncitable(item.quote)
+            passages.append(ShownPassage(id=item.id, number=number, path=path, page=item.page, lead=lead, text=text))
+            number += 1
+        published = source.hit.published or source.document.published
+        found.append(
+            ShownSource(
+                id=source_id, title=uncitable(title), tier=source.tier, published=published, passages=tuple(passages)
+            )
+        )
+    return tuple(found)
+
+
+def as_text(sources: Iterable[ShownSource]) -> str:
+    """Return the sources as a model reads them: title, headings where they change, numbered passages."""
+    return "\n\n".join("\n\n".join(_lines(source)) for source in sources)
+
+
+def _lines(source: ShownSource) -> Iterator[str]:
+    published = f", {source.published}" if source.published else ""
+    yield f"# Source: {source.title}{published}"
+    path: tuple[str, ...] = ()
+    for passage in source.passages:
+        if passage.path != path and passage.path:
+            yield f"## {ARROW.join(passage.path)}"
+        path = passage.path
+        lead = f"{passage.lead}\n" if passage.lead else ""
+        yield f"[{passage.number}] {lead}{passage.text}"
+
+
+def numbers(sources: Iterable[ShownSource]) -> dict[int, str]:
+    """Return the ids of passages by their numbers."""
+    return {passage.number: passage.id for source in sources for passage in source.passages}
+
+
+def fewer(sources: Sequence[ShownSource], best_first: Sequence[str]) -> tuple[ShownSource, ...] | None:
+    """Return the better half of the passages, with their numbers kept; None where only one is left.
+
+    `best_first` are ids of passages: for prompts that are too long for a model.
+    """
+    keep = set(best_first[: len(best_first) // 2])
+    if not keep:
+        return None
+    halved = (
+        source.model_copy(update={"passages": tuple(one for one in source.passages if one.id in keep)})
+        for source in sources
+    )
+    return tuple(source for source in halved if source.passages)
