@@ -1,7 +1,7 @@
 """Parse the Markdown that a model wrote: citations by number become citations of evidence.
 
-Models cite `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】` or `[@id]`, whatever they were asked for. A citation of a passage that
-was not shown is dropped, so that none reaches a report unresolved. Code stays as it is.
+Models cite `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】` or `[@id]`, whatever they were asked for. A citation of a passage
+that was not shown is dropped, so that none reaches a report unresolved. Code stays as it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from leadline_plugins.formats.syntax import parser
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_FENCED = re.compile(r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md|text)?[ \t]*\n(?P<inside>.*)\n(?P=mark)\s*", re.DOTALL)
+_FENCED = re.compile(
+    r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md|text)?[ \t]*\n(?P<inside>.*)\n(?P=mark)\s*", re.DOTALL
+)
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:={2,}|-{3,})[ \t]*")
 _NO_PROSE = re.compile(r"\s*(?:[|>#*+-]|\d+[.)]|$)")
@@ -35,18 +37,20 @@ _CALLED = r"(?:(?:passages?|sources?|refs?)[ \t]*[:#]?[ \t]*)?"
 _NUMBERS = rf"{_CALLED}{_NUMBER}(?:(?:{_AND}|{_RANGE}){_CALLED}{_NUMBER})*"
 _ID = r"@[\w.:-]+"
 _IDS = rf"{_ID}(?:(?:{_AND}|[ \t]+)@?[\w.:-]+)*"
+_INSIDE = rf"[ \t]*(?:{_NUMBERS}|{_IDS}|{_CALLED}{_IDS})[ \t]*(?:†[^\]】\n]{{0,80}})?"
 _TOKEN = re.compile(
     rf"""(?P<code>(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))
     |(?P<image>!\[[^\]]*\]\([^)\s]*\))
     |(?P<escaped>\\.)
+    |(?P<target>(?<=\])\([^()\s]+\))
     |(?P<address>https?://[^\s<>()\[\]【】]+)
-    |(?P<mark>(?:<sup>[ \t]*)?\[?[\[【［](?P<inner>[ \t]*(?:{_NUMBERS}|{_IDS}|{_CALLED}{_IDS})[ \t]*(?:†[^\]】\n]{{0,80}})?)[\]】］]\]?
+    |(?P<mark>(?:<sup>[ \t]*)?\[?[\[【［](?P<inner>{_INSIDE})[\]】］]\]?
         (?:\((?:\#|https?:)[^)\s]*\))?(?:[ \t]*</sup>)?)
     |(?P<other>\[\^[^\]\s]{{1,40}}\]|\[@[^\]\s]*\])
     |(?P<numeric>\[[\d\s.,;–-]+\])""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_PART = re.compile(rf"{_CALLED}\^?@?(?P<first>\d{{1,3}})(?:{_RANGE}{_CALLED}\^?@?(?P<last>\d{{1,3}}))?(?![\w.:-])", re.IGNORECASE)
+_PART = re.compile(rf"(?P<first>\d{{1,3}})(?:{_RANGE}{_CALLED}\^?@?(?P<last>\d{{1,3}}))?(?![\w.:-])", re.IGNORECASE)
 _DROPPED = "\x00"
 """In place of a citation that was dropped, until the space around it is tidied."""
 _TIDY = re.compile(rf"[ \t]*{_DROPPED}+(?=[ \t]*(?:[.,;:!?)\n。，；：！？、]|\Z|{_DROPPED}))|{_DROPPED}+[ \t]?")
@@ -135,6 +139,8 @@ def _resolved(match: re.Match[str], numbers: Mapping[int, str], known: Collectio
     """Return what stands in place of a token: the citations that a mark stands for, or nothing."""
     if match["mark"]:
         inner = match["inner"].split("†")[0]
+        if re.search(r"(?<!\d)0+(?!\d)", inner) and match[0][0] == "[":  # an interval: passages are numbered from 1
+            return f"\\{match[0]}"
         return "".join(map(cite, dict.fromkeys(_ids(inner, numbers, known)))) or _DROPPED
     if match["other"]:
         return _DROPPED
@@ -165,8 +171,9 @@ def _once(text: str) -> str:
             kept.append(run)
             continue
         blocks = [block.rstrip() for block in re.split(r"\n(?:[ \t]*\n)+", run)]
-        kept.append("\n\n".join(block for block in blocks if not (cited(block) and block in seen or seen.add(block))))
-    return "\n".join(kept).strip()
+        kept.append("\n\n".join(block for block in dict.fromkeys(blocks) if block not in seen or not cited(block)))
+        seen.update(blocks)
+    return "\n\n".join(filter(None, kept)).strip()
 
 
 def _without_title(text: str, title: str) -> str:
