@@ -52,13 +52,12 @@ async def compose(
     whole = run.settings.report.write == "single"
     kind = WHOLE if whole else ASK
     ids = list(dict.fromkeys(name for section in sections for name in cited(section.text or "")))
+    shown = [SectionText(id=one.id, title=one.title, text=_numbered(one.text or "", ids)) for one in sections]
     request = WriteRequest(
         question=question,
         today=run.now().date().isoformat(),
         title=title,
-        sections=tuple(
-            SectionText(id=one.id, title=one.title, text=_numbered(one.text or "", ids)) for one in sections
-        ),
+        sections=tuple(shown),
         passages=len(ids),
         unanswered=tuple(f"{one.title}: {gap}" for one in sections for gap in one.unanswered),
         figures=tuple(figures),
@@ -109,7 +108,7 @@ def unusable(request: WriteRequest, composed: Composition) -> str:
 
 
 def mended(request: WriteRequest, composed: Composition) -> tuple[Composition, str] | None:
-    """Return a composition that was asked for twice; what cites nothing is left out later. None for another language."""
+    """Return a composition that was asked for twice, unless it is in another language."""
     return None if _IN_LANGUAGE(request, composed) else (composed, strays(_texts(composed), request.question))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from leadline.citations import cited
+from leadline.citations import cited, uncited
 from leadline.computing import compute
 from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
@@ -39,7 +39,7 @@ class Prose:
     """Has each section written by the task `synthesize`."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        """Return the section with its text, gaps, inferences and figures; without text if its passages answer nothing."""
+        """Return the section with text, gaps, inferences and figures; its text is empty if no passage answers."""
         asked = asked_for(request, call.run.now().date().isoformat())
         try:
             written = await call.run.perform(ASK.of(asked))
@@ -65,6 +65,7 @@ def asked_for(request: SectionRequest, today: str) -> SynthesizeRequest:
     return SynthesizeRequest(
         question=Question(text=request.question, language=request.language, assumptions=request.assumptions),
         today=today,
+        digest=uncited(request.digest),
         outline=tuple(OutlinedSection(title=one.title, goal=one.notes) for one in request.outline),
         title=request.section.title,
         goal=request.section.notes,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leadline.schemas import INTEGER, TEXT, list_of, object_of
-
 from leadline.findings import Question
 from leadline.records import SINGLE, Record, Text
+from leadline.schemas import INTEGER, TEXT, list_of, object_of
 from leadline_plugins.prompting import inputs, passages
 from leadline_plugins.prompting.passages import ShownSource
 from leadline_plugins.text import is_cjk
@@ -30,6 +29,8 @@ class SynthesizeRequest(Record):
 
     question: Question
     today: str = ""
+    digest: Text = ""
+    """What the research found out as a whole: context, not a source."""
     outline: tuple[OutlinedSection, ...] = ()
     """All sections of the report, so that each leaves to the others what is theirs."""
     title: Text
@@ -51,6 +52,7 @@ class SynthesizeRequest(Record):
         ]
         return inputs.joined(
             inputs.about(self.question, self.today),
+            f"Known from the whole research, not to be cited: {self.digest}" if self.digest else "",
             "\n".join(inputs.listed("Sections of the report", outline)),
             "\n".join(filter(None, section)),
             "Passages:",
@@ -153,13 +155,13 @@ WRITE_SCHEMA = object_of(
     conclusion=TEXT,
 )
 WRITE_EXAMPLE = (
-    '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", "sections": [], '
-    '"conclusion": "Old houses need new pipes first [3]."}'
+    '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", '
+    '"sections": [], "conclusion": "Old houses need new pipes first [3]."}'
 )
 WHOLE_EXAMPLE = (
-    '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", "sections": '
-    '[{"id": "1", "text": "Installation costs 12,000 euros on average [1]."}], "conclusion": "Old houses need new pipes '
-    'first [3]."}'
+    '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", '
+    '"sections": [{"id": "1", "text": "Installation costs 12,000 euros on average [1]."}], '
+    '"conclusion": "Old houses need new pipes first [3]."}'
 )
 
 
