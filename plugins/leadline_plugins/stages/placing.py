@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from leadline.citations import cited
 from leadline.records import Figure, Section
-from leadline_plugins.drafts.blocks import runs
+from leadline_plugins.synthesizers.draft import runs
 from leadline_plugins.text import content_set
 
 _BLOCKS = re.compile(r"\n\s*\n")
