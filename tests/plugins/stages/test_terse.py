@@ -32,7 +32,8 @@ from leadline.findings import (
     SectionReview,
 )
 from leadline.records import Blob, Evidence, Failure, Record, Section
-from leadline.tasks import Task, schema
+from leadline.schemas import schema_of
+from leadline.tasks import Task
 from leadline_plugins.stages.analyze import AnalyzeSettings, Analyzing
 from leadline_plugins.stages.compose import COMPOSITION, Composing
 from leadline_plugins.stages.digest import Digesting
@@ -267,7 +268,7 @@ async def test_the_title_of_the_plan_stands_unless_another_is_given(title: str, 
 
 
 def test_a_model_is_not_asked_for_what_follows_from_the_rest() -> None:
-    plan, digest = (cast("dict[str, Any]", schema(reply)["properties"]) for reply in (Plan, Digest))
+    plan, digest = (cast("dict[str, Any]", schema_of(reply)["properties"]) for reply in (Plan, Digest))
     assert plan.keys() == {"title", "queries", "sections"}
     assert digest.keys() == {"review", "queries", "synthesis"}
 
