@@ -204,7 +204,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
         rf"|{_UNMARKED}(?P<dmy>(?P<d1>\d{{1,2}})[-/.](?P<d2>\d{{1,2}})[-/.](?P<y2>\d{{4}}))(?!\d)"
         rf"|(?P<version>{_UNMARKED}v?\d+(?:\.\d+){{2,}}(?![.\d]))"
         rf"|{_UNMARKED}(?P<clock>(?P<h>[01]?\d|2[0-3])[:：](?P<min>[0-5]\d))(?![:\d])"
-        rf"|(?P<sign>us\$|[$€£¥₽₩])?\s?{_UNMARKED}(?P<digits>{DIGITS})"
+        rf"|(?:(?P<sign>us\$|[$€£¥₽₩])\s?)?{_UNMARKED}(?P<digits>{DIGITS})"
         rf"(?:(?P<decade>s\b|年代)|(?P<month>月(?!間))|(?P<ordinal>st|nd|rd|th)\b)?"
         rf"(?:\s?[×x·]\s?10\^?(?P<power>[-−]?\d{{1,2}}))?"
         rf"(?:[\s-]?(?P<scale>{scales}|b(?=\b)|m(?=\b))(?![{letter}\d])|(?P<chain>{_CHAIN}))?"

@@ -94,7 +94,7 @@ def test_what_may_be_no_number_is_never_missing(claim: str) -> None:
     [
         ("20 people more", "80 people last year, 100 people now"),
         ("25 % more", "80 people last year, 100 people now"),
-        ("180 people in both years", "80 people last year, 100 people now"),
+        ("180 people in all", "80 people last year, 100 people now"),
         ("the other 70 %", "30 % of them"),
         ("2.5 times as much", "40 tonnes, then 100 tonnes"),
     ],
