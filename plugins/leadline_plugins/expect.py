@@ -45,6 +45,8 @@ _CLAIM_WORDS, _CLAIM = 25, 600
 """Words of a claim; characters of one with its passages."""
 _TOOLS = 2_300
 """Characters of the definitions of tools."""
+_CHARTED = 4_000
+"""Tokens of the passages that charts are planned from, at most."""
 _OPEN = 0.4
 """The share of claims that rules leave to the model; of the emulator's, which are quotes, it is a tenth."""
 
@@ -157,17 +159,16 @@ def analyze(scope: Scope, wanted: bool) -> Expected:
 
 
 def chart_plan(scope: Scope) -> Expected:
-    """Expect a call where charts are planned: where they can be drawn, or are asked for."""
-    on = scope.mode("chart") == "on" or (scope.mode("chart") != "off" and scope.draws)
-    on = on and scope.settings.charts.max > 0
-    return _expected(scope, 80 * (_QUOTE + _AROUND), 1_800, calls=(0, int(on), int(on)))
+    """Expect a call where charts can be drawn, except where they are off."""
+    on = scope.draws and scope.mode("chart") != "off" and scope.settings.charts.max > 0
+    return _expected(scope, _CHARTED * CHARACTERS_PER_TOKEN, 1_800, calls=(0, int(on), int(on)))
 
 
 def chart_repair(scope: Scope) -> Expected:
-    """Expect none; at most each chart is put right, from the evidence it names."""
+    """Expect none; at most a repair of each chart, with the passages of the plan."""
     charts = scope.settings.charts
-    most = charts.max * charts.repairs if chart_plan(scope).most and scope.draws else 0
-    return _expected(scope, 12 * (_QUOTE + _AROUND), 700, calls=(0, 0, most))
+    most = charts.max * charts.repairs if chart_plan(scope).most else 0
+    return _expected(scope, _CHARTED * CHARACTERS_PER_TOKEN, 700, calls=(0, 0, most))
 
 
 def write(scope: Scope) -> Expected:

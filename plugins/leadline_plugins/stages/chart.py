@@ -106,15 +106,15 @@ class Charting:
                 why = "the passages have no numbers" if modelled else "no language model is set up"
                 await tell(run, f"no charts were drawn: {why}")
             return None
-        language = next([name for name in ("data", "python") if await run.draws(name)].__iter__(), "")
-        if not language:
+        languages = [name for name in ("data", "python") if await run.draws(name)]
+        if not languages:
             await tell(run, "charts were skipped: there is no chart runner (pip install 'leadline[charts]')")
             return None
         sources = shown(best, findings[SOURCES])
         return ChartPlanRequest(
             question=findings[QUESTION],
             limit=run.settings.charts.max,
-            language=language,
+            language=languages[0],
             sections=tuple(section.title for section in sections),
             figures=figures(sections, sources),
             sources=sources,
