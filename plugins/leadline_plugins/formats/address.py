@@ -40,8 +40,10 @@ def followable(url: str) -> str:
 
 def shown(url: str, folder: str = "") -> list[Node]:
     """Return an address as a link to itself; as words where it is none to follow, a file relative to its folder."""
-    target = followable(url)
-    return [link(words(url), target, attributes("", "url"))] if target else words(readable(url.removeprefix(folder)))
+    if target := followable(url):
+        return [link(words(url), target, attributes("", "url"))]
+    inside = folder and url.startswith(folder)
+    return words(unquote(url.removeprefix(folder)) if inside else readable(url))
 
 
 def common_folder(urls: Iterable[str]) -> str:
@@ -56,7 +58,7 @@ def readable(url: str) -> str:
 
     Only letters beyond ASCII: what stands for a space or a percent sign stays, and the address is the same one.
     """
-    return _LETTERS.sub(_letters, url) if ":" not in url or url.startswith("file:") else url
+    return _LETTERS.sub(_letters, url) if url.startswith("file:") else url
 
 
 def _letters(coded: re.Match[str]) -> str:

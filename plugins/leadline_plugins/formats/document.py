@@ -15,7 +15,7 @@ from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
-from leadline_plugins.formats.marks import label, marks_of, summary
+from leadline_plugins.formats.marks import failures, label, marks_of, summary
 from leadline_plugins.formats.method import Told, heading, paragraphs
 from leadline_plugins.formats.passages import Passages, places, wrapped_in_mark, wrapped_in_strong
 from leadline_plugins.formats.references import Lists, checked
@@ -96,6 +96,8 @@ class Builder:
         self._evidence = {item.id: item for item in report.evidence}
         self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
         self._marks = marks_of(report)
+        self._checks = {mark.number: group[0].number for group in failures(self._marks) for mark in group}
+        """The first mark of the entry in the list of checks, by the number of each that it names."""
         self._placed: set[int] = set()
         self._recent: dict[str, list[Node]] = {}
         """The citations that the next claim may have, by evidence."""
@@ -202,8 +204,9 @@ class Builder:
         why = mark.why(self._language)
         said = label(mark.kind, self._language) + (f"{say('colon', self._language)}{why}" if why else "")
         sign: list[Node] = [{"t": "Superscript", "c": words(mark.sign)}]
-        shown = [link(sign, f"#check-{number}", attributes("", aria_label=said))] if mark.listed else sign
-        role = {} if mark.listed else {"role": "img", "aria_label": said}
+        entry = self._checks.get(number)
+        shown = [link(sign, f"#check-{entry}", attributes("", aria_label=said))] if entry else sign
+        role = {} if entry else {"role": "img", "aria_label": said}
         attr = attributes(f"claim-{number}", "verdict", mark.kind, title=said, **role)
         return [{"t": "Span", "c": [attr, shown]}]
 

@@ -90,7 +90,8 @@ class Lists:
             said = self._entries.get(source.id) or entry(source, self._folder)
             cited = self._cited.get(source.id, ())
             where = places(cited, source, self._language)
-            line = para(spaced([words(f"[{number}]"), said, words(f"({where})") if where else []]))
+            shown: list[Node] = [{"t": "Span", "c": [attributes("", "where"), words(f"({where})")]}] if where else []
+            line = para(spaced([words(f"[{number}]"), said, shown]))
             passages = [self._quote(item, source) for item in cited] if self._below else []
             if passages:
                 title = para(words(f"{say('evidence', self._language)} ({len(passages)})"))
@@ -142,12 +143,12 @@ def _failure(group: Sequence[Mark], language: str, placed: frozenset[int]) -> li
     kind = strong(words(f"{first.sign} {label(first.kind, language)}{say('colon', language).rstrip()}"))
     said = words(first.text)
     claim = [link(said, f"#claim-{first.number}")] if first.number in placed else said
-    anchors = [{"t": "Span", "c": [attributes(f"check-{mark.number}"), []]} for mark in group]
     times = f" × {len(group)}" if len(group) > 1 else ""
     why = first.why(language)
     gap = say("space", language)
     end = f"{times}{gap and ' '}{bracketed(why, language)}" if why else times
-    return [*anchors, kind, *([{"t": "Space"}] if gap else []), *claim, *words(end)]
+    anchor = {"t": "Span", "c": [attributes(f"check-{first.number}"), [kind]]}
+    return [anchor, *([{"t": "Space"}] if gap else []), *claim, *words(end)]
 
 
 def bracketed(text: str, language: str) -> str:
