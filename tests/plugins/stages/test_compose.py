@@ -5,7 +5,7 @@ from __future__ import annotations
 from leadline.door.keys import plain as data
 from leadline.findings import Digest, NextSearch, Plan, PlannedSection, Question, Review
 from leadline.records import Section
-from leadline.tasks import schema
+from leadline.schemas import schema_of
 from leadline_plugins.drafts import Draft, Known, normalised
 from leadline_plugins.stages.compose import hints, texts_only
 from leadline_plugins.stages.composing import (
@@ -141,8 +141,8 @@ def test_all_faults_of_a_composition_are_told_at_once_and_what_is_of_use_is_kept
 
 
 def test_the_form_of_a_reply_shows_nothing_of_what_the_house_keeps() -> None:
-    assert set(schema(Composition)["$defs"]) == {"ChangedSection"}  # type: ignore[arg-type]
-    assert list(schema(ChangedSection)["properties"]) == ["id", "title", "text"]  # type: ignore[arg-type]
+    assert set(schema_of(Composition)["$defs"]) == {"ChangedSection"}  # type: ignore[arg-type]
+    assert list(schema_of(ChangedSection)["properties"]) == ["id", "title", "text"]  # type: ignore[arg-type]
 
 
 def test_an_empty_title_keeps_the_old_one() -> None:
