@@ -6,26 +6,21 @@ the name, and the one that says of it what is asked. So a sentence is rated by t
 
 from __future__ import annotations
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from operator import itemgetter
 
-from leadline.records import Source
 from leadline_plugins.synthesizers.brief.names import Name
-from leadline_plugins.text import content_set
 
 _TITLE = 0.5
 """Worth of a term that occurs only in a title, where that says more than the question does."""
-_STEP = 0.9
+STEP = 0.9
 """The share of a chain's score that is left after each step."""
 STEPS = 2
 _FOLLOWED = 40
 """Chains that are followed further, each round."""
-_SAMPLE = 20_000
-"""Characters of a source by which the rarity of terms is judged."""
 
 Weights = Mapping[str, float]
 """The terms of a question and how much each says; they add up to 1."""
@@ -43,31 +38,16 @@ class Link:
     held: frozenset[str]
     """Terms of the question in the sentence."""
     titled: frozenset[str]
-    """Terms of the question in the title of its document."""
+    """Terms of the question in the title of its document and the headings above it."""
     names: frozenset[Name]
     """Names in it that the question does not have."""
     about: Name
     """The title of its document."""
-    asked: bool = False
-    """Whether the question has all words of the title."""
 
     def cover(self, weights: Weights) -> Cover:
-        worth = 1.0 if self.asked else _TITLE
+        """Return how much of each term it covers; a title counts in full where the question has all of its words."""
+        worth = 1.0 if self.titled.issuperset(self.about) else _TITLE
         return tuple(w if t in self.held else w * worth if t in self.titled else 0.0 for t, w in weights.items())
-
-
-def title_of(source: Source) -> str:
-    """Return what a source is called."""
-    return source.document.title or source.hit.title
-
-
-def weights(terms: Sequence[str], sources: Iterable[Source]) -> Weights:
-    """Return the weights of terms: those in fewer sources say more."""
-    texts = [content_set(f"{title_of(one)}\n{one.document.text[:_SAMPLE]}") for one in sources]
-    counts = Counter(term for text in texts for term in terms if term in text)
-    raw = {term: math.log(1 + (len(texts) + 1) / (counts[term] + 0.5)) for term in terms}
-    total = sum(raw.values())
-    return {term: weight / total for term, weight in raw.items()}
 
 
 def chains(weight: Weights, links: Sequence[Link], steps: int = STEPS) -> list[Chain]:
@@ -91,7 +71,7 @@ def _longer(
 ) -> list[Chain]:
     """Return the chains that continue one by a sentence that its last sentence names."""
     reached = set[int]().union(*(by_name[name] for name in links[path[-1]].names)).difference(path)
-    kept = _STEP ** len(path)
+    kept = STEP ** len(path)
     own = [max(terms) for terms in zip(*(covers[place] for place in path), strict=True)]
     # Most of the hundreds of sentences that a name leads to cover the same: each cover is added up once.
     score = {cover: kept * sum(map(max, own, cover)) for cover in {covers[place] for place in reached}}

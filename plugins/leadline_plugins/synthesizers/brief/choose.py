@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from leadline.records import Evidence, Source
-from leadline_plugins.passages.rank import Bm25, KeyQuestion, by_words
-from leadline_plugins.synthesizers.brief.chains import STEPS, Chain, Link, Weights, chains, ratings, title_of, weights
+from leadline.records import Evidence
+from leadline_plugins.passages import Bm25
+from leadline_plugins.synthesizers.brief.chains import STEPS, Chain, Link, Weights, chains, ratings
 from leadline_plugins.synthesizers.brief.names import key, telling, unasked
 from leadline_plugins.synthesizers.brief.units import Unit, units
-from leadline_plugins.text import Said, content_set, content_words, is_cjk, length
+from leadline_plugins.text import Said, content_set, content_words, length
 from leadline_plugins.text.tokens import has_cjk
 
-CANDIDATES = 60
+_CANDIDATES = 60
 """Passages whose sentences are rated, the best by their words."""
-WORDS = 0.3
+_WORDS = 0.3
 """The weight of BM25 beside the score of the best chain."""
-NEAR = 0.7
-"""Documents are shown from this share of the best rating."""
-DOCUMENTS = 4
-SEED = 0.6
-"""Sentences from this share of the best rating are shown first, before what surrounds them."""
+_NEAR, _DOCUMENTS = 0.7, 4
+"""Documents from this share of the best rating are shown, and at most so many."""
+_FIRST = 0.6
+"""Sentences from this share of the best rating are shown first, and then what surrounds them."""
 
 
 @dataclass(frozen=True)
 class Rated:
-    """The units of the best passages, rated for a question."""
+    """The units of the best passages, each with its rating for a question."""
 
     passages: Sequence[Evidence]
     units: Sequence[Unit]
@@ -36,107 +35,97 @@ class Rated:
     chains: Sequence[Chain]
     weights: Weights
 
+    def source(self, place: int) -> str:
+        """Return the id of the source that a unit is from."""
+        return self.passages[self.units[place].passage].source_id
 
-def rate(question: str, passages: Sequence[Evidence], sources: Sequence[Source]) -> Rated:
-    """Rate what the passages that share the most words with a question say."""
-    titles = {one.id: title_of(one) for one in sources}
-    scores = by_words(passages, titles, [KeyQuestion(question)])[0] if passages else {}
-    best = [passages[place] for place in sorted(sorted(scores, key=lambda place: (-scores[place], place))[:CANDIDATES])]
-    by_id = {one.id: one for one in sources}
-    found = units(best, by_id)
-    terms = tuple(dict.fromkeys(content_words(question)))
-    weight = weights(terms, sources)
-    links = [_link(frozenset(terms), unit, best[unit.passage], titles) for unit in found]
-    ranked = chains(weight, links, 0 if has_cjk(question) else STEPS)
-    words = Bm25([unit.text for unit in found], [_heading(best[unit.passage], titles) for unit in found])
-    said = words.scores(question)
-    most = max(said.values(), default=0.0) or 1.0
-    rated = [one + WORDS * said.get(place, 0.0) / most for place, one in enumerate(ratings(len(found), ranked))]
-    return Rated(best, found, rated, links, ranked, weight)
+    def best_first(self) -> list[int]:
+        """Return the places of the units that have anything of the question."""
+        found = (place for place, rating in enumerate(self.ratings) if rating > 0)
+        return sorted(found, key=lambda place: (-self.ratings[place], place))
 
 
-def _heading(passage: Evidence, titles: Mapping[str, str]) -> str:
-    return " ".join((titles.get(passage.source_id, ""), *passage.path))
-
-
-def _link(known: frozenset[str], unit: Unit, passage: Evidence, titles: Mapping[str, str]) -> Link:
-    title = key(titles.get(passage.source_id, ""))
-    return Link(
-        held=known & content_set(unit.text),
-        titled=known & content_set(_heading(passage, titles)),
-        names=frozenset(unasked(unit.text, known)),
-        about=title,
-        asked=known.issuperset(title),
-    )
+def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str]) -> Rated:
+    """Rate the units of the passages that share the most words with a question; `titles` are by source id."""
+    headings = [" ".join((titles.get(item.source_id, ""), *item.path)) for item in passages]
+    index = Bm25([f"{item.lead}\n{item.quote}" for item in passages], headings)
+    scores = index.scores(question)
+    best = sorted(sorted(scores, key=lambda place: (-scores[place], place))[:_CANDIDATES])
+    found = [unit for place in best for unit in units(passages[place].quote, place)]
+    terms = dict.fromkeys(content_words(question))
+    rarity = {term: index.rarity(term) for term in terms}
+    weights = {term: value / sum(rarity.values()) for term, value in rarity.items()}
+    known = frozenset(terms)
+    links = [
+        Link(
+            held=known & content_set(unit.text),
+            titled=known & content_set(headings[unit.passage]),
+            names=frozenset(unasked(unit.text, known)),
+            about=key(titles.get(passages[unit.passage].source_id, "")),
+        )
+        for unit in found
+    ]
+    ranked = chains(weights, links, 0 if has_cjk(question) else STEPS)
+    words = Bm25([unit.text for unit in found], [headings[unit.passage] for unit in found]).scores(question)
+    most = max(words.values(), default=1.0)
+    rated = [rating + _WORDS * words.get(place, 0.0) / most for place, rating in enumerate(ratings(len(found), ranked))]
+    return Rated(passages, found, rated, links, ranked, weights)
 
 
 def choose(rated: Rated, room: float, language: str) -> list[int]:
-    """Return the places of the units to show, in the order of their passages."""
-    order = sorted(range(len(rated.units)), key=lambda place: (-rated.ratings[place], place))
-    order = [place for place in order if rated.ratings[place] > 0]
+    """Return the places of the units to show within so many words (CJK: characters), in the order of the passages."""
+    order = rated.best_first()
     if not order:
         return []
-    kept = _documents(rated, order)
-    order = [place for place in order if rated.passages[rated.units[place].passage].source_id in kept]
-    choice = _Choice(rated, room, language)
-    least = SEED * rated.ratings[order[0]]
+    best: dict[str, float] = {}
     for place in order:
-        if rated.ratings[place] >= least:
-            choice.take(place)
-    for place in _around(rated, order):
+        best.setdefault(rated.source(place), rated.ratings[place])
+    top = rated.ratings[order[0]]
+    shown = [name for name, rating in best.items() if rating >= _NEAR * top][:_DOCUMENTS]
+    order = [place for place in order if rated.source(place) in shown]
+    first = [place for place in order if rated.ratings[place] >= _FIRST * top]
+    choice = _Choice(rated, room, language)
+    for place in (*first, *_around(rated, order)):
         choice.take(place)
     return sorted(choice.taken)
 
 
-def _documents(rated: Rated, order: Sequence[int]) -> list[str]:
-    """Return the ids of the documents to show, best first."""
-    best: dict[str, float] = {}
-    for place in order:
-        best.setdefault(rated.passages[rated.units[place].passage].source_id, rated.ratings[place])
-    least = NEAR * rated.ratings[order[0]]
-    return [name for name, rating in best.items() if rating >= least][:DOCUMENTS]
-
-
 def _around(rated: Rated, order: Sequence[int]) -> Iterator[int]:
-    """Yield the units of the passages, the passage with the best sentence first, the nearest to that first."""
-    places: dict[int, list[int]] = defaultdict(list)
+    """Yield all units of passages, the passage with the best unit first; of each those nearest to its best unit."""
+    own: dict[int, list[int]] = defaultdict(list)
     for place, unit in enumerate(rated.units):
-        places[unit.passage].append(place)
-    for passage, best in dict((rated.units[place].passage, place) for place in reversed(order)).items():
-        yield from ()
-    first: dict[int, int] = {}
+        own[unit.passage].append(place)
+    best: dict[int, int] = {}
     for place in order:
-        first.setdefault(rated.units[place].passage, place)
-    for passage, best in first.items():
-        yield from sorted(places[passage], key=lambda place: (abs(place - best), -place))
+        best.setdefault(rated.units[place].passage, place)
+    for passage, at in best.items():
+        yield from sorted(own[passage], key=lambda place: (abs(place - at), -place))
 
 
-@dataclass
 class _Choice:
-    rated: Rated
-    room: float
-    language: str
-    taken: set[int] = field(default_factory=set)
-    _said: Said = field(default_factory=Said)
-    _shown: set[object] = field(default_factory=set)
+    """Takes units while there is room, and none that repeats another."""
+
+    def __init__(self, rated: Rated, room: float, language: str) -> None:
+        self.taken: set[int] = set()
+        self._rated = rated
+        self._room = room
+        self._language = language
+        self._said = Said()
 
     def take(self, place: int) -> None:
-        """Take a unit with what it needs, where there is room and it is not there already."""
-        own = [one for one in range(place - self._needs(place), place + 1) if one not in self.taken]
-        size = sum(length(self.rated.units[one].text, self.language) for one in own)
-        if not own or size > self.room:
+        """Take a unit with those that it needs."""
+        unit = self._rated.units[place]
+        own = [one for one in self._with_needed(place) if one not in self.taken]
+        size = sum(length(self._rated.units[one].text, self._language) for one in own)
+        if not own or size > self._room or self._said.repeats(content_set(unit.text), telling(unit.text)):
             return
-        unit = self.rated.units[place]
-        words = content_set(unit.text)
-        if self._said.repeats(words, telling(unit.text)):
-            return
-        self.room -= size
+        self._room -= size
         self.taken.update(own)
         for one in own:
-            self._said.add(content_set(self.rated.units[one].text))
+            self._said.add(content_set(self._rated.units[one].text))
 
-    def _needs(self, place: int) -> int:
-        count = 0
-        while self.rated.units[place - count].needs and count < 4:
-            count += 1
-        return count
+    def _with_needed(self, place: int) -> list[int]:
+        found = [place]
+        while needs := self._rated.units[found[-1]].needs:
+            found.append(found[-1] - needs)
+        return found
