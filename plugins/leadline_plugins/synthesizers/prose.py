@@ -82,7 +82,7 @@ def unusable(asked: SynthesizeRequest, written: Written) -> str:
     if not text and _said(written.unanswered):
         return ""
     bare = "" if cited(text) else CITES_NOTHING
-    foreign = _IN_LANGUAGE(asked, written) or strays((written.text,), asked.question)
+    foreign = _IN_LANGUAGE(asked, written) or _strays(asked, written)
     return "; ".join(filter(None, (bare, foreign)))
 
 
@@ -90,7 +90,11 @@ def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | 
     """Return a text that is unusable only because a paragraph of it is in another language; None for any other."""
     if _IN_LANGUAGE(asked, written) or not cited(draft.read(written.text, numbers(asked.sources))):
         return None
-    return written, f"section '{asked.title}': {strays((written.text,), asked.question)}"
+    return written, f"section '{asked.title}': {_strays(asked, written)}"
+
+
+def _strays(asked: SynthesizeRequest, written: Written) -> str:
+    return strays((written.text, *written.unanswered), asked.question)
 
 
 def _brief(request: SectionRequest, reason: str, unsent: tuple[str, ...] = ()) -> Section:

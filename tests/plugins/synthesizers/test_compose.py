@@ -43,7 +43,7 @@ def test_a_summary_that_cites_nothing_is_left_out_and_told() -> None:
     made = composed(Composition(summary="It had dues."))
     assert made.summary == ""
     assert made.title == "The port"
-    assert made.notices == ("the summary was left out: it cites no passage",)
+    assert made.notices == ("the summary was left out, for it cited nothing",)
 
 
 def test_a_section_may_lose_what_another_says_too() -> None:
@@ -55,7 +55,7 @@ def test_a_section_may_lose_what_another_says_too() -> None:
 def test_a_change_that_loses_a_citation_of_the_report_is_not_taken(text: str) -> None:
     made = composed(Composition(sections=(SectionText(id="2", text=text),)))
     assert texts(made)[1] == SECTIONS[1].text
-    assert made.notices == ("section 'Works' is as first written: its revision lacks citations",)
+    assert made.notices == ("section 'Works' is as first written: its citations were lost",)
 
 
 def test_a_report_that_is_rewritten_may_say_less_but_no_section_is_lost() -> None:
