@@ -336,6 +336,8 @@ class Figure(Record):
     media: Mapping[str, bytes]
     credit: str = ""
     """Address of the page that a picture is from; empty for what was drawn here."""
+    section_id: str = ""
+    """The section where it belongs; empty leaves that to the passages that it shows."""
 
 
 class Report(Record):
@@ -556,7 +558,9 @@ class SectionRequest(Record):
 
     section: Section
     evidence: tuple[Evidence, ...]
+    """Best first."""
     sources: tuple[Source, ...]
+    """Those of the evidence; the text of their documents is left out."""
     outline: tuple[Section, ...] = ()
     question: Text = ""
     language: str = ""
@@ -565,3 +569,5 @@ class SectionRequest(Record):
     """The key questions it answers."""
     assumptions: tuple[Text, ...] = ()
     """What holds of the question though it does not say so."""
+    digest: Text = ""
+    """What the research found out as a whole: context, not a source."""
