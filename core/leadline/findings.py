@@ -89,42 +89,38 @@ class Question(Record):
 
 
 class Query(Record):
-    """A search query as proposed; `section` is the id of the planned section it serves. Priority: a word or 1 to 5."""
+    """A proposed search query: what it is to find out, how urgent it is, and the id of the section that it serves."""
 
     query: Text
     goal: Text = ""
     priority: str | int = "medium"
+    """`high`, `medium`, `low`, or a number: 1 and 2 are high, 3 is medium, 4 and 5 are low."""
     section: str = ""
 
 
 class PlannedSection(Record):
-    """A section as planned: its goal, and the key questions it answers."""
+    """A section as planned: its goal, and the key questions that it answers."""
 
     id: Annotated[str, NUMBERED]
     title: Text
     goal: Text = ""
     questions: tuple[Text, ...] = ()
     domain: str = ""
-
-
-class NextSearch(Record):
-    """A search proposed in the same reply as a plan or a digest, as short as it can be said; the first come first."""
-
-    query: Text
-    section: str = ""
-    """The id of the planned section it serves."""
+    """What it covers: overview, historical, technical, case studies, …"""
 
 
 class Plan(Record):
     """The outline of a report; sections in the order of the report."""
 
     title: Text
-    queries: tuple[Annotated[NextSearch, SINGLE], ...] = ()
-    """The first searches, where the planner proposes them in one reply; before the sections, so that they begin while
-    those are being written."""
     sections: tuple[Annotated[PlannedSection, SINGLE], ...]
-    domains: SkipJsonSchema[tuple[str, ...]] = ()
-    """Those of its sections, each once. A model is not asked for what is said already."""
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
+    """The first searches, where the planner proposes them."""
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains of its sections, each once."""
+        return tuple(dict.fromkeys(section.domain for section in self.sections if section.domain))
 
 
 class SearchTask(Record):
@@ -167,31 +163,30 @@ class SectionReview(Record):
 
 
 class Review(Record):
-    """Whether the research suffices, and where the next round should dig."""
+    """Whether the research suffices, and where the next round should search."""
 
     sections: tuple[SectionReview, ...] = ()
-    """A reply may leave out those that are covered, at a depth of 1: the stages fill them in."""
     is_sufficient: bool = False
     priority_gaps: tuple[Text, ...] = ()
+    """What is missing, as questions that a search could answer."""
 
 
 class Digest(Record):
-    """Progressive synthesis over all rounds so far; coverage by section id.
+    """Progressive synthesis over all rounds so far; coverage by section id."""
 
-    A model may give the review and the next searches in the same reply: they stand first in it, for while the rest is
-    still being written the searches can begin. It is not asked for coverage and gaps, which its review tells.
-    """
-
-    review: Review | None = None
-    queries: tuple[Annotated[NextSearch, SINGLE], ...] = ()
     synthesis: Text = ""
-    section_coverage: SkipJsonSchema[dict[str, Coverage]] = {}
-    knowledge_gaps: SkipJsonSchema[tuple[Text, ...]] = ()
-    cross_links: SkipJsonSchema[tuple[Text, ...]] = ()
-    round: SkipJsonSchema[int] = 0
-    """The last round whose searches it knows of: where none followed there is nothing to digest again."""
-    shown: SkipJsonSchema[tuple[str, ...]] = ()
-    """Ids of the passages that it was made from, in all rounds: none is shown twice."""
+    section_coverage: dict[str, Coverage] = {}
+    knowledge_gaps: tuple[Text, ...] = ()
+    cross_links: tuple[Text, ...] = ()
+    """Relations between sections that the report should mention."""
+    review: Review | None = None
+    """Where the same reply of a model reviewed the research."""
+    queries: tuple[Query, ...] = ()
+    """The next searches, where the same reply proposed them."""
+    round: int = 0
+    """The last round that it includes."""
+    shown: tuple[str, ...] = ()
+    """Ids of the passages that it was made from, in all rounds."""
 
 
 class Perspective(Record):

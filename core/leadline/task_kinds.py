@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from leadline.expecting import Expected, Scope
-from leadline.records import Record
+from leadline.records import Json, Record
 from leadline.tasks import Role, Task
 
 Q = TypeVar("Q", bound=Record)
@@ -31,6 +31,9 @@ class TaskKind(Generic[Q, R]):
     mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
     lacks: Callable[[Any, Any], str] | None = None
     shows: tuple[str, ...] = ()
+    schema: Json | None = None
+    example: str = ""
+    show: Callable[[Any], str] | None = None
     expects: Callable[[Scope], Expected] | None = None
     """Says what it will cost, for `leadline explain`; None: nobody knows."""
 
@@ -48,4 +51,7 @@ class TaskKind(Generic[Q, R]):
             mend=self.mend,
             lacks=self.lacks,
             shows=self.shows,
+            schema=self.schema,
+            example=self.example,
+            show=self.show,
         )

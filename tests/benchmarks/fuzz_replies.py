@@ -20,7 +20,8 @@ from leadline.errors import BadReply
 from leadline.hosting.host import Host
 from leadline.models.declared import declared
 from leadline.records import Record
-from leadline.tasks import parse, schema
+from leadline.schemas import schema_of
+from leadline.tasks import parse
 
 SLOWEST = 1.0
 """Seconds of CPU that reading may take."""
@@ -134,7 +135,7 @@ def valid(kinds: list[type[Record]], dice: random.Random) -> Iterator[tuple[type
     """Yield valid replies without end, with the text that a model would write."""
     while True:
         for reply in kinds:
-            form = schema(reply)
+            form = schema_of(reply)
             record = reply.model_validate(sample(form, form.get("$defs", {}), dice))
             yield reply, record, record.model_dump_json(indent=dice.choice((None, 1)))
 

@@ -16,7 +16,8 @@ from leadline.hosting.context import HouseContext
 from leadline.hosting.host import Host
 from leadline.models.declared import declared
 from leadline.records import ChatRequest, EmbedRequest, Message, Record
-from leadline.tasks import parse, schema
+from leadline.schemas import schema_of
+from leadline.tasks import parse
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
 from leadline_plugins.ai.openai.provider import OpenAI
@@ -82,7 +83,7 @@ class Depth(Record):
 async def test_replies_are_held_to_a_schema(server: str, context: HouseContext) -> None:
     provider = OpenAI(settings(server), context)
     for question in ("How deep is the bay?", "Sing!", "Reply with the word 'shoal' and nothing else."):
-        reply = await provider.chat(asking(question, json_schema=schema(Depth), max_tokens=100), FakeCall())
+        reply = await provider.chat(asking(question, json_schema=schema_of(Depth), max_tokens=100), FakeCall())
         said = json.loads(reply.message.text)
         assert set(said) == {"metres", "certain", "bays"}
         assert isinstance(parse(reply.message.text, Depth).metres, int)
@@ -93,7 +94,7 @@ async def test_the_schema_of_every_task_is_taken_in_its_strict_form(server: str,
     assert {Queries, Learnings, Sorted, Written, ClaimVerdicts} <= replies
     provider = OpenAI(settings(server), context)
     for form in replies:
-        reply = await provider.chat(asking("Go on.", json_schema=schema(form), max_tokens=3), FakeCall())
+        reply = await provider.chat(asking("Go on.", json_schema=schema_of(form), max_tokens=3), FakeCall())
         assert reply.message.text.lstrip().startswith("{"), form
     assert not (context.cache_dir / "manners.json").exists()  # nothing was refused, and said otherwise
 

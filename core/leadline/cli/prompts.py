@@ -13,8 +13,8 @@ from leadline.hosting.loading import named
 from leadline.models.declared import Declared, declared
 from leadline.nearest import choose_from
 from leadline.records import Record
+from leadline.schemas import schema_of
 from leadline.settings.load import Loaded
-from leadline.tasks import schema
 
 _OURS = "leadline"
 """The distribution whose templates are the built-in ones."""
@@ -79,7 +79,7 @@ def _shown(one: Declared, loaded: Loaded) -> str:
     parts = [head, _template(one, loaded) or "(no template: only the inputs and the schema of the reply are sent)"]
     records: tuple[tuple[str, type[Record]], ...] = (("Inputs", task.inputs), ("Reply", task.reply))
     for label, record in records:
-        form: Any = schema(record)
+        form: Any = schema_of(record)
         parts.append(f"{label}: {record.__name__}. {_about(record)}".rstrip() + f"\n{_fields(form)}")
         parts += [f"{name}:\n{_fields(one)}" for name, one in form.get("$defs", {}).items() if "properties" in one]
     parts.append(f'Replace the template: prompts.{task.name} = "FILE.md"; the model: ai.tasks.{task.name}')
@@ -117,5 +117,5 @@ def _data(one: Declared, loaded: Loaded) -> dict[str, Any]:
 def _whole(one: Declared, loaded: Loaded) -> dict[str, Any]:
     inputs: type[Record] = one.task.inputs
     reply: type[Record] = one.task.reply
-    schemas = {"inputs_schema": schema(inputs), "reply_schema": schema(reply)}
+    schemas = {"inputs_schema": schema_of(inputs), "reply_schema": schema_of(reply)}
     return {**_data(one, loaded), "template": _template(one, loaded), **schemas}

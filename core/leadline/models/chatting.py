@@ -20,7 +20,7 @@ from leadline.runs.budget import Need
 from leadline.settings.durations import seconds
 from leadline.settings.load import Settings
 from leadline.task_kinds import TaskKind
-from leadline.tasks import Talk, Task, render, repair, schema, talk
+from leadline.tasks import Talk, Task, instructions, render, repair, reply_schema, talk
 
 R = TypeVar("R", bound=Record)
 
@@ -61,7 +61,11 @@ class Chatting:
             task, cut = replace(task, inputs=smaller), cut + 1
         return task, cut
 
-    def prompt(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
+    def instructions(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
+        """Return the system message of a task."""
+        return instructions(task, self._prompt(task))
+
+    def _prompt(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
         """Return the template of a task: that of the settings, else its own."""
         return self._settings.prompts.get(task.name, task.prompt)
 
@@ -77,7 +81,7 @@ class Chatting:
         except BadReply as error:
             if said.finish_reason == "content_filter":  # which would stop it again
                 raise unfit(choice, Unsupported, in_words(error, said), str(error)) from error
-            messages = repair(messages, said.message.text, error, task.reply)
+            messages = repair(messages, said.message.text, error, task.example)
         said = await self._say(choice, provider, replace(task, heard=None), messages)
         try:
             return taken_at_last(said, task)
@@ -98,8 +102,8 @@ class Chatting:
 
     def _messages(self, choice: Choice, task: Task[Any]) -> tuple[Message, ...]:
         if isinstance(task.inputs, Talk):
-            return talk(self.prompt(task), task.request, task.inputs.turns, _speaker(choice))
-        return render(self.prompt(task), task.request, task.reply)
+            return talk(task, self._prompt(task), task.inputs.turns, _speaker(choice))
+        return render(task, self._prompt(task))
 
     async def _say(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
         traits = await self._traits(choice, provider)
@@ -107,7 +111,7 @@ class Chatting:
         if isinstance(task.inputs, Talk):
             request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
         elif traits.json_schema:
-            request = request.model_copy(update={"json_schema": schema(task.reply)})
+            request = request.model_copy(update={"json_schema": reply_schema(task)})
         kind = Kind(
             name=CHAT,
             reply=ChatReply,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,7 @@ from leadline.models.prices import Prices, cost
 from leadline.pipeline import rounds
 from leadline.records import Record, Usage
 from leadline.runs.opening import pipeline_of
-from leadline.tasks import TaskRequest, render
+from leadline.tasks import instructions, reply_schema
 
 
 class TaskEstimate(Record):
@@ -108,9 +109,8 @@ async def _task(house: House, one: Declared, expected: Expected) -> TaskEstimate
 def _instructions(house: House, one: Declared, beside: bool) -> int:
     """Return the tokens of what is sent beside the inputs; a schema that goes `beside` the prompt is counted too."""
     prompt = house.settings.prompts.get(one.task.name, one.task.prompt)
-    system, fence = render(prompt, TaskRequest(name=one.task.name), one.task.reply)
-    schema_again = len(system.text) - len(prompt) if beside else 0
-    return (len(system.text) + len(fence.text) + schema_again) // CHARACTERS_PER_TOKEN
+    schema = len(json.dumps(reply_schema(one.task), ensure_ascii=False)) if beside else 0
+    return (len(instructions(one.task, prompt)) + schema) // CHARACTERS_PER_TOKEN
 
 
 def _over(house: House, counts: dict[str, int], costs: list[Decimal | None]) -> Iterator[str]:

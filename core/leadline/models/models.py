@@ -71,7 +71,8 @@ class Models:
 
     def _chain_maker(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> Maker:
         parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
-        return Maker(name=THEN.join(parts), fingerprint=fingerprint(parts | {"prompt": self._chatting.prompt(task)}))
+        made = fingerprint(parts | {"prompt": self._chatting.instructions(task)})
+        return Maker(name=THEN.join(parts), fingerprint=made)
 
     def fingerprint(self, kinds: Iterable[TaskKind[Any, Any]]) -> str:
         """Return a digest of who does these tasks, with which models and prompts; empty for none."""

@@ -14,11 +14,11 @@ from leadline.records import Record
 from leadline.replies.coercion import coerced
 from leadline.replies.complaints import complaints, lacking
 from leadline.replies.cutting import whole_part, whole_sentences
-from leadline.replies.forms import shown
 from leadline.replies.lenient import Candidate, unfenced
 from leadline.replies.pruning import pruned
 from leadline.replies.shapes import natural
 from leadline.replies.unwrapping import is_schema, known, unwrapped
+from leadline.schemas import schema_of
 
 R = TypeVar("R", bound=Record)
 _PROSE = 200
@@ -68,9 +68,9 @@ class Best(Generic[R]):
 
     def _none_of(self, value: object) -> str:
         if isinstance(value, dict) and is_schema(value, self._reply):
-            none = lacking(shown(self._reply), ())
+            none = lacking(_asked_for(self._reply), ())
             return f"you repeated the schema: fill it in with your answer, for {none}"
-        return lacking(shown(self._reply), value if isinstance(value, dict) else ())
+        return lacking(_asked_for(self._reply), value if isinstance(value, dict) else ())
 
     def _take(self, tree: Mapping[str, Any], candidate: Candidate, *, cut: bool, outer: bool) -> bool:
         """Take an object where it fits, and say whether it does: as it stands, else leniently."""
@@ -122,6 +122,12 @@ class Best(Generic[R]):
                 left_out += items
         self.problem = problem
         return None, 0
+
+
+def _asked_for(reply: type[Record]) -> tuple[str, ...]:
+    """Return the fields that the schema of a reply shows."""
+    properties: Any = schema_of(reply)["properties"]
+    return tuple(properties)
 
 
 def _hollow(tree: object) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from leadline.records import Record
-from leadline.replies.forms import example
 from leadline.replies.shapes import Shape, fields_of, known_by
+from leadline.schemas import schema_of
 
 _MOST = 5
 """Problems of one reply that are told: a model that is told more mends the first of them."""
@@ -63,15 +63,19 @@ def _wanted(error: Any, shape: Shape | None) -> str:
         if shape.kind == "choice":
             return f"one of {', '.join(json.dumps(choice) for choice in shape.choices)}"
         if shape.kind == "record":
-            return f"an object like {example(shape.model)}".removesuffix(" like ")
+            return f"an object with the fields {_fields(shape.model)}"
         if shape.kind == "list":
             inside = shape.items[0]
-            form = example(inside.model) if inside.kind == "record" else {"text": '"…"'}.get(inside.kind, "")
-            return f"a list like [{form}]" if form else "a list"
+            return f"a list of objects with the fields {_fields(inside.model)}" if inside.kind == "record" else "a list"
         if shape.kind in _WANTED:
             return _WANTED[shape.kind]
     kind = error["type"].partition("_")[0]
     return _BY_ERROR.get(kind) or error["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+
+
+def _fields(model: type[Record]) -> str:
+    properties: Any = schema_of(model)["properties"]
+    return ", ".join(properties)
 
 
 def _shape(place: Place, model: type[Record]) -> Shape | None:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from leadline.errors import CallFailed
 from leadline.records import Json, ToolCall
-from leadline.tasks import fenced
+from leadline.tasks import as_json, fenced
 from leadline_plugins.tools import TOOLS
 from leadline_plugins.tools.desk import Desk
 from leadline_plugins.tools.respond import RESPOND
@@ -88,4 +88,4 @@ async def _brought(work: Awaitable[Json]) -> Brought:
         brought = await work
     except CallFailed as failed:
         brought = {"error": failed.record.text}
-    return Brought(fenced(brought), failed="error" in brought)
+    return Brought(fenced(as_json(brought)), failed="error" in brought)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from leadline.errors import Unsupported
 from leadline.findings import Digest, Plan, PlannedSection, Question
 from leadline.records import Document, Evidence, Hit, Record, Section, Source
-from leadline.tasks import Task, schema
+from leadline.schemas import schema_of
+from leadline.tasks import Task
 from leadline.testing.context import FakeCall
 from leadline_plugins.ai.embedded.digest import digest
 from leadline_plugins.ai.embedded.extract import extract
@@ -202,7 +203,7 @@ def test_what_no_section_claims_is_said_to_be_unsure() -> None:
 
 
 def test_a_chat_that_sorts_is_not_asked_what_it_is_unsure_of() -> None:
-    assert "unsure" not in json.dumps(schema(Sorted))
+    assert "unsure" not in json.dumps(schema_of(Sorted))
 
 
 # --- the tasks one by one -----------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from leadline_plugins.ai.embedded.plan import plan
 from leadline_plugins.ai.embedded.query import query
 from leadline_plugins.ai.embedded.review import review
 from leadline_plugins.ai.embedded.sort import sort
-from leadline_plugins.ai.embedded.synthesize import synthesize
-from leadline_plugins.ai.embedded.write import write
+from leadline_plugins.ai.embedded.write import synthesize, write
 
 R = TypeVar("R", bound=Record)
 ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {

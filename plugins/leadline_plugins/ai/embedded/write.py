@@ -1,10 +1,15 @@
-"""Write: the sections stand as they are; a title, and no sentence that nobody wrote."""
+"""Synthesize and write: nothing is written without a model, so that the evidence brief and the sections stay as they are."""
 
 from __future__ import annotations
 
-from leadline_plugins.tasks.writing import Composition, WriteRequest
+from leadline_plugins.tasks.writing import Composition, SynthesizeRequest, Written, WriteRequest
+
+
+def synthesize(request: SynthesizeRequest) -> Written:
+    """Return no text: the section is the evidence brief of its passages."""
+    return Written(text="")
 
 
 def write(request: WriteRequest) -> Composition:
-    """Return the plan's title: the sections stand."""
-    return Composition(title=request.plan.title)
+    """Return nothing to add to the sections."""
+    return Composition()
