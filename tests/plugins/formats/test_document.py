@@ -18,8 +18,8 @@ Make = Callable[..., Report]
 
 
 def blocks(markdown: str, columns: int | None = None) -> list[Node]:
-    made = Blocks(lambda ids: words(f"<{','.join(ids)}>"), lambda name: None, lambda: "h", columns).of(markdown)
-    return [block for block, _ in made]
+    made = Blocks(lambda ids: words(f"<{','.join(ids)}>"), lambda name: None, lambda number: [], lambda: "h", columns)
+    return list(made.of(markdown))
 
 
 def nodes(tree: Any, kind: str) -> Iterator[Any]:
@@ -164,8 +164,8 @@ def test_a_figure_stands_where_the_text_shows_it(make_report: Make) -> None:
 def test_failed_claims_are_listed_with_the_reason(make_report: Make) -> None:
     told = text(document(make_report(), Medium()).blocks)
     assert "2 claims checked: supported 1, contradicted 1." in told
-    assert "contradicted: 7 m (70 there)" in told
-    assert "claims checked" not in text(document(make_report(metadata={}), Medium()).blocks)
+    assert "≠ contradicted: South 南 · 7 (70 there; judge: model)" in told
+    assert "claims checked" not in text(document(make_report(verdicts=()), Medium()).blocks)
 
 
 def test_without_references_nothing_links_to_them(make_report: Make) -> None:
