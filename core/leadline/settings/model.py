@@ -175,10 +175,11 @@ class ReportSettings(Section):
 
 
 class Verify(Section):
-    """What is done about claims their quotes do not bear."""
+    """How the citations of the report are checked."""
 
+    judges: Names = Field(("exact", "model"), description="Judges of claims, in order; each leaves what it cannot decide.")
     unsupported: Literal["flag", "recite", "weaken", "drop"] = Field("flag", description="flag, recite, weaken, drop.")
-    require_support: bool = Field(False, description="Whether verification fails by an unsupported claim.")
+    require_support: bool = Field(False, description="Whether claims must be supported to pass.")
 
 
 class Audit(Section):
