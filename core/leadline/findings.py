@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
-from pydantic.json_schema import SkipJsonSchema
-
 from leadline.records import (
     NUMBERED,
     SINGLE,

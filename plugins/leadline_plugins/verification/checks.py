@@ -57,9 +57,7 @@ def _index(report: Report, verdicts: Iterable[Verdict]) -> Iterable[IndexEntry]:
     for one in verdicts:
         if one.verdict in ("supported", "partial"):
             ids = dict.fromkeys(sources[name] for name in one.claim.evidence_ids if name in sources)
-            yield IndexEntry(
-                claim=one.claim.text, source_ids=tuple(ids), quote=one.quote, confidence=_confidence(one)
-            )
+            yield IndexEntry(claim=one.claim.text, source_ids=tuple(ids), quote=one.quote, confidence=_confidence(one))
 
 
 def _confidence(verdict: Verdict) -> Confidence:

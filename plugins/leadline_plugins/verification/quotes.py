@@ -161,4 +161,3 @@ def _has(text: str, said: str) -> bool:
 def _script(text: str) -> str:
     found = letters(text).most_common(1)
     return found[0][0] if found else ""
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from leadline.citations import CITATION, cite, uncitable
 from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.findings import FAILED, Repair
-from leadline.records import Claim, Evidence, Report, Section, Verdict
-from leadline_plugins.text import content_set
+from leadline.records import Claim, Report, Section, Verdict
 from leadline_plugins.verification.claims import blocks
+from leadline_plugins.verification.nearest import Nearest
 from leadline_plugins.verification.tasks import REPAIR, batches, request
 from leadline_plugins.verification.verdicts import Library, judge
 
@@ -70,15 +70,11 @@ async def repaired(run: Run, report: Report, verdicts: Sequence[Verdict]) -> tup
 
 async def _recited(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, _Change]:
     """Return other passages of the run that support claims: each is judged like any citation."""
-    passages = list(library.passages.values())
-    index: dict[str, list[int]] = defaultdict(list)
-    for place, passage in enumerate(passages):
-        for word in content_set(passage.quote):
-            index[word].append(place)
+    near = Nearest(library.evidence)
     trials = [
         claim.model_copy(update={"id": f"{claim.id}@{other.id}", "evidence_ids": (other.id,), "findings": ()})
         for claim in claims
-        for other in _nearest(claim, passages, index)
+        for other in near.to(claim.text, _TRIED, without=claim.evidence_ids)
     ]
     found: dict[str, _Change] = {}
     for verdict in await judge(run, trials, library):
@@ -86,12 +82,6 @@ async def _recited(run: Run, claims: Sequence[Claim], library: Library) -> dict[
             claim_id, _, other_id = verdict.claim.id.partition("@")
             found.setdefault(claim_id, _Change(verdict.claim.text, (other_id,)))
     return found
-
-
-def _nearest(claim: Claim, passages: Sequence[Evidence], index: Mapping[str, list[int]]) -> list[Evidence]:
-    shared = Counter(place for word in content_set(claim.text) for place in index.get(word, ()))
-    others = [place for place in shared if passages[place].id not in claim.evidence_ids]
-    return [passages[place] for place in sorted(others, key=lambda place: (-shared[place], place))[:_TRIED]]
 
 
 async def _reworded(run: Run, bad: Sequence[Verdict], library: Library) -> dict[str, _Change]:
@@ -103,7 +93,7 @@ async def _reworded(run: Run, bad: Sequence[Verdict], library: Library) -> dict[
         for one in bad
         if one.claim.evidence_ids and "; " not in one.claim.text
     ]
-    groups = list(batches(claims, list(library.passages.values())))
+    groups = list(batches(claims, library.evidence))
     replies = await run.each(groups, lambda group: _said(run, group, library))
     new = {name: text for reply in replies for name, text in reply.items()}
     trials = [

@@ -16,7 +16,7 @@ from leadline_plugins.verification.quotes import locate, squeezed, squeezed_sour
 BATCH = 25
 """Claims after which a request to the judges ends with its section."""
 FRAME = frozenset({"summary", "conclusion"})
-"""Sections that are written from the others: their claims are judged apart, so that the other requests stay the same."""
+"""Sections written from the others: their claims are judged apart, so that the other requests stay the same."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,14 @@ class Library:
         return {one.id: one for one in self.sources}
 
     @cached_property
-    def passages(self) -> Mapping[str, Evidence]:
-        """The passages by their ids, without those that do not occur in the stored text of their source."""
-        return {one.id: one for one in self.evidence if self._occurs(one)}
+    def by_id(self) -> Mapping[str, Evidence]:
+        """The passages by their ids."""
+        return {one.id: one for one in self.evidence}
 
     def cited(self, claim: Claim) -> list[Evidence]:
-        """Return the passages that a claim cites and that occur in their sources."""
-        return [self.passages[name] for name in claim.evidence_ids if name in self.passages]
+        """Return the passages that a claim cites and that occur in the stored text of their source."""
+        known = (self.by_id[name] for name in claim.evidence_ids if name in self.by_id)
+        return [one for one in known if self._occurs(one)]
 
     def request(self, claims: Sequence[Claim]) -> JudgeRequest:
         """Return the request to judge claims, each passage once."""

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-
 Span = tuple[int, int]
 
 _URL = re.compile(r"https?://[^\s<>\"`|，。；、：！？（）【】「」『』《》“”]+")

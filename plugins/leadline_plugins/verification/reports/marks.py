@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from leadline_plugins.verification.reports.blocks import Flat, within
-from leadline_plugins.formats.marks import unmarked as unmarked
 
 _ONE = r"\^?\d{1,3}"
 NUMBERS = (

@@ -1,6 +1,6 @@
 """A report read: blocks, then the list of sources, then the marks in the rest.
 
-`CitedReport.text` is the prose again, with each mark as `[@key]`, so that the claims of any report are cut like those
+`CitedReport.text` is the prose again, with each mark as a citation, so that the claims of any report are cut like those
 of our own.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from leadline.citations import cite, uncitable
 from leadline_plugins.formats.marks import unmarked
-from leadline_plugins.verification.reports.blocks import Block, Flat, host, parse, within
+from leadline_plugins.verification.reports.blocks import Block, Flat, host, parse
 from leadline_plugins.verification.reports.marks import Entry, Mark, authored, linked, numbered
 from leadline_plugins.verification.reports.references import Covered, entries, lists
 from leadline_plugins.wording import say, tags
@@ -30,7 +30,9 @@ class CitedReport:
     marks: tuple[Mark, ...]
     urls: tuple[str, ...]
     text: str = ""
-    """Its prose as Markdown, without the list of sources; marks are `[@1]`, `[@^note]` or `[@https://…]`."""
+    """Its prose as Markdown, without the list of sources; marks are citations by place in `targets`: `[@0]`."""
+    targets: tuple[str, ...] = ()
+    """The keys of entries and the addresses that its marks name, each once."""
 
     def entry(self, key: str) -> Entry | None:
         """Return the entry of a key; a footnote may be listed by its bare number, and the other way round."""
@@ -52,7 +54,7 @@ def read(markdown: str) -> CitedReport:
             block.flat.escaped.clear()
         listed, covered = entries(blocks, lists(blocks), defined)
     found: list[Mark] = []
-    lines: list[str] = []
+    prose = _Prose()
     aside, level = _of_itself(blocks), 0
     for place, block in enumerate(blocks):
         if block.kind == "code":
@@ -63,13 +65,14 @@ def read(markdown: str) -> CitedReport:
         if block.kind == "heading":
             level = block.level if place in aside else 0 if block.level <= level else level
         if not spans and not level:
-            lines.append(_markdown(block, own))
+            prose.add(block, own)
     return CitedReport(
         title=next((block.flat.text.strip() for block in blocks if block.kind == "heading"), ""),
         entries=listed,
         marks=tuple(found),
         urls=tuple(dict.fromkeys([*_urls(blocks), *defined.values()])),
-        text="\n".join(lines),
+        text="\n".join(prose.lines),
+        targets=tuple(prose.targets),
     )
 
 
@@ -129,35 +132,45 @@ def _of_itself(blocks: Sequence[Block]) -> frozenset[int]:
 # --- the prose again -------------------------------------------------------------------------------------------------
 
 
-def _markdown(block: Block, own: Sequence[Mark]) -> str:
-    """Return a block as Markdown with its marks as citations, and a blank line before what is no item or row."""
-    if block.kind == "heading":
-        return f"\n{'#' * block.level} {_line(block.flat.text)}\n"
-    if block.kind == "row":
-        return _row(block, own)
-    text = _line(_cited(block.flat.text, own, 0, len(block.flat.text)))
-    return f"- {text}" if block.item else f"\n{text}\n"
+class _Prose:
+    """Blocks as Markdown with their marks as citations."""
 
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.targets: dict[str, int] = {}
 
-def _row(block: Block, own: Sequence[Mark]) -> str:
-    cells = [_line(_cited(block.flat.text, own, *cell)).strip("| ").replace("|", "\\|") for cell in block.cells]
-    line = f"| {' | '.join(cells)} |"
-    return f"\n{line}\n{'|---' * len(cells)}|" if block.row == 0 else line
+    def add(self, block: Block, own: Sequence[Mark]) -> None:
+        """Add a block, with a blank line around what is no item or row."""
+        text = block.flat.text
+        if block.kind == "heading":
+            self.lines.append(f"\n{'#' * block.level} {_line(text)}\n")
+        elif block.kind == "row":
+            cells = [self._cell(text, own, cell) for cell in block.cells]
+            self.lines += [*([""] if block.row == 0 else []), f"| {' | '.join(cells)} |"]
+            self.lines += ["|---" * len(cells) + "|"] if block.row == 0 else []
+        else:
+            said = _line(self._cited(text, own, 0, len(text)))
+            self.lines.append(f"- {said}" if block.item else f"\n{said}\n")
 
+    def _cell(self, text: str, own: Sequence[Mark], cell: tuple[int, int]) -> str:
+        return _line(self._cited(text, own, *cell)).strip("| ").replace("|", "\\|")
 
-def _cited(text: str, own: Sequence[Mark], start: int, end: int) -> str:
-    """Return a part of a text with its marks as citations; a mark that is a word of its sentence stays as well."""
-    parts: list[str] = []
-    at = start
-    for mark in own:
-        if at <= mark.start < end:
-            said = "" if mark.silent else uncitable(text[mark.start : mark.end])
-            keys = "".join(map(cite, mark.keys or (mark.url,)))
-            parts += [uncitable(text[at : mark.start]), f"{said} {keys}"]
-            at = mark.end
-        elif mark.start < at:
-            parts += map(cite, mark.keys or (mark.url,)) if start < mark.end <= end else ()
-    return "".join([*parts, uncitable(text[at:end])])
+    def _cited(self, text: str, own: Sequence[Mark], start: int, end: int) -> str:
+        """Return a part of a text with its marks as citations; a mark that is a word of its sentence stays as well."""
+        parts: list[str] = []
+        at = start
+        for mark in own:
+            if at <= mark.start < end:
+                said = "" if mark.silent else uncitable(text[mark.start : mark.end])
+                parts += [uncitable(text[at : mark.start]), f"{said} {self._citations(mark)}"]
+                at = mark.end
+            elif start <= mark.start < at:
+                parts.append(self._citations(mark))
+        return "".join([*parts, uncitable(text[at:end])])
+
+    def _citations(self, mark: Mark) -> str:
+        names = mark.keys or (mark.url,)
+        return "".join(cite(str(self.targets.setdefault(name, len(self.targets)))) for name in names)
 
 
 def _line(text: str) -> str:
