@@ -93,9 +93,8 @@ def analyze(scope: Scope, wanted: bool) -> Expected:
 
 
 def chart_plan(scope: Scope) -> Expected:
-    """Expect a call where charts are planned: where they can be drawn, or are asked for."""
-    on = scope.mode("chart") == "on" or (scope.mode("chart") != "off" and scope.draws)
-    on = on and scope.settings.charts.max > 0
+    """Expect a call where charts can be drawn, except where they are off."""
+    on = scope.draws and scope.mode("chart") != "off" and scope.settings.charts.max > 0
     return _expected(_CHARTS, 450, (0, int(on), int(on)))
 
 

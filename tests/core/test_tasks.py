@@ -291,12 +291,11 @@ async def test_of_a_reply_with_the_same_fault_twice_what_is_of_use_is_kept_and_t
     assert (once, notices) == (Written(text="Wide"), ())
 
 
-async def test_who_wrote_no_object_is_asked_for_one_and_shown_all_that_may_be_chosen(tmp_path: Path) -> None:
-    _, asked, _ = await performed(tmp_path, ["I cannot do that.", '{"is_sufficient": true}'], Review)
+async def test_a_reply_without_an_object_is_asked_for_again_with_the_example(tmp_path: Path) -> None:
+    example = '{"is_sufficient": true}'
+    _, asked, _ = await performed(tmp_path, ["I cannot do that.", example], Review, example=example)
     told = asked[1].messages[3].text
-    assert "\nReply with one JSON object and nothing else, in this form:\n{" in told
-    assert '"coverage": "covered" | "partial" | "missing"' in told
-    assert '"is_sufficient": true | false' in told
+    assert told.endswith(f"\nReply with one JSON object and nothing else, like this example:\n{example}")
 
 
 async def test_a_model_is_not_shown_all_of_a_reply_that_ran_away(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from os.path import commonprefix
+from itertools import takewhile
 from urllib.parse import quote, unquote
 
 from leadline_plugins.formats.tree import Node, attributes, clean, link, words
@@ -49,8 +49,8 @@ def shown(url: str, folder: str = "") -> list[Node]:
 def common_folder(urls: Iterable[str]) -> str:
     """Return the address, with its slash, of the folder that all files among some addresses lie in; empty for none."""
     folders = [url.rpartition("/")[0].split("/") for url in urls if url.startswith("file:///")]
-    common = "/".join(commonprefix(folders)) if folders else ""
-    return f"{common}/" if len(common) > len("file://") else ""
+    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
+    return "/".join((*common, "")) if any(common[1:]) else ""
 
 
 def readable(url: str) -> str:

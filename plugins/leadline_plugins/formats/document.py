@@ -99,8 +99,8 @@ class Builder:
         self._checks = {mark.number: group[0].number for group in failures(self._marks) for mark in group}
         """The first mark of the entry in the list of checks, by the number of each that it names."""
         self._placed: set[int] = set()
-        self._recent: dict[str, list[Node]] = {}
-        """The citations that the next claim may have, by evidence."""
+        self._recent: dict[str, Node] = {}
+        """The last citation of each passage since the last claim."""
         self._closed = False
         """Whether a claim ended after them."""
         self._figures = numbered(report, medium.pictures)
@@ -185,7 +185,7 @@ class Builder:
         said = words(f"[{place}]")
         made = link(said, f"#ref-{place}", attr) if self._references else {"t": "Span", "c": [attr, said]}
         for item in passages:
-            self._recent.setdefault(item.id, []).append(made)
+            self._recent[item.id] = made
         return made
 
     def _claim(self, number: int) -> list[Node]:
@@ -194,10 +194,10 @@ class Builder:
             return []
         mark = self._marks[number - 1]
         self._closed = True
-        for citation in {id(node): node for name in mark.evidence_ids for node in self._recent.get(name, ())}.values():
+        for citation in (self._recent[name] for name in mark.evidence_ids if name in self._recent):
             values = dict(citation["c"][0][2])
-            values["data-claims"] = f"{values.get('data-claims', '')} claim-{number}".strip()
-            citation["c"][0][2] = [list(pair) for pair in values.items()]
+            claims = dict.fromkeys([*values.get("data-claims", "").split(), f"claim-{number}"])
+            citation["c"][0][2] = [list(pair) for pair in {**values, "data-claims": " ".join(claims)}.items()]
         if not mark.sign or number in self._placed:
             return []
         self._placed.add(number)

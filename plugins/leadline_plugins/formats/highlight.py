@@ -14,8 +14,8 @@ _UNDIVIDED = _LEAVES - {"Str"}
 _SPACES = {"Space", "SoftBreak", "LineBreak"}
 
 
-def highlight(blocks: list[Node], quotes: Sequence[tuple[str, list[Node]]], wrap: Wrap) -> list[Node]:
-    """Return blocks with their quotes wrapped; `quotes` are names and what the same parser made of the quoted words.
+def highlight(blocks: list[Node], quotes: Sequence[tuple[str, Sequence[str]]], wrap: Wrap) -> list[Node]:
+    """Return blocks with their quotes wrapped; `quotes` are names, each with the forms that its words may have.
 
     Words are found by their letters and digits, so that marks of Markdown at the edge of a quote do not matter. A
     quote may begin in one block and end in another. What is not found is not wrapped.
@@ -25,12 +25,9 @@ def highlight(blocks: list[Node], quotes: Sequence[tuple[str, list[Node]]], wrap
     letters = [(leaf, at, sign) for leaf, at, sign in letters if sign.isalnum()]
     whole = "".join(sign for _, _, sign in letters)
     owners: dict[int, dict[int, list[str]]] = {}
-    for name, quoted in quotes:
-        words = text(quoted)
-        wanted = "".join(filter(str.isalnum, words))
-        start = whole.find(wanted) if wanted else -1
-        if start < 0:
-            continue
+    for name, words in ((name, words) for name, forms in quotes for words in _first(forms, whole)):
+        wanted = _letters(words)
+        start = whole.find(wanted)
         found = letters[start : start + len(wanted)]
         for leaf in {leaf for leaf, _, _ in found}:
             places = [at for one, at, _ in found if one == leaf]
@@ -39,6 +36,15 @@ def highlight(blocks: list[Node], quotes: Sequence[tuple[str, list[Node]]], wrap
             for at in range(first, last + 1):
                 owners.setdefault(id(leaves[leaf]), {}).setdefault(at, []).append(name)
     return _wrapped(blocks, owners, wrap) if owners else blocks
+
+
+def _first(forms: Sequence[str], whole: str) -> list[str]:
+    """Return the first form of a quote that a passage has."""
+    return [words for words in forms if _letters(words) and _letters(words) in whole][:1]
+
+
+def _letters(words: str) -> str:
+    return "".join(filter(str.isalnum, words))
 
 
 def _ending(words: str, after: str) -> int:

@@ -23,8 +23,7 @@ _WRAPS = {"em": "Emph", "strong": "Strong", "s": "Strikeout", "sub": "Subscript"
 
 @dataclass(frozen=True)
 class Marks:
-    """What the report's own marks become: citations by evidence ids, figures by their id, footnotes and claims by
-    number."""
+    """What the report's own marks become: citations by passage, figures by id, footnotes and claims by number."""
 
     cite: Callable[[Sequence[str]], list[Node]]
     figure: Callable[[str], list[Node] | None]

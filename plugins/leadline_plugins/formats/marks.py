@@ -15,7 +15,7 @@ from itertools import groupby
 from leadline.citations import CITATION, uncited, unenclosed
 from leadline.records import Report, Section
 from leadline_plugins.formats.inlines import spoken
-from leadline_plugins.formats.tree import TOKEN, TOKEN_SIGN
+from leadline_plugins.formats.tree import SIGN, TOKEN
 from leadline_plugins.wording import everywhere, listed, say
 from leadline_plugins.wording.notices import retold
 
@@ -82,7 +82,6 @@ def marks_of(report: Report) -> tuple[Mark, ...]:
 
 
 def _marks(report: Report) -> Iterator[Mark]:
-    number = 0
     for number, item in enumerate(report.verdicts, start=1):
         claim, reasons = item.claim, [item.reason, *(item.claim.findings if item.verdict == "not_judged" else ())]
         yield Mark(
@@ -98,7 +97,7 @@ def _marks(report: Report) -> Iterator[Mark]:
             judge=item.judge,
             found=bool(claim.findings),
         )
-    for number, bare in enumerate(report.uncited, start=number + 1):
+    for number, bare in enumerate(report.uncited, start=len(report.verdicts) + 1):
         yield Mark(number, "uncited", bare.section_id, bare.span, _shortened(bare.text))
 
 
@@ -109,11 +108,11 @@ def _shortened(markdown: str) -> str:
 
 def marked(section: Section, marks: Iterable[Mark]) -> str:
     """Return the Markdown of a section with a token after each of its claims."""
-    text = (section.text or "").replace(TOKEN_SIGN, "\ufffd")
+    text = (section.text or "").replace(SIGN, "\ufffd")
     placed = sorted((*_place(text, mark.span), mark.number) for mark in marks if mark.section_id == section.id)
     parts, last = [], 0
     for place, before, number in placed:
-        parts += [text[last:place], f"{before}[{TOKEN_SIGN}{number}]"]
+        parts += [text[last:place], f"{before}[{SIGN}{number}]"]
         last = place
     return "".join((*parts, text[last:]))
 

@@ -83,7 +83,8 @@ class Passages:
 
     def blocks(self, item: Evidence) -> list[Node]:
         """Return a passage after its lead-in, the words that verdicts quote wrapped."""
-        quotes = [(f"claim-{mark.number}", _blocks(mark.quote)) for mark in self._quotes.get(item.id, ())]
+        found = [(f"claim-{mark.number}", mark.quote) for mark in self._quotes.get(item.id, ())]
+        quotes = [(name, (words, text(_blocks(words)))) for name, words in found]
         if _HEADER.search(item.lead):
             return highlight(_blocks(f"{item.lead}\n{item.quote}"), quotes, self._wrap)
         return [*_blocks(item.lead), *highlight(_blocks(item.quote), quotes, self._wrap)]

@@ -12,8 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from leadline.citations import CITATION, CITATIONS
-from leadline_plugins.formats.tree import TOKEN
 from leadline_plugins.formats.tex import LONGEST, tame
+from leadline_plugins.formats.tree import TOKEN
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

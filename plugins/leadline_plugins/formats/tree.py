@@ -15,10 +15,12 @@ from leadline.citations import unspaced
 Node = dict[str, Any]
 API = [1, 23, 1]
 """The version of the model."""
-_HARMFUL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\\[?\ufdd0(?:\\d{1,6}\\])?")
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\\[?\ufdd0(?:\\d{1,6}\\])?"
+)
 """Controls, which XML forbids, and overrides of the reading direction, which make a text read as it is not written."""
-TOKEN_SIGN = "\ufdd0"
-TOKEN = re.compile(rf"\[{TOKEN_SIGN}(\d{{1,6}})\]")
+SIGN = "\ufdd0"
+TOKEN = re.compile(rf"\[{SIGN}(\d{{1,6}})\]")
 """What holds the place of a mark at a claim in Markdown; no text has the noncharacter in it."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[ \t\r\n]+")

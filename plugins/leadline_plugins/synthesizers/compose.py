@@ -77,7 +77,7 @@ def taken(reply: Composition, sections: Sequence[Section], ids: Sequence[str], t
     """Return what is taken of a reply: texts that cite, and changed sections that lose no citation of the report."""
     numbers = dict(enumerate(ids, start=1))
     around = {part: draft.read(getattr(reply, part), numbers, part) for part in _AROUND}
-    notices = [f"the {part} was left out: it cites no passage" for part in _AROUND if _bare(around[part])]
+    notices = [f"the {part} was left out, for it cited nothing" for part in _AROUND if _bare(around[part])]
     changed = {one.id: draft.read(one.text, numbers, one.title) for one in reply.sections if one.text.strip()}
     texts = {one.id: changed.get(one.id) or one.text or "" for one in sections}
     for section in sections:
@@ -87,7 +87,7 @@ def taken(reply: Composition, sections: Sequence[Section], ids: Sequence[str], t
         lost = set(cited(before)).difference(*(cited(text) for text in texts.values()))
         if not cited(after) or (lost and not whole):
             texts[section.id] = before
-            notices.append(f"section '{section.title}' is as first written: its revision lacks citations")
+            notices.append(f"section '{section.title}' is as first written: its citations were lost")
     if whole and (missing := [f"'{one.title}'" for one in sections if one.id not in changed]):
         notices.append(f"as first written, because the rewritten report lacks them: {', '.join(missing)}")
     return Composed(

@@ -171,7 +171,8 @@ def _once(text: str) -> str:
             kept.append(run)
             continue
         blocks = [block.rstrip() for block in re.split(r"\n(?:[ \t]*\n)+", run)]
-        kept.append("\n\n".join(block for block in dict.fromkeys(blocks) if block not in seen or not cited(block)))
+        fresh = (block for block in dict.fromkeys(blocks) if block not in seen or not cited(block))
+        kept.append("\n\n".join(filter(None, fresh)).strip("\n"))
         seen.update(blocks)
     return "\n\n".join(filter(None, kept)).strip()
 

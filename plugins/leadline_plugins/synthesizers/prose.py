@@ -21,7 +21,7 @@ from leadline_plugins.prompting.passages import numbers, shown
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_passages
 from leadline_plugins.synthesizers import draft
-from leadline_plugins.synthesizers.extractive import quoted
+from leadline_plugins.synthesizers.brief import brief
 from leadline_plugins.tasks.writing import (
     SYNTHESIZE_EXAMPLE,
     SYNTHESIZE_SCHEMA,
@@ -39,18 +39,22 @@ class Prose:
     """Has each section written by the task `synthesize`."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        """Return the section with text, gaps, inferences and figures; its text is empty if no passage answers."""
+        """Return the section with text, gaps, inferences and figures; its text is empty if no passage answers.
+
+        Without a language model it is the evidence brief of its passages.
+        """
+        if not await call.run.by_chat(ASK.name, ASK.role):
+            return await compute(brief, request)
         asked = asked_for(request, call.run.now().date().isoformat())
         try:
             written = await call.run.perform(ASK.of(asked))
         except CallFailed as failed:  # refused or not: an exhausted budget must not cost the report
             refused = isinstance(failed, CallRefused)
-            return _brief(request, failed.record.text, unsent=_ids(request) if refused else ())
+            return await _brief(request, failed.record.text, unsent=_ids(request) if refused else ())
         known = numbers(asked.sources)
         text = await compute(draft.read, written.text, known, request.section.title)
         if not cited(text) and (text or not written.unanswered):
-            chat = await call.run.by_chat(ASK.name, ASK.role)
-            return _brief(request, "its text cites no passage" if chat else "")
+            return await _brief(request, "its text cites no passage")
         told = {
             "text": text,
             "unanswered": _said(written.unanswered),
@@ -82,7 +86,7 @@ def unusable(asked: SynthesizeRequest, written: Written) -> str:
     if not text and _said(written.unanswered):
         return ""
     bare = "" if cited(text) else CITES_NOTHING
-    foreign = _IN_LANGUAGE(asked, written) or strays((written.text,), asked.question)
+    foreign = _IN_LANGUAGE(asked, written) or _strays(asked, written)
     return "; ".join(filter(None, (bare, foreign)))
 
 
@@ -90,13 +94,18 @@ def mended(asked: SynthesizeRequest, written: Written) -> tuple[Written, str] | 
     """Return a text that is unusable only because a paragraph of it is in another language; None for any other."""
     if _IN_LANGUAGE(asked, written) or not cited(draft.read(written.text, numbers(asked.sources))):
         return None
-    return written, f"section '{asked.title}': {strays((written.text,), asked.question)}"
+    return written, f"section '{asked.title}': {_strays(asked, written)}"
 
 
-def _brief(request: SectionRequest, reason: str, unsent: tuple[str, ...] = ()) -> Section:
+def _strays(asked: SynthesizeRequest, written: Written) -> str:
+    return strays((written.text, *written.unanswered), asked.question)
+
+
+async def _brief(request: SectionRequest, reason: str, unsent: tuple[str, ...] = ()) -> Section:
     """Return the section as the evidence brief of its passages; `reason` is why it was not written."""
-    text = quoted(request.evidence, request.length, request.language)
-    return request.section.model_copy(update={"text": text, "unwritten": (reason,) if reason else (), "unsent": unsent})
+    section = await compute(brief, request)
+    title = request.section.title
+    return section.model_copy(update={"title": title, "unwritten": (reason,), "unsent": unsent})
 
 
 def _ids(request: SectionRequest) -> tuple[str, ...]:

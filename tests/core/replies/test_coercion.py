@@ -21,7 +21,7 @@ from leadline.replies.parsing import reading
 from leadline.replies.shapes import fields_of, natural
 from leadline.schemas import schema_of
 from leadline.tasks import parse
-from leadline_plugins.charts.tasks import ChartPlan, PlannedChart
+from leadline_plugins.charts.planning import ChartPlan, PlannedChart
 from leadline_plugins.tasks.checking import ClaimVerdicts
 from leadline_plugins.tasks.planning import Queries
 from leadline_plugins.tasks.reading import Learnings

@@ -124,11 +124,12 @@ def rich_report(text: str = TEXT, **changes: Any) -> Report:
         Figure(id="f1", caption="A line.", alt="Falls", media={"image/svg+xml": SVG, "image/png": png()}),
         Figure(id="f2", caption="A plane.", alt='White "all" over', evidence_ids=("e5",), media={"image/png": png()}),
     )
-    known = (("e1", "supported", "", "Passage 1"), ("e4", "contradicted", "70 there", ""))
+    known = (("e1", "supported", "", "Passage 1."), ("e4", "contradicted", "70 there", ""))
     verdicts = tuple(
-        judged(text, text[max(0, text.find(f"[@{name}]") - 10) : text.find(f"[@{name}]") + 5], kind, reason, quote)
+        judged(text, line.partition(f"[@{name}]")[0] + f"[@{name}]", kind, reason, quote)
         for name, kind, reason, quote in known
-        if f"[@{name}]" in text
+        for line in text.splitlines()
+        if f"[@{name}]" in line
     )
     report = Report(
         title="How deep?",

@@ -81,7 +81,7 @@ async def test_a_citation_opens_its_quote_by_mouse_and_keyboard(shown: Shown) ->
     box, citation = page.locator("#quote"), page.locator("a.citation").first
     await citation.click()
     assert "Passage 1." in await box.inner_text()
-    assert await box.locator("mark").all_inner_texts() == ["Passage 1"]
+    assert await box.locator("mark").all_inner_texts() == ["Passage 1."]
     await page.keyboard.press("Escape")
     assert not await box.is_visible()
     await citation.focus()

@@ -59,7 +59,7 @@ def signs(tree: Any) -> Iterator[tuple[str, str]]:
         ("It is dry [@e1]. It is.", "It is dry [@e1].", "It is dry [@e1]?. It is."),
         ("It is dry. [@e1] It is.", "It is dry. [@e1]", "It is dry. [@e1]? It is."),
         ("**It is dry [@e1].** So.", "It is dry [@e1].", "**It is dry [@e1]?.** So."),
-        ("It is dry ([@e1]). So.", "It is dry ([@e1]).", "It is dry ([@e1])?. So."),
+        ("It is dry ([@e1]). So.", "It is dry ([@e1]).", "It is dry ([@e1])[?]. So."),
         ("By [@e1] it is dry. So.", "By [@e1] it is dry.", "By [@e1] it is dry.[?] So."),
         ("很干[@e1]，很深[@e2]。", "很干[@e1]", "很干[@e1]?，很深[@e2]。"),
         ("| a | b |\n|---|---|\n| 1 | 2 |\n", "| 1 | 2 |\n", "| a | b |\n|---|---|\n| 1 | 2[?] |\n"),
@@ -73,7 +73,9 @@ def test_a_mark_stands_after_the_citations_of_its_claim_or_at_its_end(given: str
     assert shown(given, said) == expected
 
 
-def test_each_claim_has_the_sign_of_its_own_verdict_in_markdown_and_in_the_tree(make_report: Make, judge: Judge) -> None:
+def test_each_claim_has_the_sign_of_its_own_verdict_in_markdown_and_in_the_tree(
+    make_report: Make, judge: Judge
+) -> None:
     kinds = {"The bay is deep [@e1].": "partial", "The bay is dry [@e1].": "contradicted"}
     kinds |= {"It is wide [@e2][@e3].": "supported", "So it is ([@e1]).": "not_judged"}
     report = make_report(TWICE, verdicts=tuple(judge(TWICE, said, kind) for said, kind in kinds.items()))
@@ -128,7 +130,7 @@ def test_equal_claims_are_listed_once_the_worst_first(make_report: Make, judge: 
     given = "It is deep [@e1]. It is *dry* [@e1].\n\nIt is *dry* [@e2]."
     kinds = {"It is deep [@e1].": "partial", "It is *dry* [@e1].": "unsupported", "It is *dry* [@e2].": "unsupported"}
     report = make_report(given, verdicts=tuple(judge(given, said, kind, "so") for said, kind in kinds.items()))
-    told = [line for line in checks(report) if line.startswith("- ")][0].split("\n")
+    told = next(line for line in checks(report) if line.startswith("- ")).split("\n")
     assert [line.partition(" (")[0] for line in told] == [
         "- **? unsupported:** Depth: It is dry. × 2",
         "- **≈ supported in part:** Depth: It is deep.",
@@ -152,7 +154,10 @@ def test_a_reason_is_in_brackets_as_its_language_has_them(make_report: Make, jud
 @pytest.mark.parametrize("language", ["en", "zh", "fr"])
 def test_a_report_with_marks_is_read_as_one_without(make_report: Make, judge: Judge, language: str) -> None:
     given = f"{TWICE}\n\nNobody knows."
-    verdicts = (judge(given, "The bay is dry [@e1].", "contradicted"), judge(given, "It is wide [@e2][@e3].", "partial"))
+    verdicts = (
+        judge(given, "The bay is dry [@e1].", "contradicted"),
+        judge(given, "It is wide [@e2][@e3].", "partial"),
+    )
     report = make_report(given, language=language, uncited=uncited(given, "Nobody knows."), verdicts=verdicts)
     plain = markdown(report.model_copy(update={"verdicts": (), "uncited": ()})).partition("\n## ")[0]
     assert unmarked(markdown(report)).startswith(plain)
