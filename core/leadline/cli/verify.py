@@ -141,7 +141,10 @@ async def _found(args: argparse.Namespace, wanted: tuple[Any, ...], client: Clie
 
 def _show(checked: Checked) -> None:
     found = checked.found
-    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(found.counts.items())) or "none was judged"
+    counted = (
+        ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(found.counts.items()))
+        or "none was judged"
+    )
     rows = [
         ("Report", one_line(found.title)),
         ("Citations", f"{several(found.marks, 'mark')}, {several(len(found.sources), 'source')} cited"),
@@ -187,7 +190,8 @@ def _grounds(checked: Checked) -> str:
     found = checked.found
     if not found.claims:
         return "nothing in it cites a source"
-    failed = [(found.counts[kind], kind) for kind in FAILED if found.counts.get(kind)]
+    kinds = FAILED if any(map(found.counts.get, FAILED)) else (*FAILED, "not_judged")
+    failed = [(found.counts[kind], kind.replace("_", " ")) for kind in kinds if found.counts.get(kind)]
     said = [f"{count} {kind}" if at else f"{several(count, 'claim')} {kind}" for at, (count, kind) in enumerate(failed)]
     if nowhere := len(found.dangling):
         said.append(f"{several(nowhere, 'number')} without an entry")
