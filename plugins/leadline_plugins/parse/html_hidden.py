@@ -18,7 +18,16 @@ _HIDES = re.compile(
     re.VERBOSE,
 )
 _FRAMEWORKS = frozenset(
-    "d-none hidden hide screen-reader-only screen-reader-text sr-only visually-hidden visuallyhidden".split()
+    [
+        "d-none",
+        "hidden",
+        "hide",
+        "screen-reader-only",
+        "screen-reader-text",
+        "sr-only",
+        "visually-hidden",
+        "visuallyhidden",
+    ]
 )
 """Classes by which the usual frameworks hide, some of it from all but screen readers."""
 _AT_RULES = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")

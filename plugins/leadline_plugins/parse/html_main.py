@@ -14,28 +14,117 @@ from leadline_plugins.parse.html_tree import BLOCKS, Node
 from leadline_plugins.parse.layout import Piece
 
 _ALWAYS = frozenset(
-    "ad ads adsense advert advertisement breadcrumb breadcrumbs catlinks comment commentlist comments consent cookie"
-    " cookies disqus editsection footer gdpr login masthead nav navbar navbox navfooter navheader navigation newsletter"
-    " noprint outbrain pager pagination popup modal printfooter promo recirc recommendations recommended related"
-    " relatedposts respond share sharedaddy shares sharing signup social socials sphinxsidebar sponsored subscribe"
-    " taboola".split()
+    [
+        "ad",
+        "ads",
+        "adsense",
+        "advert",
+        "advertisement",
+        "breadcrumb",
+        "breadcrumbs",
+        "catlinks",
+        "comment",
+        "commentlist",
+        "comments",
+        "consent",
+        "cookie",
+        "cookies",
+        "disqus",
+        "editsection",
+        "footer",
+        "gdpr",
+        "login",
+        "masthead",
+        "nav",
+        "navbar",
+        "navbox",
+        "navfooter",
+        "navheader",
+        "navigation",
+        "newsletter",
+        "noprint",
+        "outbrain",
+        "pager",
+        "pagination",
+        "popup",
+        "modal",
+        "printfooter",
+        "promo",
+        "recirc",
+        "recommendations",
+        "recommended",
+        "related",
+        "relatedposts",
+        "respond",
+        "share",
+        "sharedaddy",
+        "shares",
+        "sharing",
+        "signup",
+        "social",
+        "socials",
+        "sphinxsidebar",
+        "sponsored",
+        "subscribe",
+        "taboola",
+    ]
 )
 """Words in class names and ids of what is never main text."""
 _UNLESS_TEXT = frozenset(
-    "banner byline copyright credit credits disclaimer dropdown feedback menu meta popular postmeta rating reflist reply"
-    " sidebar skip sponsor subscription tag tagcloud tags teaser teasers toc toctree toolbar trending widget"
-    " widgets".split()
+    [
+        "banner",
+        "byline",
+        "copyright",
+        "credit",
+        "credits",
+        "disclaimer",
+        "dropdown",
+        "feedback",
+        "menu",
+        "meta",
+        "popular",
+        "postmeta",
+        "rating",
+        "reflist",
+        "reply",
+        "sidebar",
+        "skip",
+        "sponsor",
+        "subscription",
+        "tag",
+        "tagcloud",
+        "tags",
+        "teaser",
+        "teasers",
+        "toc",
+        "toctree",
+        "toolbar",
+        "trending",
+        "widget",
+        "widgets",
+    ]
 )
 """Words that name main text on some sites: manuals put boxes into `sidebar`."""
 _ROLES = frozenset(
-    "alertdialog banner complementary contentinfo dialog menu menubar navigation search tablist".split()
+    [
+        "alertdialog",
+        "banner",
+        "complementary",
+        "contentinfo",
+        "dialog",
+        "menu",
+        "menubar",
+        "navigation",
+        "search",
+        "tablist",
+    ]
 )
-_BOXES = frozenset("admonition box callout definition note sidebar tip topic warning".split())
+_BOXES = frozenset(["admonition", "box", "callout", "definition", "note", "sidebar", "tip", "topic", "warning"])
 _WORD = re.compile(r"[^\s_-]+")
 _MAIN = frozenset({"articleBody", "mainContentOfPage"})
-_PARTS = frozenset("table td th tr dt dd li p pre h1 h2 h3".split())
-_NAMED_PARTS = frozenset("p li table h2 h3".split())
-_UNBROKEN = frozenset("p ul ol dl pre tr table tbody".split())
+_PARTS = frozenset(["table", "td", "th", "tr", "dt", "dd", "li", "p", "pre", "h1", "h2", "h3"])
+_NAMED_PARTS = frozenset(["p", "li", "table", "h2", "h3"])
+_UNBROKEN = frozenset(["p", "ul", "ol", "dl", "pre", "tr", "table", "tbody"])
 _LARGE = 0.4
 """Share of the page's text that is never dropped."""
 _HOLDS = 0.8
@@ -107,7 +196,9 @@ def _root(top: Node) -> Node:
     """Return the element that holds the main part."""
     root, least = top, 0.5 * (top.mass or 1)
     nodes = list(top.walk())
-    named = (node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN)
+    named = (
+        node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN
+    )
     root = min((node for node in named if node.mass > least), key=lambda node: node.mass, default=root)
     articles = [node for node in root.walk() if node.tag == "article" and node.mass > 0.5 * root.mass]
     root = max(articles, key=lambda node: node.mass, default=root)

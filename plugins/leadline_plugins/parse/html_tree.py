@@ -14,21 +14,118 @@ from leadline_plugins.parse.layout import weight
 
 _DEPTH, _ELEMENTS, _CHARACTERS = 120, 150_000, 3_000_000
 BLOCKS = frozenset(
-    "address article aside blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset"
-    " figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li listing main menu nav ol p pre section summary"
-    " table tbody td tfoot th thead tr ul xmp".split()
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "col",
+        "colgroup",
+        "dd",
+        "details",
+        "dialog",
+        "dir",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "html",
+        "li",
+        "listing",
+        "main",
+        "menu",
+        "nav",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "ul",
+        "xmp",
+    ]
 )
 _UNSEEN = frozenset(
-    "area audio button canvas datalist embed head iframe input link map meta noscript object option rp rt script select"
-    " style svg template textarea title video".split()
+    [
+        "area",
+        "audio",
+        "button",
+        "canvas",
+        "datalist",
+        "embed",
+        "head",
+        "iframe",
+        "input",
+        "link",
+        "map",
+        "meta",
+        "noscript",
+        "object",
+        "option",
+        "rp",
+        "rt",
+        "script",
+        "select",
+        "style",
+        "svg",
+        "template",
+        "textarea",
+        "title",
+        "video",
+    ]
 )
-_PLAIN = frozenset("b br em i strong tbody thead tr".split())
+_PLAIN = frozenset(["b", "br", "em", "i", "strong", "tbody", "thead", "tr"])
 """Elements whose attributes are not looked at unless the page hides by class."""
 _LONG_TAG = re.compile(r"<([a-zA-Z][\w:-]*)\s[^<>]{16384,}>")
 _SELF_CLOSED = re.compile(r"<(a|div|em|i|iframe|p|script|span|strong|style|td|textarea|th|title)\b([^<>]*)/>")
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
 _UNNESTED = frozenset(
-    "area base br col dd dt embed hr img input li link meta option p source tbody td tfoot th thead tr wbr".split()
+    [
+        "area",
+        "base",
+        "br",
+        "col",
+        "dd",
+        "dt",
+        "embed",
+        "hr",
+        "img",
+        "input",
+        "li",
+        "link",
+        "meta",
+        "option",
+        "p",
+        "source",
+        "tbody",
+        "td",
+        "tfoot",
+        "th",
+        "thead",
+        "tr",
+        "wbr",
+    ]
 )
 """Elements without content, or whose end tag is optional."""
 _MANY_TAGS, _NESTED = 10_000, 500
@@ -78,9 +175,7 @@ class Node:
 
     def holds(self, tags: frozenset[str]) -> bool:
         """Return whether an element of one of these tags is below it."""
-        return any(
-            child.tag in tags or child.holds(tags) for child in self.children if not isinstance(child, str)
-        )
+        return any(child.tag in tags or child.holds(tags) for child in self.children if not isinstance(child, str))
 
 
 def prepared(text: str, *, xhtml: bool) -> str:
