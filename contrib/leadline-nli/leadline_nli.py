@@ -129,9 +129,9 @@ class NliJudge:
         if entailing:
             window, score = min(entailing, key=lambda one: (one[0].size, -one[1].entailment))
             return _judgement(claim, "supported", window, score.entailment)
-        window, score = max(scored, key=lambda one: one[1].contradiction, default=(None, None))
-        if window and score and score.contradiction >= self._settings.contradicted:
-            return _judgement(claim, "contradicted", window, score.contradiction)
+        for window, score in sorted(scored, key=lambda one: -one[1].contradiction)[:1]:
+            if score.contradiction >= self._settings.contradicted:
+                return _judgement(claim, "contradicted", window, score.contradiction)
         return None
 
 

@@ -52,8 +52,8 @@ def tiny_model(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     save(model, str(folder / "model.onnx"))
     tokenizer = Tokenizer(WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))  # noqa: S106
-    tokenizer.pre_tokenizer = Whitespace()  # type: ignore[assignment]
-    tokenizer.post_processor = TemplateProcessing(  # type: ignore[assignment]
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
     )
     tokenizer.save(str(folder / "tokenizer.json"))

@@ -111,10 +111,9 @@ async def through(tmp_path: Path, do: Callable[[Any], Awaitable[object]], *plugi
     """Return what this gave, done with a run; and the notices of that run."""
     done: list[Any] = []
     stage: Any = StageOffer(lambda *_: Stage(do, done), PluginSettings, "Acts", gives=(DONE,))
-    chosen = {"pipeline": "probed", "pipelines": {"probed": {"stages": ["acts"]}}, "ai.providers": ["embedded"]}
-    chosen |= {"verify.judges": [], "retry.base": 0} | {
-        name.replace("__", "."): value for name, value in settings.items()
-    }
+    chosen: dict[str, Any] = {"pipeline": "probed", "pipelines": {"probed": {"stages": ["acts"]}}}
+    chosen |= {"ai.providers": ["embedded"], "verify.judges": [], "retry.base": 0}
+    chosen |= {name.replace("__", "."): value for name, value in settings.items()}
     options: Any = {"folder": tmp_path / "runs", "cache": tmp_path / "cache", "docs": tmp_path}
     points = [plugin("acts", stages=stage), *plugins]
     async with leadline.Client(set=chosen, plugins=points, **options) as client:

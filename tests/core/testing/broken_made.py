@@ -105,7 +105,7 @@ class Several:
             for claim in request.claims
             if claim.evidence_ids
         ]
-        changes = {
+        changes: dict[str, dict[str, Any]] = {
             "unasked": {"claim_id": "9.9"},
             "unquoted": {"quote": ""},
             "misquotes": {"quote": "Nine leagues."},
