@@ -24,6 +24,8 @@ _ANCHOR_CLASSES = frozenset(
 _MATH_CLASSES = ("latex", "math")
 _SOURCE = re.compile(r"<(?:img|iframe|div|a|script|p)\b")
 """Markup that a page shows as text by mistake."""
+_FRAMED = frozenset({"list", "table"})
+"""What the only item of a list holds, if the list is one in form alone."""
 _LONGEST_HEADING = 200
 _MOST_CELLS, _WIDEST, _WIDEST_CELL = 20_000, 200, 50
 _IN_LAYOUT = frozenset({"ul", "ol", "dl", "table", "pre", "h1", "h2", "h3", "h4", "blockquote"})
@@ -157,6 +159,8 @@ def _list(node: Node, *, linked: bool) -> list[Piece]:
             items.append(Item(inner))
     if not items:
         return []
+    if len(items) == 1 and any(piece.kind in _FRAMED for piece in items[0].pieces):
+        return items[0].pieces  # a list that only lays out the page
     start = node.get("start")
     first = int(start) if node.tag == "ol" and start.isdecimal() and len(start) < 6 else 1
     links = sum(piece.links for item in items for piece in item.pieces)
