@@ -21,6 +21,8 @@ _ANCHORS = frozenset({"¶", "§", "#", "🔗", "[edit]"})
 _ANCHOR_CLASSES = frozenset(
     "anchor anchorjs-link hash-link heading-anchor heading-link headerlink mw-editsection permalink".split()
 )
+_BOXES = frozenset("admonition caution example important note sidebar tip warning".split())
+"""Classes of boxes in the text."""
 _MATH_CLASSES = ("latex", "math")
 _SOURCE = re.compile(r"<(?:img|iframe|div|a|script|p)\b")
 """Markup that a page shows as text by mistake."""
@@ -82,7 +84,16 @@ def pieces_of(node: Node, *, linked: bool = False) -> list[Piece]:
     if tag in ("figcaption", "caption"):
         text, links = text_of(node)
         return [Piece("caption", text, links=links)] if text else []
-    return pieces_in(node, linked=linked)
+    pieces = pieces_in(node, linked=linked)
+    if pieces and pieces[0].kind == "heading" and not _BOXES.isdisjoint(node.get("class").split()):
+        _unhead(pieces)
+    return pieces
+
+
+def _unhead(pieces: list[Piece]) -> None:
+    """Make the heading of a note box a paragraph: what follows the box is not part of it."""
+    if sum(piece.kind == "heading" for piece in pieces) == 1:
+        pieces[0].kind = "paragraph"
 
 
 def text_of(node: Node) -> tuple[str, int]:

@@ -10,10 +10,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from leadline.records import Block, BlockKind, Document
-from leadline_plugins.parse.layout import Item, Piece, collapse, weight
+from leadline_plugins.parse.layout import MOST_BLOCKS, Item, Piece, collapse, weight
 
 _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})[^`]*$")
 _HASHES = re.compile(r"[ ]{0,3}(?P<signs>#{1,6})(?:[ \t]+(?P<title>.*?))?(?:[ \t]+#+)?[ \t]*$")
@@ -36,7 +36,7 @@ _TITLE = 150
 """Characters of a title; a longer line is a paragraph."""
 _WRAPPED = 120
 """Width up to which the lines of a plain text are taken to be wrapped; a CJK character is two wide."""
-_NESTED = 8
+_NESTED = 6
 """Levels of lists and quotations that are read; below, the text is a paragraph."""
 _WORDY = 0.8
 """Share of letters and spaces from which an indented block after a colon is prose."""
@@ -64,7 +64,7 @@ def blocks_in(text: str, pages: Sequence[int] = ()) -> tuple[Block, ...]:
     offsets = [0, *accumulate(len(line) + 1 for line in lines)]
     blocks: list[Block] = []
     above: list[tuple[int, str]] = []
-    for group in _groups(lines, plain=False):
+    for group in islice(_groups(lines, plain=False), MOST_BLOCKS):
         start = offsets[group.first]
         start += len(lines[group.first]) - len(lines[group.first].lstrip()) if group.kind != "code" else 0
         end = offsets[group.last - 1] + len(lines[group.last - 1].rstrip())
