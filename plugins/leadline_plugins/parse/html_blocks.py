@@ -18,10 +18,11 @@ _HEADING = re.compile("h[1-6]")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _ANCHORS = frozenset({"¶", "§", "#", "🔗", "[edit]"})
 """Texts of links to the heading that they are in."""
-_ANCHOR_CLASSES = frozenset(
-    "anchor anchorjs-link hash-link heading-anchor heading-link headerlink mw-editsection permalink".split()
-)
-_BOXES = frozenset("admonition caution example important note sidebar tip warning".split())
+_ANCHOR_CLASSES = frozenset({
+    "anchor", "anchorjs-link", "hash-link", "heading-anchor", "heading-link", "headerlink", "mw-editsection",
+    "permalink",
+})  # fmt: skip
+_BOXES = frozenset({"admonition", "caution", "example", "important", "note", "sidebar", "tip", "warning"})
 """Classes of boxes in the text."""
 _MATH_CLASSES = ("latex", "math")
 _SOURCE = re.compile(r"<(?:img|iframe|div|a|script|p)\b")
@@ -247,9 +248,7 @@ def _lays_out(node: Node, rows: list[tuple[Node, bool]], cells: list[list[Node]]
     if not captions and len(rows) > 1 and width <= 2 and not any(row[0].total for row in cells if row):
         return True
     headed = any(cell.tag == "th" for cell in every) or any(head for _, head in rows)
-    parted = sum(
-        cell.holds(_IN_LAYOUT) or sum(one.tag in ("p", "div") for one in cell.elements) > 1 for cell in every
-    )
+    parted = sum(cell.holds(_IN_LAYOUT) or sum(one.tag in ("p", "div") for one in cell.elements) > 1 for cell in every)
     return parted >= max(1, 0.3 * len(filled)) and len(rows) <= 4 and not (headed and len(rows) > 2)
 
 

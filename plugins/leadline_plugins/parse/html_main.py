@@ -14,32 +14,34 @@ from leadline_plugins.parse.html_blocks import pieces_in, pieces_of, text_of
 from leadline_plugins.parse.html_tree import BLOCKS, Node
 from leadline_plugins.parse.layout import Piece
 
-_ALWAYS = frozenset(
-    "ad ads adsense advert advertisement breadcrumb breadcrumbs catlinks comment commentlist comments consent cookie"
-    " cookies disqus editsection footer gdpr login masthead nav navbar navbox navfooter navheader navigation newsletter"
-    " noprint outbrain pager pagination popup modal printfooter promo recirc recommendations recommended related"
-    " relatedposts respond share sharedaddy shares sharing signup social socials sphinxsidebar sponsored subscribe"
-    " taboola".split()
-)
+_ALWAYS = frozenset({
+    "ad", "ads", "adsense", "advert", "advertisement", "breadcrumb", "breadcrumbs", "catlinks", "comment",
+    "commentlist", "comments", "consent", "cookie", "cookies", "disqus", "editsection", "footer", "gdpr", "login",
+    "masthead", "nav", "navbar", "navbox", "navfooter", "navheader", "navigation", "newsletter", "noprint",
+    "outbrain", "pager", "pagination", "popup", "modal", "printfooter", "promo", "recirc", "recommendations",
+    "recommended", "related", "relatedposts", "respond", "share", "sharedaddy", "shares", "sharing", "signup",
+    "social", "socials", "sphinxsidebar", "sponsored", "subscribe", "taboola",
+})  # fmt: skip
 """Words in class names and ids of what is never main text."""
-_UNLESS_TEXT = frozenset(
-    "banner byline copyright credit credits disclaimer dropdown feedback menu meta popular postmeta rating reflist reply"
-    " sidebar skip sponsor subscription tag tagcloud tags teaser teasers toc toctree toolbar trending widget"
-    " widgets".split()
-)
+_UNLESS_TEXT = frozenset({
+    "banner", "byline", "copyright", "credit", "credits", "disclaimer", "dropdown", "feedback", "menu", "meta",
+    "popular", "postmeta", "rating", "reflist", "reply", "sidebar", "skip", "sponsor", "subscription", "tag",
+    "tagcloud", "tags", "teaser", "teasers", "toc", "toctree", "toolbar", "trending", "widget", "widgets",
+})  # fmt: skip
 """Words that name main text on some sites: manuals put boxes into `sidebar`."""
-_ROLES = frozenset(
-    "alertdialog banner complementary contentinfo dialog menu menubar navigation search tablist".split()
-)
-_BOXES = frozenset("admonition box callout definition note sidebar tip topic warning".split())
+_ROLES = frozenset({
+    "alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu", "menubar", "navigation", "search",
+    "tablist",
+})  # fmt: skip
+_BOXES = frozenset({"admonition", "box", "callout", "definition", "note", "sidebar", "tip", "topic", "warning"})
 _WORD = re.compile(r"[^\s_-]+")
 _MODIFIERS = frozenset({"has", "is", "no", "with", "without"})
 """Words of class names that say what an element has, not what it is."""
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAIN = frozenset({"articleBody", "mainContentOfPage"})
-_PARTS = frozenset("table td th tr dt dd li p pre h1 h2 h3".split())
-_NAMED_PARTS = frozenset("p li table h2 h3".split())
-_UNBROKEN = frozenset("p ul ol dl pre tr table tbody".split())
+_PARTS = frozenset({"table", "td", "th", "tr", "dt", "dd", "li", "p", "pre", "h1", "h2", "h3"})
+_NAMED_PARTS = frozenset({"p", "li", "table", "h2", "h3"})
+_UNBROKEN = frozenset({"p", "ul", "ol", "dl", "pre", "tr", "table", "tbody"})
 _LARGE, _SURE = 0.4, 0.6
 """Share of the page's text from which nothing is dropped; for elements whose tag or name means one thing, the second."""
 _ARTICLE = 0.3
@@ -124,7 +126,9 @@ def _root(top: Node) -> Node:
     """Return the element that holds the main part."""
     root, least = top, 0.5 * (top.mass or 1)
     nodes = list(top.walk())
-    named = (node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN)
+    named = (
+        node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN
+    )
     root = min((node for node in named if node.mass > least), key=lambda node: node.mass, default=root)
     articles = [node for node in root.walk() if node.tag == "article"]
     enough = _ARTICLE if len(articles) == 1 else 0.5

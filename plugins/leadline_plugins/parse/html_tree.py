@@ -13,26 +13,31 @@ from leadline_plugins.parse.html_hidden import Hidden
 from leadline_plugins.parse.layout import weight
 
 _DEPTH, _ELEMENTS, _CHARACTERS = 120, 150_000, 3_000_000
-BLOCKS = frozenset(
-    "address article aside blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset"
-    " figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li listing main menu nav ol p pre section summary"
-    " table tbody td tfoot th thead tr ul xmp".split()
-)
-_UNSEEN = frozenset(
-    "area audio button canvas datalist embed head iframe input link map meta noscript object option rp rt script select"
-    " style svg template textarea title video".split()
-)
-_PLAIN = frozenset("b br em i strong tbody thead tr".split())
+BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "col", "colgroup", "dd", "details",
+    "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3",
+    "h4", "h5", "h6", "header", "hr", "html", "li", "listing", "main", "menu", "nav", "ol", "p", "pre", "section",
+    "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "xmp",
+})  # fmt: skip
+_UNSEEN = frozenset({
+    "area", "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input", "link", "map", "meta",
+    "noscript", "object", "option", "rp", "rt", "script", "select", "style", "svg", "template", "textarea", "title",
+    "video",
+})  # fmt: skip
+_PLAIN = frozenset({"b", "br", "em", "i", "strong", "tbody", "thead", "tr"})
 """Elements whose attributes are not looked at unless the page hides by class."""
 _LONG_TAG = 16_384
 _LONG_TAGS = re.compile(rf"<([a-zA-Z][\w:-]*)\s[^<>]{{{_LONG_TAG},}}>")
 _SELF_CLOSED = re.compile(r"<(a|div|em|i|iframe|p|script|span|strong|style|td|textarea|th|title)\b([^<>]*)/>")
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
-_UNNESTED = frozenset(
-    "area base br col dd dt embed hr img input li link meta option p source tbody td tfoot th thead tr wbr".split()
-)
+_UNNESTED = frozenset({
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option", "p",
+    "source", "tbody", "td", "tfoot", "th", "thead", "tr", "wbr",
+})  # fmt: skip
 """Elements without content, or whose end tag is optional."""
-_FORMATTING = frozenset("a b big code em font i nobr s small strike strong tt u".split())
+_FORMATTING = frozenset({
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+})  # fmt: skip
 """Elements that a parser opens again in every later block until they are closed."""
 _SOME_TAGS, _MANY_TAGS, _NESTED, _UNCLOSED = 2_000, 10_000, 500, 60
 """A page with many tags, or with some and unclosed formatting, is looked at for nesting: parsing takes its square."""
@@ -81,9 +86,7 @@ class Node:
 
     def holds(self, tags: frozenset[str]) -> bool:
         """Return whether an element of one of these tags is below it."""
-        return any(
-            child.tag in tags or child.holds(tags) for child in self.children if not isinstance(child, str)
-        )
+        return any(child.tag in tags or child.holds(tags) for child in self.children if not isinstance(child, str))
 
 
 def prepared(text: str, *, xhtml: bool) -> str:

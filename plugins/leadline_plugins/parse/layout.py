@@ -128,7 +128,10 @@ def _parts(pieces: Iterable[Piece], terms: tuple[str, ...] = ()) -> Iterator[tup
             for number, item in enumerate(piece.items, piece.level):
                 head, rest = _divided(item)
                 if head.pieces:
-                    yield Piece("list", level=number, ordered=piece.ordered, items=[head], page=_page(head, piece)), terms
+                    yield (
+                        Piece("list", level=number, ordered=piece.ordered, items=[head], page=_page(head, piece)),
+                        terms,
+                    )
                 yield from _parts(rest, terms)
         elif piece.kind == "quote" and piece.weight > _LONG:
             for inner in piece.items[0].pieces:

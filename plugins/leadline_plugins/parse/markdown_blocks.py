@@ -26,8 +26,9 @@ _DELIMITER = re.compile(r"[ ]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _GRID = re.compile(r"\+[-=+]{3,}\+$|={2,}(?: +={2,})+$")
 _MEANING = re.compile(r"[ ]{0,3}:[ \t]+(?=\S)")
-_EXPLICIT = re.compile(r"\.\.(?:[ ](?:(?P<name>[\w-]+)::)?.*)?$")
-_CODE_DIRECTIVES = frozenset("code code-block sourcecode parsed-literal literalinclude doctest prompt".split())
+_EXPLICIT = re.compile(r"\.\.(?:[ ].*)?$")
+_OPTIONS = re.compile(r"(?:\s*:[\w-]+:.*\n?)+")
+"""Options of a directive."""
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)）」』]*$")
 _HYPHEN = re.compile(r"(?<=[a-z])-\n\s*(?=[a-z])")
 """A hyphen at the end of a wrapped line."""
@@ -100,9 +101,7 @@ def _groups(lines: Sequence[str], *, plain: bool) -> Iterator[_Group]:
         place = group.last
 
 
-def _special(
-    lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool
-) -> _Group | None:
+def _special(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
     """Return the group that begins here, if it is not a paragraph."""
     line = lines[place]
     below = lines[place + 1] if place + 1 < len(lines) else ""
@@ -126,9 +125,7 @@ def _special(
     return None
 
 
-def _heading(
-    lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool
-) -> _Group | None:
+def _heading(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
     line = lines[place]
     before = lines[place - 1] if place else ""
     below = lines[place + 1] if place + 1 < len(lines) else ""
@@ -145,7 +142,13 @@ def _heading(
         level = titles.setdefault((over[1], True), len(titles) + 1)
         return _Group("heading", place, place + 3, level, collapse(below))
     under = _RULE.match(below)
-    if under and not over and not before.strip() and _can_be_title(line) and len(below.strip()) * 2 >= len(line.strip()):
+    if (
+        under
+        and not over
+        and not before.strip()
+        and _can_be_title(line)
+        and len(below.strip()) * 2 >= len(line.strip())
+    ):
         level = titles.setdefault((under[1], False), len(titles) + 1)
         return _Group("heading", place, place + 2, level, collapse(line))
     return None
@@ -262,7 +265,9 @@ def _pieces(lines: Sequence[str], *, plain: bool, depth: int = 0) -> list[Piece]
             found.append(Piece("quote", items=[Item(inner)]))
         else:
             meaning = [_MEANING.sub("", own[1], count=1), *_dedented(own[2:])]
-            found.append(Piece("definition", items=[Item(_pieces(meaning, plain=plain, depth=depth + 1), own[0].strip())]))
+            found.append(
+                Piece("definition", items=[Item(_pieces(meaning, plain=plain, depth=depth + 1), own[0].strip())])
+            )
     return found
 
 
@@ -291,6 +296,8 @@ def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: 
     if not plain or _GRID.match(lines[0].strip()):
         return [Piece("code", "\n".join(_dedented(lines)).rstrip())]
     text = "\n".join(_dedented(lines)).rstrip()
+    if _OPTIONS.fullmatch(text):
+        return []
     led = before[-1].text if before and before[-1].kind == "paragraph" else ""
     if led.endswith("::") or not _reads(text):
         return [Piece("code", text)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from leadline_plugins.parse.clean import clean
@@ -156,8 +157,7 @@ class _Joiner:
 
     def _step(self, lines: list[Line]) -> float:
         """Return the usual distance of two lines of a page."""
-        pairs = zip(lines, lines[1:], strict=False)
-        gaps = sorted(a.baseline - b.baseline for a, b in pairs if abs(a.size - b.size) < 0.6)
+        gaps = sorted(a.baseline - b.baseline for a, b in pairwise(lines) if abs(a.size - b.size) < 0.6)
         gaps = [gap for gap in gaps if 0.5 * self._body <= gap < 3 * self._body]
         return max(gaps[len(gaps) // 4] if gaps else 1.2 * self._body, self._body)
 
