@@ -29,7 +29,8 @@ _SOURCE = re.compile(r"<(?:img|iframe|div|a|script|p)\b")
 """Markup that a page shows as text by mistake."""
 _FRAMED = frozenset({"list", "table"})
 """What the only item of a list holds, if the list is one in form alone."""
-_LONGEST_HEADING = 200
+_LONGEST_HEADING = 150
+"""Characters; some pages set whole paragraphs as headings."""
 _MOST_CELLS, _WIDEST, _WIDEST_CELL = 20_000, 200, 50
 _IN_LAYOUT = frozenset({"ul", "ol", "dl", "table", "pre", "h1", "h2", "h3", "h4", "blockquote"})
 """What cells of tables that only lay out a page hold."""
@@ -149,8 +150,9 @@ def _heading(node: Node, *, linked: bool) -> list[Piece]:
         return []
     level = node.get("aria-level")
     number = int(node.tag[1]) if node.tag in _HEADINGS else int(level) if level in "123456" and level else 2
-    kind = "heading" if len(text) <= _LONGEST_HEADING else "paragraph"
-    return [Piece(kind, text, level=number, links=len(text) if linked else min(links, len(text)))]  # type: ignore[arg-type]
+    sentence = len(text) > _LONGEST_HEADING or text.endswith((".", "。"))
+    links = len(text) if linked else min(links, len(text))
+    return [Piece("paragraph" if sentence else "heading", text, level=number, links=links)]
 
 
 def _list(node: Node, *, linked: bool) -> list[Piece]:

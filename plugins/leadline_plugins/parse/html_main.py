@@ -43,7 +43,7 @@ _PARTS = frozenset({"table", "td", "th", "tr", "dt", "dd", "li", "p", "pre", "h1
 _NAMED_PARTS = frozenset({"p", "li", "table", "h2", "h3"})
 _UNBROKEN = frozenset({"p", "ul", "ol", "dl", "pre", "tr", "table", "tbody"})
 _LARGE, _SURE = 0.4, 0.6
-"""Share of the page's text from which nothing is dropped; for elements whose tag or name means one thing, the second."""
+"""Share of the page's text up to which an element is dropped; the second if its tag or name means one thing."""
 _ARTICLE = 0.3
 """Share of the page's text from which its only article is the main part."""
 _HOLDS = 0.8

@@ -51,7 +51,7 @@ def test_headings_are_those_of_markdown_but_not_paragraphs_that_are_set_as_such(
 
 
 def test_a_page_without_main_text_gives_all_that_can_be_seen() -> None:
-    assert read("<body><div>one <b>two</b></div><div>three<br>four</div></body>") == "one two\nthree\nfour"
+    assert read("<body><div>one <b>two</b></div><div>three<br>four</div></body>") == "one two\n\nthree four"
 
 
 def test_the_charset_is_the_headers_then_the_pages() -> None:
