@@ -134,7 +134,7 @@ def _root(top: Node) -> Node:
     enough = _ARTICLE if len(articles) == 1 else 0.5
     articles = [node for node in articles if node.mass > enough * root.mass]
     root = max(articles, key=lambda node: node.mass, default=root)
-    while True:
+    while root.mass:
         parts = [node for node in root.elements if node.tag in BLOCKS]
         part = max(parts, key=lambda node: node.mass, default=None)
         if part is None or part.mass < _HOLDS * root.mass or part.tag in _UNBROKEN:
@@ -144,6 +144,7 @@ def _root(top: Node) -> Node:
             if any(one is not part and _kind(one) == kind and one.mass > 0.01 * root.mass for one in parts):
                 return root  # one chapter of several
         root = part
+    return root
 
 
 def _kind(node: Node) -> tuple[str, str]:

@@ -45,7 +45,7 @@ def test_title_and_language_come_with_the_text() -> None:
 
 def test_headings_are_those_of_markdown_but_not_paragraphs_that_are_set_as_such() -> None:
     heads = "<h2>Lead <em>lines</em></h2>", "<h4>Each of them is a sentence.</h4>"
-    text = read(f"<html><body><article>{heads[0]}{BODY}{heads[1]}{BODY}</article></body></html>")
+    text = read(f"<html><body><article>{heads[0]}{BODY}{heads[1]}<p>And more.</p></article></body></html>")
     assert text.startswith("## Lead lines\n")
     assert "\nEach of them is a sentence.\n" in text
 

@@ -52,7 +52,7 @@ def test_the_file_name_stands_in_for_a_heading() -> None:
         ("<ruby>**漢**<rt>かん</rt></ruby>\n続く", "**漢** 続く"),
         ("A <ruby> is a gem</ruby>.", "A <ruby> is a gem</ruby>."),
         ("Write `<ruby>漢<rt>かん</rt></ruby>` here.", "Write `<ruby>漢<rt>かん</rt></ruby>` here."),
-        ("```html\n<ruby>漢<rt>かん</rt></ruby>\n```", "```html\n<ruby>漢<rt>かん</rt></ruby>\n```"),
+        ("```html\n<ruby>漢<rt>かん</rt></ruby>\n```", "```\n<ruby>漢<rt>かん</rt></ruby>\n```"),
         ("<ruby>漢<rt>かん and no end", "<ruby>漢<rt>かん and no end"),
         ("List<rt> and <rp> of no ruby", "List<rt> and <rp> of no ruby"),
     ],
