@@ -21,12 +21,18 @@ _MARKDOWN_RULE = re.compile(r"[ ]{0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r"([=\-~^\"'`*+#_.:])\1{2,}[ \t]*$")
 _BREAK = re.compile(r"[ ]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|={4,})$")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?P<mark>[-*+•]|(?P<number>\d{1,9})[.)])(?P<gap>[ \t]+)(?=\S)")
-_QUOTE = re.compile(r"[ ]{0,3}>[ ]?")
+_QUOTE = re.compile(r"[ ]{0,3}>(?!>> )[ ]?")
+_DOCTEST = re.compile(r"[ ]{0,3}>>> ")
 _DELIMITER = re.compile(r"[ ]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _GRID = re.compile(r"\+[-=+]{3,}\+$|={2,}(?: +={2,})+$")
 _MEANING = re.compile(r"[ ]{0,3}:[ \t]+(?=\S)")
 _EXPLICIT = re.compile(r"\.\.(?:[ ].*)?$")
+_HTML = re.compile(
+    r"<(?:!--|/?(?:a|br|center|details|div|h[1-6]|hr|img|p|picture|source|summary|table)\b)", re.IGNORECASE
+)
+"""The beginning of a block of HTML in Markdown, of which the text is kept."""
+_TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]{0,2000}>")
 _OPTIONS = re.compile(r"(?:\s*:[\w-]+:.*\n?)+")
 """Options of a directive."""
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)）」』]*$")
@@ -109,6 +115,8 @@ def _special(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], in
         return _Group("code", place, _fenced(lines, place, fence["mark"]))
     if heading := _heading(lines, place, titles, plain=plain):
         return heading
+    if _DOCTEST.match(line):
+        return _Group("code", place, _while(lines, place, lambda one: bool(one.strip())))
     if _QUOTE.match(line):
         return _Group("quote", place, _while(lines, place, lambda one: bool(one.strip())))
     if "|" in line and "-" in below and _DELIMITER.match(below) and "|" in below:
@@ -276,7 +284,10 @@ def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
     if plain and _EXPLICIT.match(lines[0]):
         return []  # a comment, target or directive of reStructuredText
     if not plain:
-        return [Piece("paragraph", collapse("\n".join(lines)))]
+        text = collapse("\n".join(lines))
+        if _HTML.match(text):
+            text = collapse(_TAG.sub(" ", text))
+        return [Piece("paragraph", text)] if text else []
     widths = [(len(line) + weight(line)) // 2 for line in lines]
     widest = max(widths)
     found: list[list[str]] = [[]]
@@ -293,13 +304,16 @@ def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: 
         closed = len(lines) > 1 and lines[-1].strip().startswith(fence["mark"])
         body = "\n".join(lines[1 : -1 if closed else None]).strip("\n")
         return [Piece("code", body)] if body.strip() else []
-    if not plain or _GRID.match(lines[0].strip()):
+    if not plain or _DOCTEST.match(lines[0]) or _GRID.match(lines[0].strip()):
         return [Piece("code", "\n".join(_dedented(lines)).rstrip())]
     text = "\n".join(_dedented(lines)).rstrip()
     if _OPTIONS.fullmatch(text):
         return []
     led = before[-1].text if before and before[-1].kind == "paragraph" else ""
-    if led.endswith("::") or not _reads(text):
+    if led.endswith("::"):
+        before[-1].text = led[:-1]
+        return [Piece("code", text)]
+    if not _reads(text):
         return [Piece("code", text)]
     inner = _pieces(text.split("\n"), plain=plain, depth=depth + 1)
     return [Piece("quote", items=[Item(inner)])] if led.endswith(_COLONS) and inner else inner

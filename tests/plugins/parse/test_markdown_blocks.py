@@ -60,7 +60,11 @@ def test_the_blocks_of_markdown_span_its_lines() -> None:
     assert found[1][1] == "The lead\nis heavy."
     assert found[3][1].endswith("its second paragraph\n- two")
     assert found[5][1] == "```sh\n# no heading\n\n$ sound\n```"
-    assert [block.path for block in blocks_in(MARKDOWN)][1:4] == [("Soundings",), ("Soundings",), ("Soundings", "Title")]
+    assert [block.path for block in blocks_in(MARKDOWN)][1:4] == [
+        ("Soundings",),
+        ("Soundings",),
+        ("Soundings", "Title"),
+    ]
 
 
 def test_a_documents_own_blocks_are_kept_and_others_are_read_from_its_text() -> None:
@@ -116,7 +120,9 @@ def test_directives_of_restructuredtext_leave_their_content() -> None:
 
 
 @pytest.mark.parametrize("plain", [True, False])
-@pytest.mark.parametrize("part", ["- " * 50 + "x\n", "> " * 50 + "x\n", "```\n", "a\n: b\n", "|a|\n|-|\n", "== ==\n", "x\n"])
+@pytest.mark.parametrize(
+    "part", ["- " * 50 + "x\n", "> " * 50 + "x\n", "```\n", "a\n: b\n", "|a|\n|-|\n", "== ==\n", "x\n"]
+)
 def test_monstrous_text_ends(part: str, plain: bool) -> None:
     lay_out(pieces_of(part * 3_000, plain=plain))
 

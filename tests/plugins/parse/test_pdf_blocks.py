@@ -19,7 +19,9 @@ def line(text: str, row: int, right: float = FULL, size: float = 10.0, left: flo
 
 def pieces(*pages: list[Line], outline: tuple[Title, ...] = ()) -> list[Piece]:
     made = [
-        Page([Line(**{**{name: getattr(one, name) for name in Line.__slots__}, "page": number}) for one in lines], 800.0)
+        Page(
+            [Line(**{**{name: getattr(one, name) for name in Line.__slots__}, "page": number}) for one in lines], 800.0
+        )
         for number, lines in enumerate(pages)
     ]
     return pieces_of(Pdf("", made, list(outline)))

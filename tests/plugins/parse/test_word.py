@@ -56,9 +56,7 @@ def test_a_span_is_bounded(word_file: Make, paragraph: Text) -> None:
     assert len(parse(blob(word_file(f"<w:tbl>{rows}</w:tbl>"))).text) < 1000
 
 
-def test_too_many_paragraphs_are_refused(
-    word_file: Make, paragraph: Text, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_paragraphs_are_refused(word_file: Make, paragraph: Text, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PARAGRAPHS", 10)
     with pytest.raises(Unsupported, match="over 10 paragraphs"):
         parse(blob(word_file(paragraph("x") * 11)))
