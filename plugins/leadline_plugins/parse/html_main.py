@@ -44,8 +44,6 @@ _NAMED_PARTS = frozenset({"p", "li", "table", "h2", "h3"})
 _UNBROKEN = frozenset({"p", "ul", "ol", "dl", "pre", "tr", "table", "tbody"})
 _LARGE, _SURE = 0.4, 0.6
 """Share of the page's text up to which an element is dropped; the second if its tag or name means one thing."""
-_ARTICLE = 0.3
-"""Share of the page's text from which its only article is the main part."""
 _HOLDS = 0.8
 """Share of its parent's text from which a child is the main part."""
 _LITTLE = 0.25
@@ -130,9 +128,7 @@ def _root(top: Node) -> Node:
         node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN
     )
     root = min((node for node in named if node.mass > least), key=lambda node: node.mass, default=root)
-    articles = [node for node in root.walk() if node.tag == "article"]
-    enough = _ARTICLE if len(articles) == 1 else 0.5
-    articles = [node for node in articles if node.mass > enough * root.mass]
+    articles = [node for node in root.walk() if node.tag == "article" and node.mass > 0.5 * root.mass]
     root = max(articles, key=lambda node: node.mass, default=root)
     while root.mass:
         parts = [node for node in root.elements if node.tag in BLOCKS]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -44,8 +45,9 @@ _GAP = 1.3
 """Part of the usual line step from which a gap parts paragraphs."""
 _SHORT = 0.12
 """Share of the column's width by which a short line misses its right edge."""
-_LARGE, _LARGER = 1.15, 1.6
-"""Size against that of the body from which a line is a heading where a file has no outline."""
+_LARGE, _SAME = 1.15, 0.93
+"""Size against that of the body from which a line is a heading where a file has no outline, and the share of a size
+from which another is of the same level."""
 _LONGEST_HEADING = 150
 _MOST_INDENT = 60
 
@@ -131,6 +133,7 @@ class _Joiner:
                 sizes[line.size] += len(line.text)
         self._body = sizes.most_common(1)[0][0] if sizes else 10.0
         self._outlined = bool(pdf.outline)
+        self._levels = _levels(size for size in sizes if size > self._body * _LARGE)
         self._due: defaultdict[int, list[Title]] = defaultdict(list)
         for title in pdf.outline:
             self._due[title.page].append(title)
@@ -198,7 +201,7 @@ class _Joiner:
         if last and last.kind == "heading" and last.page == line.page + 1 and before and before.size == line.size:
             last.text = _glued(last.text, _cleaned(line.text))
         else:
-            self._heading(line.text, 1 if line.size > self._body * _LARGER else 2, line.page)
+            self._heading(line.text, self._levels[line.size], line.page)
 
     def _begins(self, line: Line, before: Line | None, step: float, right: float, full: float) -> bool:
         """Return whether a line begins a block."""
@@ -263,6 +266,17 @@ class _Joiner:
             first = int(block.number or 1)
             ordered = bool(block.number)
             self._found.append(Piece("list", level=first, ordered=ordered, items=[Item([piece])], page=piece.page))
+
+
+def _levels(sizes: Iterable[float]) -> dict[float, int]:
+    """Return the level of a heading by its size: the largest is 1, nearly equal ones are the same."""
+    levels: dict[float, int] = {}
+    level, first = 0, 0.0
+    for size in sorted(sizes, reverse=True):
+        if not level or size < _SAME * first:
+            level, first = level + 1, size
+        levels[size] = level
+    return levels
 
 
 def _code(lines: list[Line]) -> Piece:

@@ -72,7 +72,7 @@ def test_monospaced_lines_are_code_with_their_indentation() -> None:
 def test_headings_come_from_the_outline_else_from_size() -> None:
     page = [line("1.2 The", 1, size=10.0), line("lead", 2), line("It is heavy.", 4)]
     found = pieces(page, outline=(Title("The lead", 1, 0),))
-    assert [(piece.kind, piece.text, piece.level) for piece in found][0] == ("heading", "1.2 The lead", 2)
+    assert (found[0].kind, found[0].text, found[0].level) == ("heading", "1.2 The lead", 2)
     found = pieces([line("The lead", 1, size=14.0), *(line("It is heavy.", row) for row in (3, 4))])
     assert [piece.kind for piece in found] == ["heading", "paragraph"]
 
