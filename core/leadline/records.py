@@ -336,6 +336,8 @@ class Figure(Record):
     media: Mapping[str, bytes]
     credit: str = ""
     """Address of the page that a picture is from; empty for what was drawn here."""
+    section_id: str = ""
+    """The section where it belongs; empty leaves that to the passages that it shows."""
 
 
 class Report(Record):

@@ -98,7 +98,7 @@ def _media(charts: Path, number: int) -> dict[str, bytes]:
 
 def draw_charts(folder: Path) -> None:
     """Draw ten charts as a run does, as PNG and SVG."""
-    from leadline_plugins.charts.drawing import draw
+    from leadline_plugins.charts.matplotlib import draw
 
     for number, form in enumerate(("line", "bar", "stacked", "scatter", "histogram") * 2):
         rows = tuple({"x": n, "value": (n * 7 + number) % 13, "series": f"s{n % 2}"} for n in range(24))

@@ -93,6 +93,7 @@ class AI(Section):
         {}, description='USD a million tokens, by model: { "MODEL" = { input = 2.5, output = 10 } }.'
     )
     embedder: Model = Field("", description="Texts to vectors, NAME or NAME:MODEL; none by default.")
+    reranker: str = Field("", description="Rates passages by how well they answer a question; none by default.")
 
 
 class Search(Section):
@@ -175,10 +176,13 @@ class ReportSettings(Section):
 
 
 class Verify(Section):
-    """What is done about claims their quotes do not bear."""
+    """How claims are checked against the passages that they cite."""
 
+    judges: Names = Field(
+        ("exact", "model"), description="Judges, in order; each leaves the claims that it cannot decide to the next."
+    )
     unsupported: Literal["flag", "recite", "weaken", "drop"] = Field("flag", description="flag, recite, weaken, drop.")
-    require_support: bool = Field(False, description="Whether verification fails by an unsupported claim.")
+    require_support: bool = Field(False, description="Whether claims must be supported to pass.")
 
 
 class Audit(Section):

@@ -1,1 +1,1 @@
-"""Chart runners, and what they share: the rows of a chart, and whether its numbers stand in the evidence."""
+"""Charts: planning them from passages, checking their numbers, and drawing them."""

@@ -1,4 +1,8 @@
-"""What the forms share about their axes: numbers, dates and names where they belong, long words folded."""
+"""Axes and colours of all forms: numbers, dates and names on axes, long labels on several lines.
+
+The colours are those of Okabe and Ito (2008), which the colour-blind can tell apart, dark ones first. Marks, dashes and
+hatches repeat them for charts in black and white.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +16,24 @@ from leadline.records import Chart
 from leadline_plugins.charts.points import Point, date_of
 from leadline_plugins.text.tokens import fold
 
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B8A800")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)), (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
+HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
+INK, QUIET, GRID = "#222222", "#5f6368", "#d9dce0"
+SHADES = "cividis"
 _BARS = ("bar", "grouped", "stacked", "horizontal", "histogram", "box")
-"""Forms with values along one axis alone: a unit in the label of the other one is the values'."""
+"""Forms with values along one axis only: a unit in the label of the other belongs to the values."""
 
 
 _FULL_WIDE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
-"""Letters of Chinese and Japanese: brackets beside them are as wide as they are."""
+"""Chinese and Japanese characters take full-width brackets."""
 
 
 def titles(chart: Chart, form: str) -> tuple[str, str]:
-    """Return what the names of a chart are, and its values with their unit, once.
+    """Return the label of the names of a chart, and that of its values with the unit once.
 
-    Who plans lying bars may call the values `x`: the label that has their unit is theirs.
+    A plan of horizontal bars may call the values `x`: the label with the unit is that of the values.
     """
     names, values = chart.x_label, chart.y_label
     if form in _BARS and _with_unit(names, chart.unit) and not _with_unit(values, chart.unit):
@@ -42,7 +52,7 @@ def _with_unit(label: str, unit: str) -> bool:
 
 
 def numbers(axis: Any, *, years: bool = False) -> None:
-    """Show whole numbers with their thousands apart, years as they are."""
+    """Show numbers with thousands separators, and years without."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     if years:
@@ -51,13 +61,13 @@ def numbers(axis: Any, *, years: bool = False) -> None:
 
 
 def value_label(axis: Any) -> None:
-    """Lay out the axis of the values: a quiet grid, numbers that can be read."""
+    """Lay out the axis of the values, with a grid."""
     numbers(axis)
     axis.grid(visible=True)
 
 
 def places(ax: Any, points: Sequence[Point]) -> list[Any]:
-    """Return where each point stands on the x axis, and lay the axis out: by number, by date, or by name in order."""
+    """Lay out the x axis by number, date or name, and return the place of each point on it."""
     if all(point.x is not None for point in points):
         return _numeric(ax, [float(point.x or 0) for point in points])
     names = [point.date or point.label for point in points]
@@ -79,7 +89,41 @@ def _numeric(ax: Any, found: list[float]) -> list[Any]:
 
 
 def folded(text: str, width: int = 16) -> str:
-    """Return a text on lines of this many Latin letters; CJK characters count as two."""
+    """Return a text on lines of this many Latin letters; a CJK character counts as two."""
     wide = sum(ord(mark) > 0x2E80 for mark in text) * 2 > len(text)
     lines = textwrap.wrap(" ".join(text.split()), max(2, width // 2 if wide else width))
     return "\n".join(lines)
+
+
+def colour(place: int) -> str:
+    """Return the colour of a series by its place."""
+    return COLOURS[place % len(COLOURS)]
+
+
+def style(fonts: Sequence[str]) -> Any:
+    """Return the matplotlib settings of a drawing."""
+    return {
+        "font.family": list(fonts),
+        "font.size": 10,
+        "text.parse_math": False,  # a $ in a title is a dollar
+        "text.usetex": False,
+        "axes.unicode_minus": False,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": QUIET,
+        "axes.labelcolor": QUIET,
+        "axes.titlesize": 10,
+        "axes.titlecolor": QUIET,
+        "axes.axisbelow": True,
+        "axes.grid": False,
+        "text.color": INK,
+        "xtick.color": QUIET,
+        "ytick.color": QUIET,
+        "grid.color": GRID,
+        "hatch.linewidth": 0.6,
+        "hatch.color": "white",
+        "legend.frameon": False,
+        "svg.fonttype": "path",  # independent of the fonts of the reader
+        "svg.hashsalt": "leadline",  # the same chart is the same file
+        "figure.facecolor": "white",
+    }

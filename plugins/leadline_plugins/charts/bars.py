@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from leadline_plugins.charts.axes import folded, numbers, value_label
-from leadline_plugins.charts.palette import HATCHES, INK, colour
+from leadline_plugins.charts.axes import HATCHES, INK, colour, folded, numbers, value_label
 from leadline_plugins.charts.points import Point, Table, by_series, table, values
 
 _LABELLED = 16

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadline.errors import Unsupported
-from leadline_plugins.charts.axes import folded, numbers, places, value_label
-from leadline_plugins.charts.palette import DASHES, INK, MARKS, QUIET, SHADES, colour
+from leadline_plugins.charts.axes import DASHES, INK, MARKS, QUIET, SHADES, colour, folded, numbers, places, value_label
 from leadline_plugins.charts.points import Point, by_series, date_of, table, values
 
 _MARKED = 40

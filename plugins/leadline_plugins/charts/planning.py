@@ -1,140 +1,213 @@
-"""From the evidence to a chart's plan, and from the plan to the chart that a runner draws."""
+"""Chart planning: the passages that a plan is made from, the typed tasks, and the chart that a runner draws."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated
 
+from leadline.citations import cited
 from leadline.findings import Question
-from leadline.records import Chart, Evidence, Section, Source
-from leadline_plugins.charts.borne import bound_of, says
-from leadline_plugins.charts.points import Point
-from leadline_plugins.charts.ranges import end_of
-from leadline_plugins.charts.tasks import PlannedChart
-from leadline_plugins.charts.units import read
-from leadline_plugins.tasks.writing import Passage
-from leadline_plugins.text.headings import unnamed
+from leadline.records import SINGLE, Chart, Evidence, Record, Section, Source, Text
+from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
+from leadline_plugins.charts.points import FORMS, Point, form_of
+from leadline_plugins.passages.size import tokens_of
+from leadline_plugins.prompting.passages import ShownSource, as_text, fewer, numbers
+from leadline_plugins.verification.numbers import numbers as numbers_of
 from leadline_plugins.wording import say
 
-BEST = 80
-"""Pieces of evidence that a plan is made from, at most."""
+MOST_TOKENS = 4_000
+"""Of the passages that a plan is made from."""
+_LEAST_NUMBERS = 2
+"""Numbers of a passage that can be compared."""
 _TITLES = 3
-_SIGNS: Mapping[str, str] = {"about": "≈", "near": "≈", "least": ">", "most": "<"}
-_ELSEWHERE, _FEW, _HELPFUL = 3, 3, 12
-"""Pieces that say a number elsewhere; named pieces that are too few; pieces that are added then."""
-_NOTED = 6
-"""Points whose bounds are noted below a chart, at most."""
+"""Sources that are named under a chart."""
 
 
-@dataclass(frozen=True)
-class Material:
-    """What charts are made from, and the language in which they are drawn: `data` or `python`."""
+class PlannedRow(Record):
+    """One value of a chart and the number of the passage that states it.
+
+    In a scatter chart `label` is the place on the x axis and `series` the name; in a timeline the date and the event.
+    """
+
+    label: Text = ""
+    series: Text = ""
+    value: float | None = None
+    passage: int = 0
+
+
+class PlannedChart(Record):
+    """A chart as a model plans it. `code` is the program that draws it, for a runner that runs Python."""
+
+    title: Text
+    type: str
+    unit: Text = ""
+    x_label: Text = ""
+    y_label: Text = ""
+    rows: tuple[PlannedRow, ...] = ()
+    section: int = 0
+    """The number of its section, from 1; 0 where it is not known."""
+    code: str = ""
+
+
+class ChartPlan(Record):
+    """The charts of a report, the most useful first."""
+
+    charts: tuple[Annotated[PlannedChart, SINGLE], ...] = ()
+
+
+class ChartPlanRequest(Record):
+    """Asks for at most `limit` charts, as data or as Python programs."""
 
     question: Question
+    limit: int
     language: str
-    evidence: Mapping[str, Evidence]
-    sources: Mapping[str, Source]
+    sections: tuple[Text, ...]
+    """Titles."""
+    figures: tuple[Text, ...] = ()
+    """What the text states in numbers, each with the number of its passage."""
+    sources: tuple[ShownSource, ...]
+    best_first: tuple[str, ...] = ()
+    """Ids of the passages: the last are left out where the prompt is too long."""
+
+    def as_text(self) -> str:
+        """Return the inputs as a model reads them."""
+        titles = [f"{number}. {title}" for number, title in enumerate(self.sections, start=1)]
+        language = self.question.language
+        parts = (
+            f"At most {self.limit} charts.",
+            f"Language of the report: {language}" if language not in ("", "und") else "",
+            _PYTHON if self.language == "python" else "",
+            "\n".join(("Sections:", *titles)),
+            "\n".join(("Figures in the text:", *(f"- {figure}" for figure in self.figures))) if self.figures else "",
+            as_text(self.sources),
+        )
+        return "\n\n".join(filter(None, parts))
 
 
-def own(evidence: tuple[Evidence, ...], sections: tuple[Section, ...]) -> list[Evidence]:
-    """Return the evidence of the sections, best first; a quote once under the same headings."""
-    ids = {name for section in sections for name in section.evidence_ids}
-    found = {(item.quote, item.under): item for item in evidence if item.id in ids}
-    return sorted(found.values(), key=lambda item: -item.score)
+class ChartRepairRequest(ChartPlanRequest):
+    """Asks for one corrected chart. `error` says why it was refused or could not be drawn."""
+
+    chart: PlannedChart
+    error: Text
+
+    def as_text(self) -> str:
+        """Return the inputs as a model reads them."""
+        return f"{super().as_text()}\n\nChart: {self.chart.model_dump_json()}\n\nError: {self.error}"
 
 
-def helpful(chart: PlannedChart, evidence: Mapping[str, Evidence]) -> list[Evidence]:
-    """Return the evidence with which a chart can be put right: what it names, and what says a number it lacks there.
+_PYTHON = """\
+Draw each chart by a Python program in `code`, with matplotlib. It finds `rows` (a list of dictionaries with label, series,
+x, date and value), `title`, `unit`, `source` and `plt`. It reads all numbers from `rows`, writes `source` below the chart
+and saves chart.png. It has no network and no other files."""
+_ROW = object_of(label=TEXT, series=TEXT, value={"type": ["number", "null"]}, passage=INTEGER)
+CHART_SCHEMA = object_of(
+    title=TEXT,
+    type=one_of(*FORMS),
+    unit=TEXT,
+    x_label=TEXT,
+    y_label=TEXT,
+    rows=list_of(_ROW),
+    section=INTEGER,
+    code=TEXT,
+)
+PLAN_SCHEMA = object_of(charts=list_of(CHART_SCHEMA))
+CHART_EXAMPLE = (
+    '{"title": "Heat pumps sold", "type": "bar", "unit": "thousand", "x_label": "Country", "y_label": "Pumps", "rows": '
+    '[{"label": "Norway", "series": "", "value": 42.5, "passage": 3}, {"label": "Sweden", "series": "", "value": 60, '
+    '"passage": 3}, {"label": "Finland", "series": "", "value": 71, "passage": 8}], "section": 2, "code": ""}'
+)
+PLAN_EXAMPLE = f'{{"charts": [{CHART_EXAMPLE}]}}'
 
-    Of a chart that names next to none the best: it is to be made from something.
+
+def numeric(evidence: Iterable[Evidence], sections: Iterable[Section], at_least: int) -> list[Evidence]:
+    """Return the passages that charts can be planned from, best first; none where they have too few numbers together.
+
+    They are those of the sections that state two numbers or a figure of the text.
     """
-    named = dict.fromkeys(point.evidence_id for point in chart.points if point.evidence_id in evidence)
-    for point in chart.points:
-        own = evidence.get(point.evidence_id)
-        if point.value is not None and not (own and says(own.quote, point.value, chart.unit)):
-            found = (name for name, item in evidence.items() if says(item.quote, point.value, chart.unit))
-            named.update(dict.fromkeys(islice(found, _ELSEWHERE)))
-    more = islice((name for name in evidence if name not in named), _HELPFUL if len(named) < _FEW else 0)
-    return [evidence[name] for name in (*named, *more)]
+    seen = {name for section in sections for name in (*section.evidence_ids, *cited(section.text or ""))}
+    named = {name for section in sections for name in cited(section.text or "")}
+    stated = {point.evidence_id for section in sections for point in section.data_points}
+    counts = {item.id: _count(item) for item in evidence if item.id in seen or item.id in stated}
+    found = [item for item in evidence if counts.get(item.id, 0) >= _LEAST_NUMBERS or item.id in stated]
+    best, tokens = {}, 0.0
+    for item in sorted(found, key=lambda one: (one.id not in stated, one.id not in named, -one.score)):
+        size = tokens_of(f"{item.lead}{item.quote}")
+        if item.quote not in best and tokens + size <= MOST_TOKENS:
+            best[item.quote] = item
+            tokens += size
+    chosen = list(best.values())
+    return chosen if sum(counts[item.id] for item in chosen) >= at_least else []
 
 
-def passages(evidence: Iterable[Evidence], sources: Mapping[str, Source]) -> tuple[Passage, ...]:
-    """Return the evidence as a planner sees it: the quote, the headings over it, and where it comes from."""
-    return tuple(_passage(item, sources.get(item.source_id)) for item in evidence)
+def _count(item: Evidence) -> int:
+    """Return how many numbers a passage has, without years, months, times and versions."""
+    return sum(one.kind in ("number", "percent") and not one.is_year for one in numbers_of(item.quote))
 
 
-def _passage(item: Evidence, source: Source | None) -> Passage:
-    title = source.hit.title if source else ""
-    tier = source.tier if source else 3
-    under = unnamed(item.under, item.quote)
-    return Passage(id=item.id, quote=item.quote, source_id=item.source_id, source=title, tier=tier, under=under)
-
-
-def planned(chart: PlannedChart, place: int, material: Material, partial: Container[Point] = ()) -> Chart:
-    """Return the chart that a runner draws: its rows, whose evidence they are, and the line that names the sources.
-
-    Of the points that are borne in part that line says so.
-    """
-    ids = tuple(dict.fromkeys(point.evidence_id for point in chart.points))
-    return Chart(
-        id=f"chart-{place}",
-        title=chart.title,
-        chart_type=chart.chart_type,
-        evidence_ids=tuple(name for name in ids if name in material.evidence),
-        rows=tuple(point.model_dump(exclude_defaults=True) for point in chart.points),
-        language=material.language,
-        code=chart.code if material.language != "data" else "",
-        x_label=chart.x_label,
-        y_label=chart.y_label,
-        unit=chart.unit,
-        source=" · ".join(filter(None, (_source_line(ids, material), _bounds(chart, material, partial)))),
+def figures(sections: Iterable[Section], sources: Sequence[ShownSource]) -> tuple[str, ...]:
+    """Return the figures that the sections state, as lines that name the passages shown."""
+    places = {name: number for number, name in numbers(sources).items()}
+    return tuple(
+        f"{point.label}: {point.value} {point.unit}".rstrip() + f" [{places[point.evidence_id]}]"
+        for section in sections
+        for point in section.data_points
+        if point.evidence_id in places
     )
 
 
-def _bounds(chart: PlannedChart, material: Material, partial: Container[Point]) -> str:
-    """Return which values the quotes say roughly (`over 57 %`, `32–42 %`): a picture would make them exact."""
-    found = []
-    for point in chart.points:
-        item = material.evidence.get(point.evidence_id)
-        said = _roughly(item.quote, point.value, chart.unit) if item and point.value is not None else ""
-        in_part = say("partial", material.question.language) if point in partial else ""
-        if said or in_part:
-            found.append(
-                f"{' '.join(filter(None, (point.series, point.name)))}: {', '.join(filter(None, (said, in_part)))}"
-            )
-    return "; ".join(found[:_NOTED]) + (" …" if len(found) > _NOTED else "")
+def fewer_passages(request: ChartPlanRequest) -> ChartPlanRequest | None:
+    """Return the request with the better half of the passages; None where only one is left."""
+    left = fewer(request.sources, request.best_first)
+    best = request.best_first[: len(request.best_first) // 2]
+    return request.model_copy(update={"sources": left, "best_first": best}) if left else None
 
 
-def repeated(charts: Sequence[PlannedChart]) -> dict[int, str]:
-    """Return the charts whose points another one has, be it in another scale, by their places, with its title."""
-    shown = [frozenset(_key(point, chart.unit) for point in chart.points) for chart in charts]
-    found: dict[int, str] = {}
-    for place, own in enumerate(shown):
-        for other, more in enumerate(shown):
-            if own and (own < more or (own == more and other < place)):
-                found[place] = charts[other].title
-    return found
+def points(chart: PlannedChart, passages: Mapping[int, str]) -> list[Point]:
+    """Return the points of a chart; `passages` are their ids by number."""
+    return [_point(form_of(chart.type), row, passages.get(row.passage, "")) for row in chart.rows]
 
 
-def _key(point: Point, unit: str) -> tuple[object, ...]:
-    """Return what a point shows: which number of which passage, and where."""
-    number = None if point.value is None else next((one.value for one in read(point.value, unit)), point.value)
-    return point.evidence_id, number, point.x, point.date, point.label if number is None else ""
+def _point(form: str, row: PlannedRow, evidence_id: str) -> Point:
+    if form == "timeline":
+        return Point(label=row.series, date=row.label, value=row.value, evidence_id=evidence_id)
+    if form == "scatter":
+        return Point(label=row.series, x=number_in(row.label), value=row.value, evidence_id=evidence_id)
+    return Point(label=row.label, series=row.series, value=row.value, evidence_id=evidence_id)
 
 
-def _roughly(quote: str, value: float, unit: str) -> str:
-    """Return what a quote says of a value, where it does not say it plainly: a range, or a bound."""
-    if end := end_of(quote, value, unit):
-        return end.range
-    sign = _SIGNS.get(bound_of(quote, value, unit))
-    return f"{sign} {value:,.10g} {unit}".strip() if sign else ""
+def number_in(label: str) -> float | None:
+    """Return the number that a label is; None where it is none."""
+    try:
+        return float(label.replace(",", "").strip())
+    except ValueError:
+        return None
 
 
-def _source_line(ids: Iterable[str], material: Material) -> str:
-    owners = dict.fromkeys(material.evidence[name].source_id for name in ids if name in material.evidence)
-    titles = [material.sources[name].hit.title for name in owners if name in material.sources]
-    titles = [" ".join(title.split()) for title in dict.fromkeys(titles) if title.strip()]
+def drawable(
+    plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source], refused: Sequence[str]
+) -> Chart:
+    """Return the chart that a runner draws; `place` counts the charts of the report from 1."""
+    found = points(plan, numbers(request.sources))
+    owners = {passage.id: source.id for source in request.sources for passage in source.passages}
+    ids = tuple(dict.fromkeys(point.evidence_id for point in found if point.evidence_id in owners))
+    used = dict.fromkeys(owners[name] for name in ids)
+    return Chart(
+        id=f"chart-{place}",
+        title=plan.title,
+        chart_type=plan.type,
+        evidence_ids=ids,
+        rows=tuple(point.model_dump(exclude_defaults=True) for point in found),
+        language=request.language,
+        code=plan.code if request.language == "python" else "",
+        x_label=plan.x_label,
+        y_label=plan.y_label,
+        unit=plan.unit,
+        source=_source_line([sources[name] for name in used if name in sources], request.question.language),
+        refused=tuple(dict.fromkeys(refused)),
+    )
+
+
+def _source_line(sources: Iterable[Source], language: str) -> str:
+    titles = list(dict.fromkeys(" ".join(source.hit.title.split()) for source in sources if source.hit.title.strip()))
     more = f" (+{len(titles) - _TITLES})" if len(titles) > _TITLES else ""
-    label = say("source", material.question.language)
-    return f"{label}{'; '.join(titles[:_TITLES])}{more}" if titles else ""
+    return f"{say('source', language)}{'; '.join(titles[:_TITLES])}{more}" if titles else ""

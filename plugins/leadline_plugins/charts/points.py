@@ -1,4 +1,4 @@
-"""The rows of a chart, read: one observation each. Every runner and every check reads them alike."""
+"""The forms of charts, and their rows as points: what every runner and every check reads."""
 
 from __future__ import annotations
 
@@ -14,18 +14,22 @@ from leadline.errors import Unsupported
 from leadline.printable import one_line
 from leadline.records import Chart, Record, Text
 
+FORMS = tuple("line bar stacked grouped horizontal area scatter pie histogram box heatmap timeline".split())
+"""The names of `chart_type`."""
 MOST_POINTS = 2000
+_SPOKEN = 24
+"""Points that an alternative text lists."""
 _DATE = re.compile(r"(-?\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
 _LABELLED_YEAR = re.compile(r"(?:FY|CY)?\s?(?P<year>(?:1[5-9]|2[01])\d\d)\s?(?:年度?(?:(?P<month>\d{1,2})月)?|[AEFP])?")
 
 Said = Annotated[Text, AfterValidator(one_line)]
-"""A text without what a picture cannot show, or what turns its direction."""
+"""A text on one line, without control characters and changes of direction."""
 
 
 class Point(Record):
     """One observation: a label (a category, a year, an event) or an `x`, a value, the series, the date of an event.
 
-    `evidence_id` is the evidence in which its number stands. Dates are ISO 8601, as far as they are known.
+    `evidence_id` is the passage that states its number. Dates are ISO 8601, as far as they are known.
     """
 
     label: Said = ""
@@ -37,13 +41,13 @@ class Point(Record):
 
     @property
     def name(self) -> str:
-        """What it is called on an axis."""
+        """Its name on an axis."""
         return self.label or self.date or ("" if self.x is None else f"{self.x:g}")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Values by series and category, both in the order in which they first stand in the rows; None is a gap."""
+    """Values by series and category, both in the order of the rows."""
 
     series: tuple[str, ...]
     categories: tuple[str, ...]
@@ -54,8 +58,15 @@ class Table:
         return [self.values.get((series, category), math.nan) for category in self.categories]
 
 
+def form_of(name: str) -> str:
+    """Return the form that a name means in any spelling (`Bar`, `heat_map`); empty where there is none."""
+    form = name.strip().lower().replace(" ", "").replace("_", "").replace("-", "")
+    form = form.removesuffix("chart").removesuffix("plot") or form
+    return form if form in FORMS else ""
+
+
 def read(chart: Chart) -> list[Point]:
-    """Return the points of a chart. Raises `Unsupported`, saying which row is wrong."""
+    """Return the points of a chart. Raises `Unsupported` with the number of a bad row."""
     if not chart.rows:
         raise Unsupported("the chart has no rows: nothing to draw")
     if len(chart.rows) > MOST_POINTS:
@@ -103,7 +114,7 @@ def by_series(
 
 
 def date_of(text: str) -> tuple[int, int, int] | None:
-    """Return year, month and day of an ISO date, 0 for what it does not say; None for what is none."""
+    """Return year, month and day of an ISO date, 0 for a part that is missing; None where it is no date."""
     match = _DATE.fullmatch(text.strip())
     if not match:
         return None
@@ -112,7 +123,7 @@ def date_of(text: str) -> tuple[int, int, int] | None:
 
 
 def _order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names once each: in the order of time where all are years or dates, else as they first stand."""
+    """Return the names once each: by time where all are years or dates, else in the order of the rows."""
     found = tuple(dict.fromkeys(names))
     times = {name: _time_of(name) for name in found}
     return tuple(sorted(found, key=lambda name: times[name] or (0, 0, 0))) if all(times.values()) else found
@@ -123,3 +134,18 @@ def _time_of(name: str) -> tuple[int, int, int] | None:
     if match := _LABELLED_YEAR.fullmatch(name.strip()):
         return (int(match["year"]), int(match["month"] or 0), 0)
     return date_of(name)
+
+
+def alt_text(chart: Chart) -> str:
+    """Return the title and the data of a chart as text; of many points the first, and their number."""
+    points = read(chart) if chart.rows else []
+    listed = "; ".join(_spoken(point, chart.unit) for point in points[:_SPOKEN])
+    more = f"; … ({len(points)})" if len(points) > _SPOKEN else ""
+    return f"{chart.title.rstrip('.。')}: {listed}{more}" if listed else chart.title
+
+
+def _spoken(point: Point, unit: str) -> str:
+    name = " ".join(dict.fromkeys(filter(None, (point.series, point.date, point.label))))
+    place = "" if point.x is None else f"{point.x:,.10g}"
+    value = "" if point.value is None else f"{point.value:,.10g}{'' if unit == '%' else ' '}{unit}".strip()
+    return ": ".join(filter(None, (name, ", ".join(filter(None, (place, value))))))

@@ -13,8 +13,8 @@ from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Chart, Code, Execution, Figure
-from leadline_plugins.charts.alt import alt_text
 from leadline_plugins.charts.fonts import CHAIN
+from leadline_plugins.charts.points import alt_text
 
 _PICTURE = "chart.png"
 _BEGINS = b"\x89PNG\r\n\x1a\n"

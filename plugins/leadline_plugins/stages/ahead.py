@@ -42,7 +42,7 @@ async def can_be_ahead(task: Task[Any], run: Run) -> bool:
 
 
 class Ahead:
-    """Begins the searches of one reply, the question's own at once; `done` and `sources` are of earlier rounds.
+    """Begins the searches of one reply, the question's own first; `done` and `sources` are of earlier rounds.
 
     `fits` tells of the part of the reply before its searches whether they will be made.
     """
@@ -64,11 +64,14 @@ class Ahead:
         self._attempt, self._text, self._place, self._ended = 1, "", 0, False
         self._proposed: list[Query] = []
         self._deaf = False
-        if not done:
-            self._begin(next_queries(question, (), done))
 
     def heard(self, attempt: int, piece: str) -> None:
-        """Take a piece of the reply; another attempt begins it anew, and may propose something else."""
+        """Take a piece of the reply; another attempt begins it anew, and may propose something else.
+
+        The question's own search begins with the first piece: where no model answers, nothing is searched.
+        """
+        if not self._done and not self._searched:
+            self._begin(next_queries(self._question, (), ()))
         if attempt != self._attempt:
             self._attempt, self._ended = attempt, bool(self._proposed)
             self._deaf = self._ended

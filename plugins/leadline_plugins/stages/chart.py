@@ -1,98 +1,179 @@
-"""Stage `chart`: charts of the numbers in the evidence, planned by the model, checked, drawn, put right once."""
+"""Stage `chart`: charts of the numbers in the passages, planned by a model, checked, drawn, repaired once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
 from leadline.computing import compute
 from leadline.contracts import Context, Run
+from leadline.errors import CallFailed, CallRefused
 from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence
+from leadline.records import Chart, Figure, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
-from leadline_plugins.charts.draft import Draft
-from leadline_plugins.charts.forms import FORMS
-from leadline_plugins.charts.planning import BEST, Material, own, passages
-from leadline_plugins.charts.quoted import comparable, numeric
-from leadline_plugins.charts.tasks import ChartPlan, ChartPlanRequest, PlannedChart
+from leadline_plugins.charts.checks import checked
+from leadline_plugins.charts.planning import (
+    CHART_EXAMPLE,
+    CHART_SCHEMA,
+    PLAN_EXAMPLE,
+    PLAN_SCHEMA,
+    ChartPlan,
+    ChartPlanRequest,
+    ChartRepairRequest,
+    PlannedChart,
+    drawable,
+    fewer_passages,
+    figures,
+    numeric,
+)
+from leadline_plugins.prompting.passages import shown
 from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_evidence
 from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.stages.drafted_charts import ASK_REPAIR, draw_all
-from leadline_plugins.stages.showing import asked
 
 ASK_PLAN = TaskKind(
-    "chart_plan", ChartPlanRequest, ChartPlan, template("chart_plan"), shrink=less_evidence, expects=expect.chart_plan
+    "chart_plan",
+    ChartPlanRequest,
+    ChartPlan,
+    template("chart_plan"),
+    shrink=fewer_passages,
+    schema=PLAN_SCHEMA,
+    example=PLAN_EXAMPLE,
+    show=ChartPlanRequest.as_text,
+    expects=expect.chart_plan,
+)
+ASK_REPAIR = TaskKind(
+    "chart_repair",
+    ChartRepairRequest,
+    PlannedChart,
+    template("chart_repair"),
+    shrink=fewer_passages,
+    schema=CHART_SCHEMA,
+    example=CHART_EXAMPLE,
+    show=ChartRepairRequest.as_text,
+    expects=expect.chart_repair,
 )
 
 
 class ChartSettings(PluginSettings):
     """When charts are drawn."""
 
-    mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (where there are numbers), on.")
-    at_least: int = Field(3, ge=1, description="Figures of one kind from which auto looks for charts.")
+    mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (if there are enough numbers), on.")
+    at_least: int = Field(3, ge=1, description="Numbers in the passages from which auto plans charts.")
 
 
 class Charting:
-    """Plans, then draws the charts, until too many have failed in a row."""
+    """Plans charts and draws them one after the other until too many have failed in a row."""
 
     def __init__(self, settings: ChartSettings) -> None:
         self._settings = settings
-        self._least = settings.at_least if settings.mode == "auto" else 0
+        self._at_least = settings.at_least if settings.mode == "auto" else 1
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Give the figures that could be drawn, and the charts as planned."""
+        """Add the figures that could be drawn, and the charts as planned."""
         if self._settings.mode == "off" or not run.settings.charts.max:
             return
-        known = own(findings[EVIDENCE], findings[SECTIONS])
-        quotes = set(await compute(_to_plan, tuple(dict.fromkeys(item.quote for item in known)), self._least))
-        evidence = [item for item in known if item.quote in quotes][:BEST]
-        if not await self._wanted(run, evidence):
+        request = await self._request(findings, run)
+        if request is None:
             return
-        languages = [language for language in ("data", "python") if await run.draws(language)]
-        if not languages:
-            await tell(run, "no charts were drawn: there is no chart runner (pip install 'leadline[charts]')")
-            if self._settings.mode == "auto":
-                return  # a plan is paid for: nobody asked for one that nobody draws
+        plan = await perform_or(run, ASK_PLAN.of(request), ChartPlan(), "no charts were planned")
         sources = {source.id: source for source in findings[SOURCES]}
-        best = {item.id: item for item in evidence}
-        material = Material(findings[QUESTION], (*languages, "data")[0], best, sources)
-        outline = tuple(section.title for section in findings[SECTIONS])
-        plan = await _plan(run, material, outline)
-        drafts = [Draft(chart, place) for place, chart in enumerate(plan, start=1)]
-        findings[FIGURES] = tuple(await draw_all(run, material, drafts)) if languages else ()
-        findings[CHARTS] = tuple(draft.kept(material) for draft in drafts)
+        charts: list[Chart] = []
+        drawn: dict[str, Figure] = {}
+        failures, most = 0, max(1, run.settings.charts.max_failures)
+        planned = plan.charts[: run.settings.charts.max]
+        for place, one in enumerate(planned, start=1):
+            if failures >= most:
+                await tell(run, f"{len(planned) - place + 1} more charts were skipped after {failures} failures in a row")
+                break
+            chart, figure = await _made(run, one, place, request, sources)
+            charts.append(chart)
+            failures = 0 if figure else failures + 1
+            if figure:
+                drawn[chart.id] = figure.model_copy(update={"section_id": _section(one, findings)})
+        findings[FIGURES] = tuple(drawn.values())
+        findings[CHARTS] = tuple(charts)
 
-    async def _wanted(self, run: Run, evidence: Sequence[Evidence]) -> bool:
-        modelled = await run.by_chat(ASK_PLAN.name)
-        wanted = modelled and bool(evidence)
-        if self._settings.mode == "on" and not wanted:
-            why = "no language model is set up" if not modelled else "the evidence has no numbers"
-            await tell(run, f"no charts were drawn: {why}")
-        return wanted
+    async def _request(self, findings: Findings, run: Run) -> ChartPlanRequest | None:
+        """Return what a plan is asked with; None where there is no model, no material or no runner."""
+        modelled, sections = await run.by_chat(ASK_PLAN.name), findings[SECTIONS]
+        best = await compute(numeric, findings[EVIDENCE], sections, self._at_least) if modelled else []
+        if not best:
+            if self._settings.mode == "on":
+                why = "the passages have no numbers" if modelled else "no language model is set up"
+                await tell(run, f"no charts were drawn: {why}")
+            return None
+        languages = [name for name in ("data", "python") if await run.draws(name)]
+        if not languages:
+            await tell(run, "charts were skipped: there is no chart runner (pip install 'leadline[charts]')")
+            return None
+        sources = shown(best, findings[SOURCES])
+        return ChartPlanRequest(
+            question=findings[QUESTION],
+            limit=run.settings.charts.max,
+            language=languages[0],
+            sections=tuple(section.title for section in sections),
+            figures=figures(sections, sources),
+            sources=sources,
+            best_first=tuple(item.id for item in best),
+        )
 
 
-def _to_plan(quotes: Sequence[str], at_least: int) -> list[str]:
-    """Return the quotes that a plan is made from."""
-    found = numeric(quotes, BEST)
-    return comparable(found, at_least) if at_least else found
+def _section(plan: PlannedChart, findings: Findings) -> str:
+    sections = findings[SECTIONS]
+    return sections[plan.section - 1].id if 0 < plan.section <= len(sections) else ""
 
 
-async def _plan(run: Run, material: Material, outline: tuple[str, ...]) -> tuple[PlannedChart, ...]:
-    request = ChartPlanRequest(
-        question=asked(material.question),
-        limit=run.settings.charts.max,
-        forms=FORMS,
-        language=material.language,
-        outline=outline,
-        evidence=passages(material.evidence.values(), material.sources),
-    )
-    plan = await perform_or(run, ASK_PLAN.of(request), ChartPlan(), "no charts were planned")
-    return plan.charts[: run.settings.charts.max]
+async def _made(
+    run: Run, plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source]
+) -> tuple[Chart, Figure | None]:
+    """Return a chart and its figure; None where it was refused or could not be drawn, even after a repair."""
+    refused: list[str] = []
+    for left in range(run.settings.charts.repairs, -1, -1):
+        found = checked(plan, request.sources, request.language)
+        chart = drawable(found.chart, place, request, sources, refused)
+        problem = found.problem
+        if not problem:
+            try:
+                figure = await run.draw(chart)
+            except CallRefused:
+                raise
+            except CallFailed as failed:
+                problem = failed.record.message
+            else:
+                await _tell_changes(run, plan.title, found.dropped, found.changed, refused)
+                return chart, figure
+        refused.append(problem)
+        repaired = await _repaired(run, plan, problem, request) if left else None
+        if repaired is None:
+            break
+        plan = repaired
+    await tell(run, f"the chart {plan.title!r} was not drawn: {refused[-1]}")
+    return chart.model_copy(update={"refused": tuple(dict.fromkeys(refused))}), None
+
+
+async def _tell_changes(run: Run, title: str, dropped: str, changed: str, refused: list[str]) -> None:
+    if refused:
+        await tell(run, f"the chart {title!r} was corrected before it was drawn: {refused[0]}")
+    if dropped:
+        await tell(run, f"the chart {title!r} was drawn without rows that its passages do not state: {dropped}")
+    if changed:
+        await tell(run, f"the chart {title!r} was drawn in another form than planned: {changed}")
+
+
+async def _repaired(run: Run, plan: PlannedChart, error: str, request: ChartPlanRequest) -> PlannedChart | None:
+    """Return the chart as a model corrects it; None where it fails or leaves the chart out."""
+    asked = ChartRepairRequest(**{**dict(request), "limit": 1}, chart=plan, error=error)
+    try:
+        repaired = await run.perform(ASK_REPAIR.of(asked))
+    except CallRefused:
+        raise
+    except CallFailed:
+        return None
+    return repaired if repaired.rows else None
 
 
 def _make(settings: ChartSettings, context: Context) -> Charting:
@@ -105,7 +186,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         _make,
         ChartSettings,
-        "Draws charts of the numbers in the evidence, where a model plans them",
+        "Draws charts of the numbers in the passages, where a model plans them",
         needs=(QUESTION, SECTIONS),
         wants=(EVIDENCE, SOURCES),
         may_give=(CHARTS, FIGURES),

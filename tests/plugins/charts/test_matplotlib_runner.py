@@ -19,9 +19,8 @@ pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 from leadline_plugins.charts import fonts
 from leadline_plugins.charts.axes import titles
 from leadline_plugins.charts.bars import stacked
-from leadline_plugins.charts.forms import FORMS
 from leadline_plugins.charts.matplotlib import Matplotlib, MatplotlibSettings
-from leadline_plugins.charts.points import Point
+from leadline_plugins.charts.points import FORMS, Point
 
 YEARS = [{"label": str(year), "value": year - 2000 + place, "series": name} for year in (2019, 2020, 2021)
          for place, name in enumerate(("wind", "太陽光"))]  # fmt: skip

@@ -1,0 +1,1 @@
+"""Claims of a report, the judges that decide them, repair, and the reader of other tools' reports."""
