@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from leadline_plugins.citing.blocks import Flat, within
 from leadline_plugins.citing.model import Mark
-from leadline_plugins.formats.marks import unmarked as unmarked
+from leadline_plugins.formats.sections import unmarked as unmarked
 
 _ONE = r"\^?\d{1,3}"
 NUMBERS = (
