@@ -145,10 +145,11 @@ class Builder:
     def _set(self, section: Section) -> Iterator[Node]:
         """Yield a section; figures its text shows stand behind the block that shows them."""
         self._recent = {}
-        if headed(section, self._report):
+        level = 1 if headed(section, self._report) else 0
+        if level:
             yield header(1, self._name(), words(" ".join(section.title.split())))
         for markdown in texts(section, self._marks, self._language):
-            for block in self._blocks.of(unenclosed(markdown)):
+            for block in self._blocks.of(unenclosed(markdown), level):
                 if block["c" if block["t"] == "Para" else "t"]:
                     yield block
                 yield from map(self._figure, self._asked)
