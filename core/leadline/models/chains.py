@@ -18,8 +18,8 @@ CHATS = (CHAT, TRAITS)
 """The kinds of the failures of chats, and of what could not be made: an algorithm's are of another."""
 _PATIENCE = 2
 """Tasks in a row for which a provider may be not to be had, until others are asked without it, or it is tried once."""
-AWAY = ("Unavailable", "Disconnected", "Resting", "Severed", "QuotaSpent", "Denied", "Unsupported", "PluginError")
-"""Failures by which a provider that has not answered in this run counts as unreachable: address, key, model."""
+_AWAY = ("Unavailable", "Disconnected", "Resting", "Severed", "QuotaSpent", "Denied", "Unsupported")
+"""Failures of a wrong address, key or model: a provider that has not answered yet is left out at the first of them."""
 _FINAL = (Denied.__name__, PluginError.__name__)
 """Failures that nothing in this run will cure: a key that is refused, a plugin that cannot be made."""
 
@@ -124,7 +124,7 @@ class Standing:
         name, alone, failure = choice.member.name, self.left(chain) == [choice], failed.record
         self._silent[name] = (failure.category == "NETWORK") * (self._silent[name] + 1)
         # A failure without a key is no call: the provider was not asked.
-        absent = bool(failed.key) and failure.type in AWAY and name not in self._answered()
+        absent = bool(failed.key) and failure.kind == CHAT and failure.type in _AWAY and name not in self._answered()
         gone = absent or failure.type == "QuotaSpent" or self._silent[name] >= _PATIENCE
         final = failure.type in _FINAL or failure.kind == TRAITS
         if not self.out(choice) and (final or (gone and not alone)):

@@ -11,8 +11,8 @@ from leadline.contracts import Call
 from leadline.door.calls import Door
 from leadline.door.keys import fingerprint
 from leadline.door.kinds import CHAT, TASK, Kind, Maker
-from leadline.errors import CallFailed, CallRefused, ModelUnreachable, RateLimited
-from leadline.models.chains import AWAY, CHATS, Choice, Standing, chain_of, performs, together, without_those_away
+from leadline.errors import CallFailed, CallRefused, ModelUnreachable
+from leadline.models.chains import CHATS, Choice, Standing, chain_of, performs, together, without_those_away
 from leadline.models.chatting import Chatting
 from leadline.records import THEN, Record
 from leadline.settings.load import Settings
@@ -70,18 +70,16 @@ class Models:
         try:
             done = await self._door.call(kind, task.request, do, maker=maker, sample=task.sample, task=task.name)
         except CallFailed as failed:
-            if not isinstance(failed, CallRefused) and await self._unreachable(chain, failed):
+            if not isinstance(failed, CallRefused) and await self._unreachable(chain):
                 raise ModelUnreachable(self._advice(chain, task, failed)) from failed
             raise
         for notice in done.notices:
             await self._notice(notice)
         return task.reply.model_validate(done.reply)
 
-    async def _unreachable(self, chain: list[Choice], failed: CallFailed) -> bool:
-        """Return whether a task failed because only chats could do it and none of them has answered yet."""
-        if failed.record.type not in (*AWAY, RateLimited.__name__) or self._door.answered():
-            return False
-        return not any([performs(await self._made(choice)) for choice in chain])
+    async def _unreachable(self, chain: list[Choice]) -> bool:
+        """Return whether only chats can do a task, and none has answered anything in this run."""
+        return not self._door.answered() and not any([performs(await self._made(choice)) for choice in chain])
 
     def _advice(self, chain: list[Choice], task: Task[Any], failed: CallFailed) -> str:
         settings = {choice.member.name: self._house.settings.plugin(choice.member.name) for choice in chain}
@@ -90,8 +88,7 @@ class Models:
         show = ", ".join(f"`leadline plugins show {name}`" for name in settings)
         return (
             f"no AI provider answered the first task ({task.name}): {asked}: {failed.record.message}. "
-            f"Nothing was searched or read. Next: check its settings ({show}), or research without a model "
-            "(--set ai.providers=embedded)"
+            f"Next: check its settings ({show}), or research without a model (--set ai.providers=embedded)"
         )
 
     def _chain_maker(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> Maker:
