@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from leadline.door.keys import plain
 from leadline.errors import BadReply
-from leadline.journal.wire import lined
+from leadline.journal.wire import lined, without_surrogates
 from leadline.records import Json, Message, Record, Text, Tool
 from leadline.replies.parsing import NotInForm
 from leadline.replies.parsing import parse as parse
@@ -164,7 +164,7 @@ def as_json(data: Json) -> str:
 
 def fenced(text: str) -> str:
     """Return text between the fence marks. Marks inside the text are disarmed, so that it cannot close the fence."""
-    return f"<{FENCE}>\n{_MARK.sub('&lt;', text)}\n</{FENCE}>"
+    return f"<{FENCE}>\n{_MARK.sub('&lt;', without_surrogates(text))}\n</{FENCE}>"
 
 
 def talk(task: Task[Any], prompt: str, turns: tuple[Message, ...], speaker: str) -> tuple[Message, ...]:
