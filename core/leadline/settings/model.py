@@ -182,7 +182,7 @@ class Verify(Section):
         ("exact", "model"), description="Judges, in order; each leaves the claims that it cannot decide to the next."
     )
     unsupported: Literal["flag", "recite", "weaken", "drop"] = Field("flag", description="flag, recite, weaken, drop.")
-    require_support: bool = Field(False, description="Whether verification fails by an unsupported claim.")
+    require_support: bool = Field(False, description="Whether claims must be supported to pass.")
 
 
 class Audit(Section):
