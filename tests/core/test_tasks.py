@@ -87,6 +87,10 @@ def test_no_content_closes_the_fence(mark: str, shown: Callable[[Any], str] | No
     assert user.count("</data>") == 1
 
 
+def test_half_a_character_does_not_spoil_the_prompt() -> None:
+    assert fenced("a \ud83d b") == "<data>\na \ufffd b\n</data>"
+
+
 @pytest.mark.parametrize("text", ["<database>", "a < b", "<b>data</b>", "<table>"])
 def test_other_tags_are_shown_as_they_are(text: str) -> None:
     assert fenced(text) == f"<data>\n{text}\n</data>"
