@@ -17,7 +17,7 @@ from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.rounds import today
-from leadline_plugins.tasks.planning import Clarification, ClarifyRequest
+from leadline_plugins.tasks.planning import CLARIFY_EXAMPLE, CLARIFY_SCHEMA, Clarification, ClarifyRequest
 from leadline_plugins.text import content_words, language
 from leadline_plugins.text.foreign import answered_in_language
 
@@ -60,6 +60,9 @@ ASK = TaskKind(
     template("clarify"),
     check=answered_in_language(_said),
     expects=_expects,
+    schema=CLARIFY_SCHEMA,
+    example=CLARIFY_EXAMPLE,
+    show=ClarifyRequest.as_text,
 )
 
 

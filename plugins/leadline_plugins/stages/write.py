@@ -38,6 +38,7 @@ class Writing:
         """Write the report; if composing fails, the sections stay as they are."""
         question, sections = findings[QUESTION], findings[SECTIONS]
         evidence, sources = findings[EVIDENCE], findings[SOURCES]
+        found, unread = findings[FOUND], findings[UNREAD]
         title = findings[PLAN].title or question.text
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
         composed = await compose(question, title, sections, charts, run)
@@ -47,9 +48,9 @@ class Writing:
         whole = without_strange(whole, figures)
         facts = method(
             question,
-            findings[FOUND],
+            found,
             sources,
-            findings[UNREAD],
+            unread,
             run.notices,
             await _lacking(findings, run),
             used(sections, evidence),
@@ -81,9 +82,9 @@ async def _lacking(findings: Findings, run: Run) -> Lacking | None:
     """Return what a model found missing; an algorithm only counts words, which is no finding."""
     if not await run.by_chat("digest"):
         return None
-    digest = findings.get(DIGEST)
+    digest, sections = findings.get(DIGEST), findings[SECTIONS]
     review = findings.get(REVIEW) or (digest.review if digest else None)
-    return lacking(review, findings[PLAN], findings[SECTIONS])
+    return lacking(review, findings[PLAN], sections)
 
 
 def body(composed: Composed, question: str, language: str, analysis: Analysis | None = None) -> tuple[Section, ...]:
