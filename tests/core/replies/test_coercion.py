@@ -7,26 +7,81 @@ import json
 import random
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
 from leadline.errors import BadReply
-from leadline.findings import Analysis, Digest, Plan, Review
-from leadline.records import Record
+from leadline.findings import Analysis, Digest, Plan, PlannedSection, Review
+from leadline.records import SINGLE, Confidence, Record, Text
 from leadline.replies.coercion import coerced
 from leadline.replies.parsing import reading
 from leadline.replies.shapes import fields_of, natural
 from leadline.schemas import schema_of
 from leadline.tasks import parse
 from leadline_plugins.charts.planning import ChartPlan, PlannedChart
-from leadline_plugins.tasks.checking import ClaimVerdicts
 from leadline_plugins.tasks.planning import Queries
-from leadline_plugins.tasks.reading import Learnings
-from leadline_plugins.tasks.sorting import Placed, Sorted
 from leadline_plugins.tasks.writing import Composition, Written
+
+
+class Learning(Record):
+    claim: Text
+    quote: Text
+    start: int = -1
+    confidence: Confidence = "medium"
+    score: float = 0.0
+
+
+class Learnings(Record):
+    """Items that are left out one by one."""
+
+    learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
+
+
+class SortedSection(Record):
+    section: PlannedSection
+    evidence_ids: tuple[str, ...]
+    length: int = 0
+
+
+class Sorted(Record):
+    """Records within records."""
+
+    sections: tuple[SortedSection, ...]
+    answers: bool = True
+    reason: Text = ""
+
+
+class PlacedSection(Record):
+    id: str
+    pieces: tuple[int, ...]
+
+
+class Placed(Record):
+    """Lists of numbers."""
+
+    sections: tuple[PlacedSection, ...]
+    nowhere: tuple[int, ...] = ()
+
+
+class ClaimVerdict(Record):
+    id: str
+    verdict: Literal["supported", "partial", "contradicted", "unsupported", "remark"]
+    reason: Text = ""
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    words: Text = ""
+
+
+class ClaimVerdicts(Record):
+    """Choices and shares."""
+
+    supported: tuple[str, ...] = ()
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    others: tuple[ClaimVerdict, ...] = ()
+
 
 REPLIES: list[type[Record]] = [
     *(Plan, Queries, Learnings, Digest, Review, Sorted, Placed, Written, Composition, ClaimVerdicts, ChartPlan),
@@ -319,7 +374,7 @@ def test_what_does_not_fit_is_told_in_plain_words_all_of_it_at_once() -> None:
     many = {"sections": [{"id": str(number), "coverage": "so so"} for number in range(9)]}
     with pytest.raises(BadReply, match="and 4 more like these"):
         parse(json.dumps(many), Review)
-    with pytest.raises(BadReply, match='it has none of the fields title, queries, sections \\(you wrote "x"\\)'):
+    with pytest.raises(BadReply, match='it has none of the fields title, sections, queries \\(you wrote "x"\\)'):
         parse('{"x": 1}', Plan)  # what a model is not asked for is not named
 
 
@@ -334,8 +389,8 @@ def test_of_charts_the_one_that_does_not_read_is_left_out() -> None:
     bad = {"title": "A", "chart_type": "bar", "points": [{"label": "a", "value": "high"}]}
     good = {"title": "B", "chart_type": "bar", "points": [{"label": "b", "value": "3.5"}]}
     (chart,) = parse(json.dumps({"charts": [bad, good]}), ChartPlan).charts
-    assert (chart.title, chart.points[0].value) == ("B", 3.5)
-    with pytest.raises(BadReply, match=r"charts\[0\]\.points\[0\]\.value must be a number"):
+    assert (chart.title, chart.rows[0].value) == ("B", 3.5)
+    with pytest.raises(BadReply, match=r"charts\[0\]\.rows\[0\]\.value must be a number"):
         parse(json.dumps({"charts": [bad]}), ChartPlan)
 
 
@@ -343,9 +398,8 @@ def test_of_charts_the_one_that_does_not_read_is_left_out() -> None:
     "said", ["[@edb44a4feea]", "@edb44a4feea", "[edb44a4feea]", " [@ edb44a4feea] ", "edb44a4feea"]
 )
 def test_an_id_is_read_without_the_marks_of_a_citation(said: str) -> None:
-    point = {"label": "a", "value": 1, "evidence_id": said}
-    (chart,) = parse(json.dumps({"charts": [{"title": "A", "chart_type": "bar", "points": [point]}]}), ChartPlan).charts
-    assert chart.points[0].evidence_id == "edb44a4feea"
+    section = {"section": {"id": "1", "title": "A"}, "evidence_ids": [said]}
+    assert parse(json.dumps({"sections": [section]}), Sorted).sections[0].evidence_ids == ("edb44a4feea",)
 
 
 def test_an_empty_list_is_no_reply_that_has_other_fields() -> None:

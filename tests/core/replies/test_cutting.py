@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Annotated
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,24 @@ from hypothesis import strategies as st
 
 from leadline.errors import BadReply
 from leadline.findings import Digest, Plan
+from leadline.records import SINGLE, Confidence, Record, Text
 from leadline.replies.cutting import whole_sentences
 from leadline.tasks import parse
-from leadline_plugins.tasks.reading import Learnings
 from leadline_plugins.tasks.writing import Composition, Written
+
+
+class Learning(Record):
+    claim: Text
+    quote: Text
+    start: int = -1
+    confidence: Confidence = "medium"
+    score: float = 0.0
+
+
+class Learnings(Record):
+    """Items that are left out one by one."""
+
+    learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
 
 
 @pytest.mark.parametrize(
