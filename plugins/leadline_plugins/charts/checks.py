@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
 from leadline_plugins.charts.planning import PlannedChart, PlannedRow, number_in
 from leadline_plugins.charts.points import FORMS, date_of, form_of
 from leadline_plugins.prompting.passages import ShownPassage, ShownSource
-from leadline_plugins.verification.numbers import numbers, values_of
+from leadline_plugins.verification.numbers import Number, Values, numbers, values_of
 
 _FEWEST = 2
 """Rows of a chart; of a timeline one is enough."""
@@ -24,6 +26,7 @@ _MANY = ("histogram", "box", "scatter", "timeline")
 """Forms in which several rows may have the same label."""
 _DATA = 3
 """A list of so many numbers in a program is data."""
+_WORD = re.compile(r"[^\W\d_]+")
 _NAMED = 5
 """Reasons that are named."""
 
@@ -65,26 +68,38 @@ def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[Shown
         return f"{name!r} names passage {row.passage}, which does not exist"
     passage, source = shown[row.passage]
     text = f"{passage.lead}\n{passage.text}"
-    if row.value is not None and not _states(text, row.value, chart.unit):
+    context = "\n".join((text, *passage.path, source.title, source.published or ""))
+    if row.value is not None and not _states(text, context, row.value, chart.unit):
         return f"the value {row.value:,.12g} {chart.unit}".rstrip() + f" of {name!r} is not in passage {row.passage}"
-    context = values_of("\n".join((text, *passage.path, source.title, source.published or "")))
     for number in numbers(f"{row.series}\n{row.label}"):
-        if any(char.isdigit() for char in number.text) and not context.holds(number):
+        if any(char.isdigit() for char in number.text) and not values_of(context).holds(number):
             return f"{number.text!r} of {name!r} is not in passage {row.passage}"
     return ""
 
 
-def _states(text: str, value: float, unit: str) -> bool:
-    """Return whether a text has a value in the unit of a chart, or its figure with a scale: `20 million` for 20.
+def _states(text: str, context: str, value: float, unit: str) -> bool:
+    """Return whether a text has a value in the unit of a chart.
 
+    The scale of the unit is that of the number (`20 million`), or is named beside the numbers, as in the head of a table.
     A positive value is not that of a number with a minus sign. A negative one may be a loss in words.
     """
-    claimed = numbers(f"{abs(value):.12f}".rstrip("0").rstrip(".") + f" {unit}")[:1]
+    figure = f"{abs(value):.12f}".rstrip("0").rstrip(".")
     held = values_of(text)
-    if not claimed or not held.holds(claimed[0]):
-        return False
-    same = [one for one in held.numbers if set(one.readings) & set(claimed[0].readings)]
-    return value < 0 or not same or not all(_negative(text, one.start) for one in same)
+    claimed = [one for one in numbers(f"{figure} {unit}")[:1] if held.holds(one)]
+    if not claimed and _scale(unit) > 1 and _scale(unit) in map(_scale, set(_WORD.findall(context))):
+        claimed = [one for one in numbers(figure) if Values(bare for bare in held.numbers if not _scaled(bare)).holds(one)]
+    same = [one for one in held.numbers if claimed and set(one.readings) & set(claimed[0].readings)]
+    return bool(claimed) and (value < 0 or not same or not all(_negative(text, one.start) for one in same))
+
+
+def _scale(unit: str) -> Decimal:
+    """Return 1,000,000 for `million USD`; 1 for a unit without a scale."""
+    return next((one.value for one in numbers(f"1 {unit}")), Decimal(1)) if unit else Decimal(1)
+
+
+def _scaled(number: Number) -> bool:
+    """Return whether a number has a scale of its own."""
+    return any(char.isalpha() for char in number.text)
 
 
 def _negative(text: str, start: int) -> bool:
