@@ -76,17 +76,17 @@ def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[Shown
     text = f"{passage.lead}\n{passage.text}"
     context = "\n".join((text, *passage.path, source.title, source.published or ""))
     if row.value is not None and not _states(text, context, row.value, chart.unit):
-        return f"the value {row.value:,.12g} {chart.unit}".rstrip() + f" of {name!r} is not in passage {row.passage}"
+        return f"the value {row.value:,.12g} {chart.unit}".rstrip() + f" of {name!r} is not in its passage"
     for number in numbers(f"{row.series}\n{row.label}"):
         if any(char.isdigit() for char in number.text) and not values_of(context).holds(number):
-            return f"{number.text!r} of {name!r} is not in passage {row.passage}"
+            return f"{number.text!r} of {name!r} is not in its passage"
     return ""
 
 
 def _states(text: str, context: str, value: float, unit: str) -> bool:
     """Return whether a text has a value in the unit of a chart.
 
-    The scale of the unit is that of the number (`20 million`), or is named beside the numbers, as in the head of a table.
+    The scale of the unit is that of the number (`20 million`), or is named elsewhere, as in the header of a table.
     A positive value is not that of a number with a minus sign. A negative one may be a loss in words.
     """
     figure = f"{abs(value):.12f}".rstrip("0").rstrip(".")

@@ -74,9 +74,9 @@ class ChartPlanRequest(Record):
         titles = [f"{number}. {title}" for number, title in enumerate(self.sections, start=1)]
         language = self.question.language
         parts = (
-            f"At most {self.limit} charts.",
+            f"Limit: {self.limit} charts",
             f"Language of the report: {language}" if language not in ("", "und") else "",
-            _PYTHON if self.language == "python" else "",
+            "Drawn by: Python" if self.language == "python" else "",
             "\n".join(("Sections:", *titles)),
             "\n".join(("Figures in the text:", *(f"- {figure}" for figure in self.figures))) if self.figures else "",
             as_text(self.sources),
@@ -95,10 +95,6 @@ class ChartRepairRequest(ChartPlanRequest):
         return f"{super().as_text()}\n\nChart: {self.chart.model_dump_json()}\n\nError: {self.error}"
 
 
-_PYTHON = """\
-Draw each chart by a Python program in `code`, with matplotlib. It finds `rows` (a list of dictionaries with label, series,
-x, date and value), `title`, `unit`, `source` and `plt`. It reads all numbers from `rows`, writes `source` below the chart
-and saves chart.png. It has no network and no other files."""
 _ROW = object_of(label=TEXT, series=TEXT, value={"type": ["number", "null"]}, passage=INTEGER)
 CHART_SCHEMA = object_of(
     title=TEXT,

@@ -71,7 +71,7 @@ def test_a_value_in_another_notation_is_in_the_passage(text: str, value: float, 
 def test_a_row_whose_value_is_not_in_its_passage_is_dropped(text: str, value: float, unit: str) -> None:
     found = result(text, value, unit)
     assert [row.label for row in found.chart.rows] == ["Wick", "Leith"]
-    assert "of 'Oban' is not in passage 1" in found.dropped
+    assert "of 'Oban' is not in its passage" in found.dropped
     assert found.problem == ""
 
 
@@ -93,7 +93,7 @@ def test_a_year_of_a_label_is_in_the_passage_or_in_the_title_of_its_source(label
 def test_a_chart_with_fewer_than_two_rows_is_refused_with_the_reasons() -> None:
     found = checked(plan(("Oban", 40, 1), ("Wick", 2, 1)), shown("Wick has 2 ships."), "data")
     assert found.problem == (
-        "it has 1 of at least 2 rows that their passages state: the value 40 of 'Oban' is not in passage 1"
+        "it has 1 of at least 2 rows that their passages state: the value 40 of 'Oban' is not in its passage"
     )
 
 

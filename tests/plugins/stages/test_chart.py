@@ -150,7 +150,7 @@ async def test_the_planner_sees_passages_with_two_numbers_in_digits_or_words() -
     text = ChartPlanRequest.as_text(request)
     assert all(f"[{number}] {shown}" in text for number, shown in enumerate(TEXTS[:3], start=1))
     assert TEXTS[3] not in text
-    assert "At most 5 charts." in text
+    assert "Limit: 5 charts" in text
     assert "# Source: Book s2" in text
     assert "1. Ships" in text
 
@@ -188,7 +188,7 @@ async def test_a_row_whose_value_is_not_in_its_passage_is_left_out_with_a_notice
     assert [len(one.rows) for one in run.drawn] == [2]
     assert run.notices == [
         "the chart 'Ships' was drawn without rows that its passages do not state: "
-        "the value 76 ships of 'Leith' is not in passage 2"
+        "the value 76 ships of 'Leith' is not in its passage"
     ]
 
 
@@ -205,7 +205,7 @@ async def test_number_words_are_values() -> None:
 async def test_a_chart_with_too_few_rows_is_repaired_once_with_the_error() -> None:
     run = Scripted([chart({"label": "Oban", "value": 13, "passage": 1}, ROWS[1])], lambda request: chart())
     wrote = await made(run)
-    assert "the value 13 ships of 'Oban' is not in passage 1" in run.asked[1].error
+    assert "the value 13 ships of 'Oban' is not in its passage" in run.asked[1].error
     assert run.asked[1].as_text().endswith(run.asked[1].error)
     assert len(wrote["figures"]) == 1
     assert "was corrected before it was drawn: it has 1 of at least 2 rows" in run.notices[0]
@@ -282,7 +282,7 @@ async def test_a_runner_of_python_gets_the_code_and_the_rows() -> None:
     code = "plt.bar([row['label'] for row in rows], [row['value'] for row in rows])"
     run = Scripted([chart(code=code)], draws=("python",))
     await made(run)
-    assert "Draw each chart by a Python program" in run.asked[0].as_text()
+    assert "Drawn by: Python" in run.asked[0].as_text()
     assert [(one.language, one.code, len(one.rows)) for one in run.drawn] == [("python", code, 2)]
 
 
