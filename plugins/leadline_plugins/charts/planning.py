@@ -115,24 +115,26 @@ CHART_EXAMPLE = (
 PLAN_EXAMPLE = f'{{"charts": [{CHART_EXAMPLE}]}}'
 
 
-def numeric(evidence: Iterable[Evidence], sections: Iterable[Section], at_least: int) -> list[Evidence]:
+def numeric(evidence: Iterable[Evidence], sections: Sequence[Section], at_least: int) -> list[Evidence]:
     """Return the passages that charts can be planned from, best first; none where they have too few numbers together.
 
     They are those of the sections that state two numbers or a figure of the text.
     """
-    seen = {name for section in sections for name in (*section.evidence_ids, *cited(section.text or ""))}
     named = {name for section in sections for name in cited(section.text or "")}
     stated = {point.evidence_id for section in sections for point in section.data_points}
-    counts = {item.id: _count(item) for item in evidence if item.id in seen or item.id in stated}
-    found = [item for item in evidence if counts.get(item.id, 0) >= _LEAST_NUMBERS or item.id in stated]
-    best, tokens = {}, 0.0
-    for item in sorted(found, key=lambda one: (one.id not in stated, one.id not in named, -one.score)):
+    seen = {name for section in sections for name in section.evidence_ids} | named | stated
+    best: dict[str, Evidence] = {}
+    tokens = count = 0.0
+    candidates = (item for item in evidence if item.id in seen)
+    for item in sorted(candidates, key=lambda one: (one.id not in stated, one.id not in named, -one.score)):
         size = tokens_of(f"{item.lead}{item.quote}")
-        if item.quote not in best and tokens + size <= MOST_TOKENS:
+        if item.quote in best or tokens + size > MOST_TOKENS:
+            continue
+        found = _count(item)
+        if found >= _LEAST_NUMBERS or item.id in stated:
             best[item.quote] = item
-            tokens += size
-    chosen = list(best.values())
-    return chosen if sum(counts[item.id] for item in chosen) >= at_least else []
+            tokens, count = tokens + size, count + found
+    return list(best.values()) if count >= at_least else []
 
 
 def _count(item: Evidence) -> int:
