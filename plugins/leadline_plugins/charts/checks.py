@@ -27,6 +27,8 @@ _SEPARATE: Mapping[str, str] = {"pie": "bar", "stacked": "grouped", "area": "lin
 _DATA = 3
 """A list of so many numbers in a program is data."""
 _WORD = re.compile(r"[^\W\d_]+")
+_PER = re.compile(r"/|\bper\b|每")
+_CURRENCIES = frozenset("$€£¥")
 _NAMED = 5
 """Reasons that are named."""
 
@@ -90,18 +92,27 @@ def _states(text: str, context: str, value: float, unit: str) -> bool:
     A positive value is not that of a number with a minus sign. A negative one may be a loss in words.
     """
     figure = f"{abs(value):.12f}".rstrip("0").rstrip(".")
+    scale, sign = _scale(unit), next((char for char in unit if char in _CURRENCIES), "")
     held = values_of(text)
-    claimed = [one for one in numbers(f"{figure} {unit}")[:1] if held.holds(one)]
-    if not claimed and _scale(unit) > 1 and _scale(unit) in map(_scale, set(_WORD.findall(context))):
+    written = f"{sign}{figure} {scale}" if scale or sign else f"{figure} {'' if unit[:1].isdigit() else unit}"
+    claimed = [one for one in numbers(written)[:1] if held.holds(one)]
+    if not claimed and scale and _factor(scale) in map(_factor, set(_WORD.findall(context))):
         bare = Values(one for one in held.numbers if not any(char.isalpha() for char in one.text))
         claimed = [one for one in numbers(figure) if bare.holds(one)]
     same = [one for one in held.numbers if claimed and set(one.readings) & set(claimed[0].readings)]
     return bool(claimed) and (value < 0 or not same or not all(_negative(text, one.start) for one in same))
 
 
-def _scale(unit: str) -> Decimal:
-    """Return 1,000,000 for `million USD`; 1 for a unit without a scale."""
-    return next((one.value for one in numbers(f"1 {unit}")), Decimal(1)) if unit else Decimal(1)
+def _scale(unit: str) -> str:
+    """Return the word of a unit that is a scale: `bn` of `USD bn` and of `billion USD per year`, `m` of `$m`."""
+    words = _WORD.findall(_PER.split(unit)[0])
+    letters = [word for word in words if word in ("m", "b") and not _CURRENCIES.isdisjoint(unit)]
+    return next((word for word in words if _factor(word) > 1), "".join(letters[:1]))
+
+
+def _factor(scale: str) -> Decimal:
+    """Return 1,000,000 for `million`; 1 for what is no scale."""
+    return next((one.value for one in numbers(f"1 {scale}")), Decimal(1))
 
 
 def _negative(text: str, start: int) -> bool:

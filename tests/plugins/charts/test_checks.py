@@ -75,6 +75,21 @@ def test_a_row_whose_value_is_not_in_its_passage_is_dropped(text: str, value: fl
     assert found.problem == ""
 
 
+@pytest.mark.parametrize(
+    "unit", ["billion USD", "USD billion", "USD (billions)", "US$ bn", "$bn", "$b", "bn USD per year", "billion $/year"]
+)
+def test_the_scale_of_a_unit_is_found_wherever_it_is_written(unit: str) -> None:
+    text = shown("Oban cost $12.5 billion a year, Wick 7,500 million USD.")
+    assert len(checked(plan(("Oban", 12.5, 1), ("Wick", 7.5, 1), unit=unit), text, "data").chart.rows) == 2
+    assert checked(plan(("Oban", 12_500, 1), ("Wick", 7_500, 1), unit=unit), text, "data").chart.rows == ()
+
+
+@pytest.mark.parametrize("unit", ["100 km", "m", "t per million people", "km/h", "µg/m³"])
+def test_a_unit_without_a_scale_has_none(unit: str) -> None:
+    text = shown("Oban has 12.5 and Wick 7.5.")
+    assert len(checked(plan(("Oban", 12.5, 1), ("Wick", 7.5, 1), unit=unit), text, "data").chart.rows) == 2
+
+
 def test_a_scale_that_the_passage_does_not_name_is_not_assumed() -> None:
     found = checked(plan(("Oban", 12.5, 1), ("Wick", 7.5, 1), unit="billion"), shown("Oban 12.5, Wick 7.5."), "data")
     assert found.chart.rows == ()
