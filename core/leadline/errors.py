@@ -10,6 +10,7 @@ LeadlineError
 │   └── JournalMissing      offline, and the journal has no such call
 ├── CallFailed              a call failed for good; `record` says how
 │   └── CallRefused         refused by the house: budget, deadline, stop, middleware
+├── ModelUnreachable        no AI provider answered the first task              exit 1
 ├── NoEvidence              nothing was found that a report could rest on       exit 5
 ├── ClarificationFailed     asked, and no usable answer came                    exit 1
 └── NeedsClarification      the question is unclear and nobody can be asked     exit 2
@@ -95,6 +96,10 @@ class CallFailed(LeadlineError):
 
 class CallRefused(CallFailed):
     """A call the house refused: budget, deadline, stop, or a middleware's rule."""
+
+
+class ModelUnreachable(LeadlineError):
+    """No AI provider answered the first task; ends the run before anything is searched or read."""
 
 
 class NoEvidence(LeadlineError):

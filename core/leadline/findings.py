@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
-from pydantic.json_schema import SkipJsonSchema
-
 from leadline.records import (
     NUMBERED,
     SINGLE,
     Chart,
+    Confidence,
     Evidence,
     Failure,
     Figure,
@@ -25,6 +24,9 @@ from leadline.records import (
     Section,
     Source,
     Text,
+    Uncited,
+    Verdict,
+    VerdictKind,
 )
 
 T = TypeVar("T")
@@ -69,9 +71,8 @@ class Findings(Protocol):
 
 Coverage = Literal["covered", "partial", "missing"]
 Priority = Literal["high", "medium", "low"]
-VerdictKind = Literal["supported", "partial", "contradicted", "unsupported"]
-UNBORNE: Sequence[VerdictKind] = ("contradicted", "unsupported")
-"""The verdicts on claims that their passages do not bear, not even in part."""
+FAILED: Sequence[VerdictKind] = ("contradicted", "unsupported")
+"""The verdicts on claims that their passages do not support, not even in part."""
 
 
 class Question(Record):
@@ -89,42 +90,38 @@ class Question(Record):
 
 
 class Query(Record):
-    """A search query as proposed; `section` is the id of the planned section it serves. Priority: a word or 1 to 5."""
+    """A proposed search query: what it is to find out, how urgent it is, and the id of the section that it serves."""
 
     query: Text
     goal: Text = ""
     priority: str | int = "medium"
+    """`high`, `medium`, `low`, or a number: 1 and 2 are high, 3 is medium, 4 and 5 are low."""
     section: str = ""
 
 
 class PlannedSection(Record):
-    """A section as planned: its goal, and the key questions it answers."""
+    """A section as planned: its goal, and the key questions that it answers."""
 
     id: Annotated[str, NUMBERED]
     title: Text
     goal: Text = ""
     questions: tuple[Text, ...] = ()
     domain: str = ""
-
-
-class NextSearch(Record):
-    """A search proposed in the same reply as a plan or a digest, as short as it can be said; the first come first."""
-
-    query: Text
-    section: str = ""
-    """The id of the planned section it serves."""
+    """What it covers: overview, historical, technical, case studies, …"""
 
 
 class Plan(Record):
     """The outline of a report; sections in the order of the report."""
 
     title: Text
-    queries: tuple[Annotated[NextSearch, SINGLE], ...] = ()
-    """The first searches, where the planner proposes them in one reply; before the sections, so that they begin while
-    those are being written."""
     sections: tuple[Annotated[PlannedSection, SINGLE], ...]
-    domains: SkipJsonSchema[tuple[str, ...]] = ()
-    """Those of its sections, each once. A model is not asked for what is said already."""
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
+    """The first searches, where the planner proposes them."""
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains of its sections, each once."""
+        return tuple(dict.fromkeys(section.domain for section in self.sections if section.domain))
 
 
 class SearchTask(Record):
@@ -167,31 +164,30 @@ class SectionReview(Record):
 
 
 class Review(Record):
-    """Whether the research suffices, and where the next round should dig."""
+    """Whether the research suffices, and where the next round should search."""
 
     sections: tuple[SectionReview, ...] = ()
-    """A reply may leave out those that are covered, at a depth of 1: the stages fill them in."""
     is_sufficient: bool = False
     priority_gaps: tuple[Text, ...] = ()
+    """What is missing, as questions that a search could answer."""
 
 
 class Digest(Record):
-    """Progressive synthesis over all rounds so far; coverage by section id.
+    """Progressive synthesis over all rounds so far; coverage by section id."""
 
-    A model may give the review and the next searches in the same reply: they stand first in it, for while the rest is
-    still being written the searches can begin. It is not asked for coverage and gaps, which its review tells.
-    """
-
-    review: Review | None = None
-    queries: tuple[Annotated[NextSearch, SINGLE], ...] = ()
     synthesis: Text = ""
-    section_coverage: SkipJsonSchema[dict[str, Coverage]] = {}
-    knowledge_gaps: SkipJsonSchema[tuple[Text, ...]] = ()
-    cross_links: SkipJsonSchema[tuple[Text, ...]] = ()
-    round: SkipJsonSchema[int] = 0
-    """The last round whose searches it knows of: where none followed there is nothing to digest again."""
-    shown: SkipJsonSchema[tuple[str, ...]] = ()
-    """Ids of the passages that it was made from, in all rounds: none is shown twice."""
+    section_coverage: dict[str, Coverage] = {}
+    knowledge_gaps: tuple[Text, ...] = ()
+    cross_links: tuple[Text, ...] = ()
+    """Relations between sections that the report should mention."""
+    review: Review | None = None
+    """Where the same reply of a model reviewed the research."""
+    queries: tuple[Query, ...] = ()
+    """The next searches, where the same reply proposed them."""
+    round: int = 0
+    """The last round that it includes."""
+    shown: tuple[str, ...] = ()
+    """Ids of the passages that it was made from, in all rounds."""
 
 
 class Perspective(Record):
@@ -226,100 +222,53 @@ class Illustration(Record):
     """Why it was left out."""
 
 
-class Verdict(Record):
-    """Whether what is cited for a claim bears it: all its passages together."""
-
-    id: str
-    section_id: str
-    evidence_id: str
-    """The first that it cites."""
-    claim: Text
-    verdict: VerdictKind
-    reason: Text = ""
-    confidence: float = 1.0
-    by: Literal["", "exact", "words", "model"] = ""
-    """Who judged: a rule, the measure of words, a model; empty in reports of older versions."""
-    evidence_ids: tuple[str, ...] = ()
-    """All that it cites; empty in reports of older versions, which have a verdict for each citation of a claim."""
-    beside: tuple[str, ...] = ()
-    """What else it was held against where it has no citation of its own: what its paragraph cites besides, and what the
-    report cites elsewhere for the same."""
-    own: bool = True
-    """Whether its citations stand right behind it; else it is held against those of what follows, and cites nothing."""
-    under: Text = ""
-    """The title of its section and the headings over it there."""
-    remark: bool = False
-    """Whether it states nothing, by the word of the model: it counts among no verdicts."""
-    at: int = -1
-    """Where the citations of its claim begin in the text of their section, in characters; -1 in older reports."""
-
-    @property
-    def claim_id(self) -> str:
-        """The id of its claim."""
-        return self.id.rpartition(".")[0]
-
-    @property
-    def cites(self) -> tuple[str, ...]:
-        """The evidence that it is on, in reports of any version."""
-        return self.evidence_ids or (self.evidence_id,)
-
-
-class Unjudged(Record):
-    """A sentence that is held against no passage: a remark of some kind, or `uncited`: stated without a citation.
-
-    A `question`; what speaks of the `sources` themselves; an `inference` that is marked as the text's own; what a model
-    calls a `remark`, as it only leads from one thing to the next.
-    """
-
-    id: str
-    section_id: str
-    text: Text
-    kind: Literal["question", "sources", "inference", "remark", "uncited"]
-
-
 class Repair(Record):
-    """What was done about a claim that its sources do not bear, and what the verdict on it was."""
+    """What was done about a claim that its passages do not support, and what the verdict on it was."""
 
     section_id: str
     claim: Text
     verdict: VerdictKind
     done: Literal["recited", "weakened", "dropped"]
     now: Text = ""
-    """What stands in its place, where a model said it anew."""
+    """The new wording, where a model wrote one."""
 
 
-Ground = Literal["no_claims", "unknown_ids", "bare", "unborne"]
-"""Why a verification is not passed: nothing to check, citations of what is not there, paragraphs that end without one,
-claims that are not borne."""
+class IndexEntry(Record):
+    """A claim of the report with the words that support it."""
+
+    claim: Text
+    source_ids: tuple[str, ...]
+    quote: Text
+    confidence: Confidence
+
+
+Ground = Literal["no_claims", "unknown_ids", "uncited", "unsupported"]
+"""Why a verification did not pass: nothing to check, citations of unknown evidence, paragraphs that end without a
+citation, claims that are not supported."""
 
 
 class Verification(Record):
-    """The checks of a report, `verify.json`; `claims` counts its claims by what the citations of each come to."""
+    """The checks of a report, `verify.json`."""
 
     report_passed: bool
+    """Whether the report has claims with citations."""
     paragraphs_jsonl_cite_ids_passed: bool
     paragraph_end_citation_passed: bool
     paragraph_without_citation_count: int
-    paragraphs_without_citation: tuple[str, ...] = ()
-    """Their ids, as in `paragraphs.jsonl`."""
-    claims: dict[VerdictKind, int] = {}
-    kinds: dict[str, int] = {}
-    """The same claims as readers are told of them: of the partial ones apart which are `hedged` (their text says so),
-    `doubted` (a rule found something, and the model shows no words), `undecided` (words alone were compared)."""
-    contradicted_in_summary: int = 0
-    """The claims of the summary, which many read alone, that their source contradicts."""
-    judged_by: dict[str, int] = {}
-    """The claims by who judged: `exact` rules, the measure of `words`, a `model`."""
     passed: bool
     grounds: tuple[Ground, ...] = ()
-    """Why it is not passed. Claims that are not borne are none where `verify.require_support` is off."""
+    """Why it did not pass. Unsupported claims are a ground only with `verify.require_support`."""
+    claims: dict[VerdictKind, int] = {}
+    """The number of claims by verdict."""
+    judged_by: dict[str, int] = {}
+    """The number of decided claims by judge."""
     unknown_ids: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    unjudged: tuple[Unjudged, ...] = ()
-    """Sentences that are no claims, or cite nothing."""
-    unjudged_by_kind: dict[str, int] = {}
+    uncited: tuple[Uncited, ...] = ()
     repairs: tuple[Repair, ...] = ()
-    """Of claims, before the verdicts above were given."""
+    """Made before the verdicts above."""
+    evidence_index: tuple[IndexEntry, ...] = ()
+    """The claims that are supported in full or in part."""
 
 
 class Audit(Record):

@@ -24,6 +24,7 @@ from pydantic import ConfigDict
 from leadline.contracts import (
     AIProvider,
     ChartRunner,
+    ClaimJudge,
     Context,
     Embedder,
     Fetcher,
@@ -32,6 +33,7 @@ from leadline.contracts import (
     Observer,
     Parser,
     ReportFormatter,
+    Reranker,
     Sandbox,
     SearchProvider,
     SearchStrategy,
@@ -194,6 +196,16 @@ class Hooks:
     @hookspec
     def leadline_embedders(self) -> Offers[Embedder]:
         """Texts to vectors."""
+        raise NotImplementedError
+
+    @hookspec
+    def leadline_rerankers(self) -> Offers[Reranker]:
+        """Rate texts by how well they answer a query."""
+        raise NotImplementedError
+
+    @hookspec
+    def leadline_claim_judges(self) -> Offers[ClaimJudge]:
+        """Decide whether cited passages support claims."""
         raise NotImplementedError
 
     @hookspec

@@ -558,7 +558,9 @@ class SectionRequest(Record):
 
     section: Section
     evidence: tuple[Evidence, ...]
+    """Best first."""
     sources: tuple[Source, ...]
+    """Those of the evidence; the text of their documents is left out."""
     outline: tuple[Section, ...] = ()
     question: Text = ""
     language: str = ""
@@ -567,3 +569,5 @@ class SectionRequest(Record):
     """The key questions it answers."""
     assumptions: tuple[Text, ...] = ()
     """What holds of the question though it does not say so."""
+    digest: Text = ""
+    """What the research found out as a whole: context, not a source."""

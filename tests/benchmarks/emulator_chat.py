@@ -18,7 +18,7 @@ CHARACTERS = 4
 """Of a token."""
 _TICK = 0.01
 _DATA = re.compile(r"<data>\n(.*)\n</data>", re.DOTALL)
-_SCHEMA = re.compile(r"schema and nothing else:\n(\{.*\})", re.DOTALL)
+_SCHEMA = re.compile(r"schema(?: and nothing else)?:\n(\{.*\})", re.DOTALL)
 _NONSENSE = (
     "I am sorry, but as requested I have thought about it.",
     '{"title": "unfinished", "text": "and so',
@@ -107,8 +107,8 @@ def _reply(asked: Mapping[str, Any]) -> tuple[str, str, Wanted]:
     said = _SCHEMA.search(turns[0]["content"])
     form = asked.get("response_format", {}).get("json_schema", {}).get("schema")
     schema = json.loads(said[1]) if said else form or {}
-    data = next((found for turn in turns if (found := _DATA.search(turn["content"]))), None)
-    return schema.get("title", ""), say(schema.get("title", ""), schema, json.loads(data[1]) if data else {}), []
+    data = next((found for turn in turns if turn["role"] == "user" and (found := _DATA.search(turn["content"]))), None)
+    return *say(schema, data[1] if data else ""), []
 
 
 async def _refuse(writer: asyncio.StreamWriter, fault: Fault, manners: Manners) -> bool:

@@ -26,7 +26,7 @@ async def main():
 
 asyncio.run(main())
 """
-BORROWED = {"extractive", "matplotlib"}
+BORROWED = {"brief", "matplotlib"}
 """Plugins whose module a chosen one builds on, and the chart runner that `auto` looks at."""
 READERS = {"docx", "lxml", "pypdfium2", "trafilatura"}
 """What only documents of other kinds need."""

@@ -17,7 +17,7 @@ from leadline.records import Section
 from leadline_plugins.citing.entries import names_list
 from leadline_plugins.stages.hedges import denied, hedge, hedged
 from leadline_plugins.stages.write import body
-from leadline_plugins.tasks.writing import Composition
+from leadline_plugins.synthesizers.compose import Composed
 from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
 from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
 from leadline_plugins.wording.notices import _words as notice_words
@@ -119,14 +119,14 @@ def test_a_hedge_stands_before_the_full_stop_and_is_recognised(tag: str) -> None
 
 @pytest.mark.parametrize("language", ["en", "de", "zh-TW"])
 def test_what_stands_around_the_sections_has_titles_in_the_language(language: str) -> None:
-    composed = Composition(title="T", summary="S. [@e]", conclusion="C. [@e]")
     stand = (Section(id="1", title="Own", text="Text. [@e]"), Section(id="2", title="Other", text="Text. [@e]"))
     analysis = Analysis(perspectives=(Perspective(name="critical", text="Weak. [@e]"),))
-    whole = body(composed, stand, "Why?", language, analysis)
+    composed = Composed("T", stand, summary="S. [@e]", conclusion="C. [@e]")
+    whole = body(composed, "Why?", language, analysis)
     around = (say(name, language) for name in ("summary", "analysis", "conclusion"))
     assert [section.title for section in whole if section.title not in ("Own", "Other")] == [*around]
     assert f"### {say('critical', language)}" in (whole[-2].text or "")
-    (alone, *_) = body(Composition(title="Why?"), (stand[0].model_copy(update={"title": "Why?"}),), "Why?", language)
+    (alone, *_) = body(Composed("Why?", (stand[0].model_copy(update={"title": "Why?"}),)), "Why?", language)
     assert alone.title == say("answer", language)
 
 

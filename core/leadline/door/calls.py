@@ -200,6 +200,11 @@ class Door:
         """Return the language models of which a reply was taken, by name, each with its provider."""
         return models(self._memory.rows())
 
+    def answered(self) -> frozenset[str]:
+        """Return the providers that have answered a chat in this run, in any of its sessions; the cache is none."""
+        rows = self._memory.rows()
+        return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply") and not row.cached)
+
     @property
     def replayed(self) -> Set[str]:
         """The keys of the calls that this session answered from the journal, as an earlier one left them there."""

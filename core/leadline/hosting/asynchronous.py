@@ -20,6 +20,8 @@ AWAITED: Mapping[str, tuple[str, ...]] = {
     "fetchers": ("fetch",),
     "parsers": ("parse",),
     "embedders": ("embed",),
+    "rerankers": ("rerank",),
+    "claim_judges": ("judge",),
     "stages": ("run", "map", "rest"),
     "middleware": ("around",),
     "observers": ("observe",),

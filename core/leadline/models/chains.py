@@ -18,6 +18,8 @@ CHATS = (CHAT, TRAITS)
 """The kinds of the failures of chats, and of what could not be made: an algorithm's are of another."""
 _PATIENCE = 2
 """Tasks in a row for which a provider may be not to be had, until others are asked without it, or it is tried once."""
+_AWAY = ("Unavailable", "Disconnected", "Resting", "Severed", "QuotaSpent", "Denied", "Unsupported")
+"""Failures of a wrong address, key or model: a provider that has not answered yet is left out at the first of them."""
 _FINAL = (Denied.__name__, PluginError.__name__)
 """Failures that nothing in this run will cure: a key that is refused, a plugin that cannot be made."""
 
@@ -86,10 +88,16 @@ def together(failures: Sequence[CallFailed]) -> CallFailed:
 
 
 class Standing:
-    """Who is asked in this run, and who is left out of it; `notice` is told of each who is."""
+    """Who is asked in this run, and who is left out of it; `notice` is told of each who is.
 
-    def __init__(self, notice: Callable[[str], Awaitable[None]]) -> None:
+    `answered` returns the names of the providers that have answered a chat in this run.
+    """
+
+    def __init__(self, notice: Callable[[str], Awaitable[None]], answered: Callable[[], frozenset[str]]) -> None:
         self._notice = notice
+        self._answered = answered
+        self._absent: set[str] = set()
+        """Those left out that have never answered."""
         self._out: dict[str, CallFailed] = {}
         """Each with its last failure."""
         self._silent: Counter[str] = Counter()
@@ -115,11 +123,21 @@ class Standing:
         """Note that it failed where the chain was asked; leave it out where there is no use in asking it again."""
         name, alone, failure = choice.member.name, self.left(chain) == [choice], failed.record
         self._silent[name] = (failure.category == "NETWORK") * (self._silent[name] + 1)
-        gone = failure.type == "QuotaSpent" or self._silent[name] >= _PATIENCE
+        # A failure without a key is no call: the provider was not asked.
+        absent = bool(failed.key) and failure.kind == CHAT and failure.type in _AWAY and name not in self._answered()
+        gone = absent or failure.type == "QuotaSpent" or self._silent[name] >= _PATIENCE
         final = failure.type in _FINAL or failure.kind == TRAITS
         if not self.out(choice) and (final or (gone and not alone)):
             self._out[name] = failed
-            await self._notice(f"{name} is left out of this run: {failure.message}")
+            others = [other.member.name for other in chain if not self.out(other)]
+            if absent and others:
+                self._absent.add(name)
+            instead = f"; {others[0]} does its tasks" if absent and others else ""
+            await self._notice(f"{name} is left out of this run: {failure.message}{instead}")
+
+    def absent(self, name: str) -> bool:
+        """Return whether a provider is left out of this run and never answered: a notice has named its substitute."""
+        return name in self._absent
 
     def silent(self, choice: Choice) -> bool:
         """Return whether it was not to be had time and again, until it does a task: then one attempt will tell.

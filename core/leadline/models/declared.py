@@ -11,7 +11,7 @@ from typing import Any
 
 from leadline.hosting.host import Host, Plugin
 from leadline.nearest import choose_from
-from leadline.settings.model import ALGORITHMS, Settings
+from leadline.settings.model import Settings
 from leadline.settings.pipelines import BUILT_IN
 from leadline.task_kinds import TaskKind
 
@@ -53,7 +53,7 @@ def misnamed(core: Settings, host: Host, chosen: Iterable[Plugin], place: Callab
     Names that only other plugins know are let pass: then all are loaded, and not otherwise.
     """
     chosen = tuple(chosen)
-    named = [(f"ai.tasks.{name}", name) for name in core.ai.tasks if name not in ALGORITHMS]
+    named = [(f"ai.tasks.{name}", name) for name in core.ai.tasks]
     named += [(f"prompts.{name}", name) for name in core.prompts]
     yield from _unknown(named, "asks a task of this name", _tasks, host, chosen, place)
     ours = {tool for pipeline in BUILT_IN.values() for tool in pipeline.tools}

@@ -11,7 +11,7 @@ from leadline.contracts import Call
 from leadline.door.calls import Door
 from leadline.door.keys import fingerprint
 from leadline.door.kinds import CHAT, TASK, Kind, Maker
-from leadline.errors import CallFailed, CallRefused
+from leadline.errors import CallFailed, CallRefused, ModelUnreachable
 from leadline.models.chains import CHATS, Choice, Standing, chain_of, performs, together, without_those_away
 from leadline.models.chatting import Chatting
 from leadline.records import THEN, Record
@@ -42,11 +42,14 @@ class Models:
         self._providers = providers
         self._notice = notice
         self._closing = closing
-        self._standing = Standing(notice)
+        self._standing = Standing(notice, door.answered)
         self._chatting = Chatting(door, settings, self._standing)
 
     async def perform(self, task: Task[R]) -> R:
-        """Have a task done by the first provider of its chain that can. Raises `CallFailed` when none can."""
+        """Have a task done by the first provider of its chain that can.
+
+        Raises `CallFailed` when none can, `ModelUnreachable` when none has ever answered in this run.
+        """
         chain = list(self._chain(task))
         provider = None if self._standing.out(chain[0]) else await self._made(chain[0])
         if performs(provider):
@@ -64,10 +67,29 @@ class Models:
             return await self._first(chain, task)
 
         maker = self._chain_maker(chain, task)
-        done = await self._door.call(kind, task.request, do, maker=maker, sample=task.sample, task=task.name)
+        try:
+            done = await self._door.call(kind, task.request, do, maker=maker, sample=task.sample, task=task.name)
+        except CallFailed as failed:
+            if not isinstance(failed, CallRefused) and await self._unreachable(chain):
+                raise ModelUnreachable(self._advice(chain, task, failed)) from failed
+            raise
         for notice in done.notices:
             await self._notice(notice)
         return task.reply.model_validate(done.reply)
+
+    async def _unreachable(self, chain: list[Choice]) -> bool:
+        """Return whether only chats can do a task, and none has answered anything in this run."""
+        return not self._door.answered() and not any([performs(await self._made(choice)) for choice in chain])
+
+    def _advice(self, chain: list[Choice], task: Task[Any], failed: CallFailed) -> str:
+        settings = {choice.member.name: self._house.settings.plugin(choice.member.name) for choice in chain}
+        addresses = {name: getattr(one, "base_url", "") for name, one in settings.items()}
+        asked = ", ".join(f"{name} at {address}" if address else name for name, address in addresses.items())
+        show = ", ".join(f"`leadline plugins show {name}`" for name in settings)
+        return (
+            f"no AI provider answered the first task ({task.name}): {asked}: {failed.record.message}. "
+            f"Next: check its settings ({show}), or research without a model (--set ai.providers=embedded)"
+        )
 
     def _chain_maker(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> Maker:
         parts = {choice.member.name: [choice.member.maker.fingerprint, choice.model] for choice in chain}
@@ -80,9 +102,9 @@ class Models:
         return fingerprint({name: maker.fingerprint for name, maker in chains.items()})
 
     async def by_chat(self, task: str, role: str) -> bool:
-        """Return whether the first of a task's chain is a chat."""
+        """Return whether the first of a task's chain that can be reached is a chat."""
         for choice in self._named(task, role):
-            if (provider := await self._made(choice)) is not None:
+            if not self._standing.absent(choice.member.name) and (provider := await self._made(choice)) is not None:
                 return not performs(provider)
         return False
 
@@ -102,7 +124,8 @@ class Models:
     async def _first(self, chain: list[Choice], task: Task[R]) -> Performed:
         left, failures = without_those_away(self._standing.left(chain))
         for choice in left:
-            lost = [*self._standing.failures(chain[: chain.index(choice)]), *failures]
+            before = [*self._standing.failures(chain[: chain.index(choice)]), *failures]
+            lost = [one for one in before if not self._standing.absent(one.record.provider)]
             if await self._quotes_instead(choice, task, lost):
                 continue
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from leadline.assemble import House
+from leadline.door.counts import models
 from leadline.errors import NoEvidence
 from leadline.findings import AUDIT, FOUND, REPORT
 from leadline.journal.journal import Journal
@@ -34,6 +35,7 @@ async def ending(
     reasons = _lost(engine.lost, winding_down)
     reasons += await lacking(journal, rows, engine.pipeline, house, told=bool(reasons))
     reasons += _unwritten(report)
+    reasons += [] if models(rows) else _not_found(report)
     reasons += [f"not written: {name} ({shortened(why)})" for name, why in sorted(unformatted.items())]
     why = "; ".join(dict.fromkeys(reasons))
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
@@ -65,6 +67,15 @@ def _unwritten(report: Report | None) -> list[str]:
     if report and report.sources and len(empty) == len(report.sections):
         return ["the report is empty: no section has a text"]
     return [f"nothing was written under {', '.join(map(repr, empty))}"] if empty else []
+
+
+def _not_found(report: Report | None) -> list[str]:
+    """Return the questions for which a report without a model has no passage.
+
+    A model tells the gaps of its text to the reader; a brief leaves them out, so the run must not look complete.
+    """
+    gaps = [gap for section in report.sections for gap in section.unanswered] if report else []
+    return [f"not found: {'; '.join(dict.fromkeys(gaps))}"] if gaps else []
 
 
 def _empty(report: Report) -> list[str]:

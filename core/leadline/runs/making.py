@@ -24,8 +24,12 @@ from leadline.records import (
     Execution,
     Figure,
     Files,
+    Judgements,
+    JudgeRequest,
+    Ranking,
     Record,
     Report,
+    RerankRequest,
     Section,
     SectionRequest,
 )
@@ -58,10 +62,10 @@ class Making:
             section: Section = await (await member.get()).synthesize(request, call)
             return section
 
-        return await self._door.call(kind, request, do, maker=self._writer(member), task="synthesize")
+        return await self._door.call(kind, request, do, maker=self._with_tasks(member), task="synthesize")
 
-    def _writer(self, member: Member) -> Maker:
-        """Return who makes a section: the synthesizer, with the models and prompts of its tasks."""
+    def _with_tasks(self, member: Member) -> Maker:
+        """Return the identity of a plugin that asks models, with the models and prompts of its tasks."""
         maker = replace(member.maker, limiter=None)
         models = self._models.fingerprint(member.offer.tasks)
         return replace(maker, fingerprint=fingerprint({"own": maker.fingerprint, "tasks": models})) if models else maker
@@ -92,6 +96,29 @@ class Making:
         costs = EmbedCosts(self._prices, embedder)
         request = EmbedRequest(model=model, texts=tuple(texts))
         return await self._leaf("embed", Embeddings, member, request, embedder.embed, costs=costs)
+
+    async def rerank(self, query: str, texts: Sequence[str]) -> Ranking | None:
+        """Rate texts with the configured reranker; None where none is configured."""
+        if not self._settings.ai.reranker or not texts:
+            return None
+        member = self._house.member("rerankers", self._settings.ai.reranker)
+        request = RerankRequest(query=query, texts=tuple(texts))
+        ranking = await self._leaf("rerank", Ranking, member, request, (await member.get()).rerank)
+        if len(ranking.scores) != len(texts):
+            raise PluginError(f"reranker '{member.name}' returned {len(ranking.scores)} scores for {len(texts)} texts")
+        return ranking
+
+    async def judge(self, request: JudgeRequest, name: str) -> Judgements:
+        """Have claims judged by one judge; judgements of claims that were not asked about are dropped."""
+        member = self._house.member("claim_judges", name)
+        judge = await member.get()
+        if member.offer.tasks:  # it asks a model through the run: its own call is neither limited nor timed
+            form = Kind(name="judge", reply=Judgements, composite=True)
+            made = await self._door.call(form, request, judge.judge, maker=self._with_tasks(member), task="judge")
+        else:
+            made = await self._leaf("judge", Judgements, member, request, judge.judge)
+        asked = {claim.id for claim in request.claims}
+        return Judgements(judgements=tuple(one for one in made.judgements if one.claim_id in asked))
 
     async def format(self, report: Report, name: str) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too. Spent time cuts none off."""

@@ -39,7 +39,10 @@ from leadline.records import (
     Figure,
     Files,
     Json,
+    Judgements,
+    JudgeRequest,
     Principal,
+    Ranking,
     Record,
     Report,
     SearchPage,
@@ -133,6 +136,14 @@ class ActiveRun:
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
         """Embed texts with the model that the settings name, else with the embedder's own."""
         return await self._making.embed(texts)
+
+    async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
+        """Rate texts with the configured reranker; None where none is configured."""
+        return await self._making.rerank(query, texts)
+
+    async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
+        """Have claims judged by the judge of that name."""
+        return await self._making.judge(request, name)
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too. Spent time cuts none off."""

@@ -17,7 +17,7 @@ from leadline.computing import get_ready
 from leadline.concurrency.crowd import run_under_way
 from leadline.door.calls import Door
 from leadline.door.secrets import Secrets
-from leadline.errors import CallFailed, LeadlineError, NeedsClarification, NoEvidence
+from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Bus, Subscription
 from leadline.findings import QUESTION, REPORT, Question
 from leadline.journal.journal import Journal
@@ -166,13 +166,14 @@ class Session:
             self._engine.board.put(QUESTION, Question(text=self.order.question))
             try:
                 return await self._engine.go()
-            except CallFailed as failed:
+            except (CallFailed, ModelUnreachable) as failed:
                 keys = self.door.escaped(failed)
                 if self.replaying:
                     raise
                 await self.journal.mark_escaped(keys)
                 replayed = bool(keys & self.door.replayed)
-                passing = failed.record.category in ("NETWORK", "LLM") and self.pipeline.level == "agent"
+                known = isinstance(failed, CallFailed) and failed.record.category in ("NETWORK", "LLM")
+                passing = known and self.pipeline.level == "agent"
                 if not replayed and (not passing or attempt >= retry.run_attempts):
                     raise
                 await self.journal.forget(keys)

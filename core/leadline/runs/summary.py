@@ -66,7 +66,7 @@ def summarize(session: Session, *, ended: bool) -> Metadata:
         budget=session.budget.spent(),
         retention=kept,
         citations=citations(board),
-        verification=_dumped(board.get(VERIFICATION), exclude={"verdicts", "unjudged"}),
+        verification=_dumped(board.get(VERIFICATION), exclude={"verdicts", "uncited", "evidence_index"}),
         audit=_dumped(board.get(AUDIT)),
         targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), kept if replied else None),
         files=tuple(files_of(session.folder)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leadline.assemble import House
@@ -12,6 +12,7 @@ from leadline.door.kinds import CHAT, TASK
 from leadline.errors import JournalError
 from leadline.journal.journal import Journal
 from leadline.journal.rows import Row
+from leadline.models.chains import chain_of
 from leadline.pipeline import Pipeline
 from leadline.printable import shortened
 from leadline.records import Failure
@@ -32,7 +33,12 @@ async def lacking(journal: Journal, rows: Sequence[Row], pipeline: Pipeline, hou
     if not told and (stages := refused(rows)):
         reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
     heard, tasks = answered(rows), undone(rows, pipeline, house)
-    for name in in_vain(rows) if tasks or not _any_done(rows) else ():  # what an algorithm did all for it is whole
+    chosen = house.loaded.chosen["ai.providers"]
+    writers = {next(chain_of(house, chosen, kind.name, kind.role)).member.name for kind in _writing(pipeline, house)}
+    for name in in_vain(rows):
+        # Where an algorithm did all of a model's tasks the report is whole, unless the model was to write it.
+        if not tasks and _any_done(rows) and (name in heard or name not in writers):
+            continue
         if name in heard:
             reasons.append(f"{name} did none of what it was asked: see the notices")
         else:
@@ -66,12 +72,13 @@ def undone(rows: Iterable[Row], pipeline: Pipeline, house: House) -> tuple[str, 
     needed = {key.name for step in pipeline.steps() for key in step.needs}
     stages = {step.name for step in pipeline.steps() if any(key.name in needed for key in step.writes)}
     stages |= {*closing_stages(pipeline)}
-    written = {kind.name for kind in _kinds(pipeline, house) if kind.role == "thinking"}
+    written = {kind.name for kind in _writing(pipeline, house)}
     failed = {row.task for row in rows if (row.kind, row.outcome) == (TASK, "failure") and row.step in stages}
     return tuple(sorted(failed & written))
 
 
-def _kinds(pipeline: Pipeline, house: House) -> Iterator[TaskKind[Any, Any]]:
-    for step in pipeline.steps():
-        yield from step.offer.tasks
-    yield from house.member("synthesizers", house.settings.research.synthesizer).offer.tasks
+def _writing(pipeline: Pipeline, house: House) -> list[TaskKind[Any, Any]]:
+    """Return the tasks that a report is written by."""
+    kinds = [kind for step in pipeline.steps() for kind in step.offer.tasks]
+    kinds += house.member("synthesizers", house.settings.research.synthesizer).offer.tasks
+    return [kind for kind in kinds if kind.role == "thinking"]

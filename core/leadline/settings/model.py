@@ -24,8 +24,6 @@ Amount = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 _VAGUE = ("it", "this", "that", "they", "them", "something", "anything", "what", "how")
-ALGORITHMS = {"extract": "embedded", "sort": "embedded"}
-"""Tasks that an algorithm does as well as a model, at once and verbatim, unless the settings name a model for them."""
 _COMPLEX = (
     *(
         "比較",
@@ -69,10 +67,6 @@ Model = Annotated[str, AfterValidator(_whole)]
 """A provider, `PROVIDER`, or one of its models, `PROVIDER:MODEL`."""
 
 
-def _with_algorithms(tasks: dict[str, str]) -> dict[str, str]:
-    return ALGORITHMS | tasks
-
-
 class Runs(Section):
     """Where runs are kept."""
 
@@ -94,13 +88,12 @@ class AI(Section):
     roles: dict[Literal["thinking", "task"], Model] = Field(
         {}, description='Model by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
     )
-    tasks: Annotated[dict[str, Model], AfterValidator(_with_algorithms)] = Field(
-        ALGORITHMS, description='Model by task: { write = "PROVIDER:MODEL" }; these two by algorithm, exact and free.'
-    )
+    tasks: dict[str, Model] = Field({}, description='Model by task: { write = "PROVIDER:MODEL" }.')
     prices: dict[str, Price] = Field(
         {}, description='USD a million tokens, by model: { "MODEL" = { input = 2.5, output = 10 } }.'
     )
     embedder: Model = Field("", description="Texts to vectors, NAME or NAME:MODEL; none by default.")
+    reranker: str = Field("", description="Rates passages by how well they answer a question; none by default.")
 
 
 class Search(Section):
@@ -138,8 +131,11 @@ class Research(Section):
     followup_queries: Count = Field(5, description="Queries of each later round.")
     max_queries: Count = Field(20, description="Queries of a run, all in all.")
     pages_per_query: Count = Field(3, description="Pages read for each query.")
+    section_tokens: Count = Field(
+        2_000, description="Tokens of passages for a section; each key question after the first adds half as much."
+    )
     synthesizer: str = Field(
-        "prose", description="Writes the sections: prose (by the model, where there is one), extractive (quotes)."
+        "prose", description="Writes the sections: prose (by the model, where there is one), brief (passages found)."
     )
 
 
@@ -180,10 +176,13 @@ class ReportSettings(Section):
 
 
 class Verify(Section):
-    """What is done about claims their quotes do not bear."""
+    """How claims are checked against the passages that they cite."""
 
+    judges: Names = Field(
+        ("exact", "model"), description="Judges, in order; each leaves the claims that it cannot decide to the next."
+    )
     unsupported: Literal["flag", "recite", "weaken", "drop"] = Field("flag", description="flag, recite, weaken, drop.")
-    require_support: bool = Field(False, description="Whether verification fails by an unsupported claim.")
+    require_support: bool = Field(False, description="Whether claims must be supported to pass.")
 
 
 class Audit(Section):

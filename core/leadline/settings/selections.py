@@ -21,6 +21,7 @@ AUTO = {"ai.providers": AUTO_PROVIDERS, "search.engines": AUTO_ENGINES, "charts.
 _KINDS = {
     "ai.providers": "ai_providers",
     "ai.embedder": "embedders",
+    "ai.reranker": "rerankers",
     "search.engines": "search_providers",
     "search.strategy": "search_strategies",
     "read.fetchers": "fetchers",
@@ -29,6 +30,7 @@ _KINDS = {
     "charts.runner": "chart_runners",
     "code.sandbox": "sandboxes",
     "report.formats": "report_formatters",
+    "verify.judges": "claim_judges",
     "middleware": "middleware",
     "observers": "observers",
 }

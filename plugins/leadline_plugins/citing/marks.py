@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from leadline_plugins.citing.blocks import Flat, within
 from leadline_plugins.citing.model import Mark
-from leadline_plugins.stages.kinds import MARKS, legend
-from leadline_plugins.wording import tags
+from leadline_plugins.formats.marks import unmarked as unmarked
 
 _ONE = r"\^?\d{1,3}"
 NUMBERS = (
@@ -26,14 +25,7 @@ _NAME = rf"(?:[A-ZÀ-ÖØ-Þ\u4e00-\u9fff][^()\[\];\n]{{1,80}}?|{_SITE})"
 _PARENTHESIS = re.compile(rf"\(({_NAME},?\s+{_YEAR}(?:,\s*pp?\.\s*[\d–-]+)?(?:;\s*{_NAME},?\s+{_YEAR})*)\)")
 _NARRATIVE = re.compile(rf"\b([A-ZÀ-ÖØ-Þ][\w’'-]+(?:\s+et al\.?|\s+(?:and|&)\s+[A-ZÀ-ÖØ-Þ][\w’'-]+)?)\s+\(({_YEAR})\)")
 _AUTHOR = re.compile(rf"({_NAME}),?\s+({_YEAR})")
-_OURS = re.compile(rf"(?<=\d\])[{''.join(map(re.escape, dict.fromkeys(MARKS.values())))}]")
 _WEB = ("http://", "https://")
-
-
-def unmarked(markdown: str) -> str:
-    """Return a report of ours without the marks of what was found of its claims; any other as it is."""
-    ours = any(legend(tag) in markdown for tag in tags())
-    return _OURS.sub("", markdown) if ours else markdown
 
 
 def numbered(flat: Flat) -> Iterator[Mark]:

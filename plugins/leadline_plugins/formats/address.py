@@ -6,6 +6,8 @@ That leads to the web, to files there, to mail; nothing that runs, nothing of th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import takewhile
 from urllib.parse import quote, unquote
 
 from leadline_plugins.formats.tree import Node, attributes, clean, link, words
@@ -36,10 +38,19 @@ def followable(url: str) -> str:
     return _ODD.sub(lambda sign: quote(sign[0]), url)
 
 
-def shown(url: str) -> list[Node]:
-    """Return an address as a link to itself; as words where it is none to follow."""
-    target = followable(url)
-    return [link(words(url), target, attributes("", "url"))] if target else words(readable(url))
+def shown(url: str, folder: str = "") -> list[Node]:
+    """Return an address as a link to itself; as words where it is none to follow, a file relative to its folder."""
+    if target := followable(url):
+        return [link(words(url), target, attributes("", "url"))]
+    inside = folder and url.startswith(folder)
+    return words(unquote(url.removeprefix(folder)) if inside else readable(url))
+
+
+def common_folder(urls: Iterable[str]) -> str:
+    """Return the address, with its slash, of the folder that all files among some addresses lie in; empty for none."""
+    folders = [url.rpartition("/")[0].split("/") for url in urls if url.startswith("file:///")]
+    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
+    return "/".join((*common, "")) if any(common[1:]) else ""
 
 
 def readable(url: str) -> str:

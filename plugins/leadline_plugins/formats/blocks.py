@@ -14,9 +14,6 @@ from leadline_plugins.formats.tables import table
 from leadline_plugins.formats.tree import Node, attributes, clean, header, para, plain
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#_-]{1,20}")
-Lines = tuple[int, int]
-"""The first line of a block, and that behind its last."""
-_NOWHERE: Lines = (0, 0)
 
 
 class Blocks:
@@ -26,10 +23,11 @@ class Blocks:
         self,
         cite: Callable[[Sequence[str]], list[Node]],
         figure: Callable[[str], list[Node] | None],
+        claim: Callable[[int], list[Node]],
         name: Callable[[], str],
         columns: int | None,
     ) -> None:
-        self._marks = Marks(cite, figure, self._note)
+        self._marks = Marks(cite, figure, self._note, claim)
         self._name = name
         self._columns = columns
         self._notes: dict[int, Block] = {}
@@ -37,16 +35,15 @@ class Blocks:
         self._level = 1
         """Of the heading above: the next is at most one deeper, though a writer skipped some."""
 
-    def of(self, text: str) -> Iterator[tuple[Node, Lines]]:
-        """Yield the blocks of a Markdown text, each with its lines there."""
+    def of(self, text: str) -> Iterator[Node]:
+        """Yield the blocks of a Markdown text."""
         self._level = 1
         root = nested(parser().parse(text))
         notes = [note for child in root.children if child.kind == "footnote_block" for note in child.children]
         self._notes = {note.token.meta["id"]: note for note in notes}
         for child in root.children:
-            lines = child.token.map or _NOWHERE
-            yield from ((made, (lines[0], lines[1])) for made in self._block(child))
-        yield from ((made, _NOWHERE) for made in self._left())
+            yield from self._block(child)
+        yield from self._left()
 
     def _all(self, node: Block) -> Iterator[Node]:
         for child in node.children:

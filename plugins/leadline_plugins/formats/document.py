@@ -6,38 +6,38 @@ Built once for each format, since formats differ in what a page can hold; writte
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import count
 
 from leadline.citations import cited, number, unenclosed
-from leadline.records import Blob, Evidence, Report, Section, Source
+from leadline.records import Blob, Evidence, Report, Section
 from leadline_plugins.formats.blocks import Blocks
-from leadline_plugins.formats.checks import AtCitations, Checked, Checks, worst
 from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
-from leadline_plugins.formats.method import heading, paragraphs
-from leadline_plugins.formats.references import Lists, quote, verified
+from leadline_plugins.formats.marks import failures, label, marks_of, summary
+from leadline_plugins.formats.method import Told, heading, paragraphs
+from leadline_plugins.formats.passages import Passages, places, wrapped_in_mark, wrapped_in_strong
+from leadline_plugins.formats.references import Lists, checked
+from leadline_plugins.formats.sections import headed, texts
 from leadline_plugins.formats.tree import (
     Node,
     attributes,
     behind,
+    bullets,
     clean,
     div,
     figure,
     header,
     image,
     link,
+    para,
     plain,
-    set_out,
     text,
     words,
 )
-from leadline_plugins.formats.verified import summary
-from leadline_plugins.stages.kinds import MARKS, label
 from leadline_plugins.wording import say
 
-Served = Callable[[str], Sequence[Checked]]
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 
@@ -46,13 +46,13 @@ class Medium:
     """What a format's page can hold.
 
     `columns`: a table of more is set as several. `pictures`: media types, the best first. `inline`: pictures stand in
-    the document itself, as data. `quotes`: the passages stand below the sources.
+    the document itself, as data. `screen`: a page that folds: queries and passages open where they are asked for.
     """
 
     columns: int | None = None
     pictures: tuple[str, ...] = ("image/svg+xml", "image/png", "image/jpeg")
     inline: bool = True
-    quotes: bool = False
+    screen: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Document:
     blocks: list[Node]
     files: tuple[Blob, ...] = ()
     checks: str = ""
-    """What verification found, as a sentence; empty where it did not look."""
+    """What the judges decided, as a sentence; empty where none was asked."""
 
     @property
     def length(self) -> int:
@@ -72,7 +72,7 @@ class Document:
         return sum(len(text(block)) for block in self.blocks if block["t"] != "Div")
 
     def about(self, day: date) -> str:
-        """Return the line below the title: the day, and what verification found."""
+        """Return the line below the title: the day, and what the judges decided."""
         return " · ".join(filter(None, (f"{day:%Y-%m-%d}", self.checks)))
 
 
@@ -83,43 +83,54 @@ def document(
     return Builder(report, medium, references).build(entries or {})
 
 
-def _serving_none(evidence_id: str) -> Sequence[Checked]:
-    """Return the claims that a citation in a figure's caption serves: verdicts are on sentences."""
-    return ()
-
-
 class Builder:
     """Builds one document."""
 
     def __init__(self, report: Report, medium: Medium, references: bool) -> None:
         self._report = report
+        self._language = report.language
         self._medium = medium
         self._references = references
         self._numbers = number(report)
-        self._cited: dict[str, list[Evidence]] = {}
-        named = {name for section in report.sections for name in cited(section.text or "")}
-        named.update(name for figure in report.figures for name in figure.evidence_ids)
-        for item in report.evidence:
-            if item.id in self._numbers.by_evidence and item.id in named:
-                self._cited.setdefault(item.source_id, []).append(item)
-        self._checks = Checks(report)
+        self._sources = {source.id: source for source in report.sources}
+        self._evidence = {item.id: item for item in report.evidence}
+        self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
+        self._marks = marks_of(report)
+        self._checks = {mark.number: group[0].number for group in failures(self._marks) for mark in group}
+        """The first mark of the entry in the list of checks, by the number of each that it names."""
+        self._placed: set[int] = set()
+        self._recent: dict[str, Node] = {}
+        """The last citation of each passage since the last claim."""
+        self._closed = False
+        """Whether a claim ended after them."""
         self._figures = numbered(report, medium.pictures)
         self._shown: set[str] = set()
         self._asked: list[Numbered] = []
-        self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
-        self._claims: AtCitations | None = None
         self._names = map("section-{}".format, count(1))
-        self._blocks = Blocks(self._cite, self._show, self._name, medium.columns)
+        self._blocks = Blocks(self._cite, self._show, self._claim, self._name, medium.columns)
 
     def build(self, entries: Mapping[str, list[Node]]) -> Document:
         """Return the document."""
-        blocks = [*self._body(), *self._method(), *verified(self._report, self._checks, self._name)]
+        blocks = [*self._body(), *self._method()]
+        blocks += checked(self._report, self._marks, self._name, frozenset(self._placed))
         if self._references:
-            blocks += Lists(self._numbers, entries, self._name, self._report.language).blocks(self._quotes)
+            blocks += self._lists(entries).blocks()
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"
-        language = self._report.language if _LANGUAGE.fullmatch(self._report.language) else ""
-        return Document(title, language, blocks, files, summary(self._checks))
+        language = self._language if _LANGUAGE.fullmatch(self._language) else ""
+        return Document(title, language, blocks, files, summary(self._marks, self._language))
+
+    def _lists(self, entries: Mapping[str, list[Node]]) -> Lists:
+        named = {name for section in self._report.sections for name in cited(section.text or "")}
+        named.update(name for item in self._report.figures for name in item.evidence_ids)
+        passages: dict[str, list[Evidence]] = {}
+        for item in self._report.evidence:
+            if item.id in named and item.id in self._numbers.by_evidence:
+                passages.setdefault(item.source_id, []).append(item)
+        wrap = wrapped_in_mark if self._medium.screen else wrapped_in_strong
+        setting = Passages(self._marks, wrap, self._language)
+        screen = self._medium.screen
+        return Lists(self._report, self._numbers, passages, setting, entries, self._name, below=screen)
 
     def _name(self) -> str:
         return next(self._names)
@@ -132,60 +143,72 @@ class Builder:
 
     def _set(self, section: Section) -> Iterator[Node]:
         """Yield a section; figures its text shows stand behind the block that shows them."""
-        self._claims = self._checks.at(section)
-        yield header(1, self._name(), words(" ".join(section.title.split())))
-        bare = self._checks.bare(section) if self._medium.quotes else []
-        for block, (first, behind_last) in self._blocks.of(unenclosed(section.text or "")):
-            if block["c" if block["t"] == "Para" else "t"]:
-                ends_bare = any(first < end and start < behind_last for start, end, _ in bare)
-                yield self._without(block) if ends_bare else block
-            yield from map(self._figure, self._asked)
-            self._asked.clear()
-        self._claims = None
-
-    def _without(self, block: Node) -> Node:
-        """Return a block that ends without a citation so that its reader sees it."""
-        return div([block], attributes("", "uncited", title=say("bare_here", self._report.language)))
+        self._recent = {}
+        if headed(section, self._report):
+            yield header(1, self._name(), words(" ".join(section.title.split())))
+        for markdown in texts(section, self._marks, self._language):
+            for block in self._blocks.of(unenclosed(markdown)):
+                if block["c" if block["t"] == "Para" else "t"]:
+                    yield block
+                yield from map(self._figure, self._asked)
+                self._asked.clear()
 
     def _method(self) -> list[Node]:
-        said = [block for part in paragraphs(self._report) for block in set_out(part)]
-        return [header(1, self._name(), words(heading(self._report.language))), *said] if said else []
+        said = [block for part in paragraphs(self._report) for block in self._told(part)]
+        return [header(1, self._name(), words(heading(self._language))), *said] if said else []
+
+    def _told(self, part: Told) -> list[Node]:
+        """Return a paragraph and its list, which a page on the screen folds and print shortens."""
+        line = para(words(part.text))
+        if not part.items:
+            return [line]
+        if self._medium.screen:
+            return [div([line, bullets([[plain(words(item))] for item in part.items])], attributes("", "folded"))]
+        return [line, bullets([[plain(words(item))] for item in part.short])]
 
     def _cite(self, ids: Sequence[str]) -> list[Node]:
-        """Return the numbers of a run of citations, each with the evidence it stands for, and the claims it serves."""
-        return self._cited_by(ids, self._claims.take if self._claims else _serving_none)
-
-    def _cited_by(self, ids: Sequence[str], served: Served) -> list[Node]:
+        """Return the numbers of a run of citations, each with the passages it stands for."""
         by_number: dict[int, list[str]] = {}
         for name in ids:
             if name in self._numbers.by_evidence:
                 by_number.setdefault(self._numbers.by_evidence[name], []).append(name)
-        marks = [self._mark(place, names, served) for place, names in by_number.items()]
-        return [{"t": "Str", "c": "\u00a0"}, *marks] if marks else []
+        if self._closed:
+            self._recent, self._closed = {}, False
+        links = [self._citation(place, names) for place, names in by_number.items()]
+        return [{"t": "Str", "c": "\u00a0"}, *links] if links else []
 
-    def _mark(self, place: int, names: Sequence[str], served: Served) -> Node:
-        claims = list(dict.fromkeys(claim for name in names for claim in served(name)))
-        verdict = worst(claims)
-        said = words(f"[{place}]") + ([{"t": "Superscript", "c": words(MARKS[verdict])}] if verdict in MARKS else [])
-        attr = attributes(
-            "",
-            "citation",
-            *([verdict] if verdict else []),
-            data_evidence=" ".join(dict.fromkeys(self._places[name] for name in names)),
-            **({"data_claims": " ".join(claim.id for claim in claims)} if claims else {}),
-            **(self._warning(place, verdict) if verdict in MARKS else {}),
-        )
-        return link(said, f"#ref-{place}", attr) if self._references else {"t": "Span", "c": [attr, said]}
+    def _citation(self, place: int, names: Sequence[str]) -> Node:
+        passages = [self._evidence[name] for name in dict.fromkeys(names)]
+        where = places(passages, self._sources[passages[0].source_id], self._language)
+        quotes = " ".join(self._places[item.id] for item in passages)
+        attr = attributes("", "citation", data_evidence=quotes, **({"title": where} if where else {}))
+        said = words(f"[{place}]")
+        made = link(said, f"#ref-{place}", attr) if self._references else {"t": "Span", "c": [attr, said]}
+        for item in passages:
+            self._recent[item.id] = made
+        return made
 
-    def _warning(self, place: int, verdict: str) -> dict[str, str]:
-        """Return what a mark behind a number says to those who point at it, or have the page read to them."""
-        word = label(verdict, self._report.language)
-        return {"title": word, "aria_label": f"[{place}] {word}"}
-
-    def _quotes(self, source: Source) -> list[Node]:
-        if not self._medium.quotes:
+    def _claim(self, number: int) -> list[Node]:
+        """Return the sign of the claim that ends here; its citations learn which claim they belong to."""
+        if not 0 < number <= len(self._marks):
             return []
-        return [quote(item, self._places[item.id], self._checks) for item in self._cited.get(source.id, ())]
+        mark = self._marks[number - 1]
+        self._closed = True
+        for citation in (self._recent[name] for name in mark.evidence_ids if name in self._recent):
+            values = dict(citation["c"][0][2])
+            claims = dict.fromkeys([*values.get("data-claims", "").split(), f"claim-{number}"])
+            citation["c"][0][2] = [list(pair) for pair in {**values, "data-claims": " ".join(claims)}.items()]
+        if not mark.sign or number in self._placed:
+            return []
+        self._placed.add(number)
+        why = mark.why(self._language)
+        said = label(mark.kind, self._language) + (f"{say('colon', self._language)}{why}" if why else "")
+        sign: list[Node] = [{"t": "Superscript", "c": words(mark.sign)}]
+        entry = self._checks.get(number)
+        shown = [link(sign, f"#check-{entry}", attributes("", aria_label=said))] if entry else sign
+        role = {} if entry else {"role": "img", "aria_label": said}
+        attr = attributes(f"claim-{number}", "verdict", mark.kind, title=said, **role)
+        return [{"t": "Span", "c": [attr, shown]}]
 
     def _show(self, name: str) -> list[Node] | None:
         """Take a figure up where the text asks for it; the second time the text only names it."""
@@ -199,17 +222,19 @@ class Builder:
         return []
 
     def _figure(self, item: Numbered) -> Node:
-        stop = ". " if say("space", self._report.language) else "\u3000"
+        stop = ". " if say("space", self._language) else "\u3000"
         caption = words(f"{self._label(item)}{stop}{item.figure.caption}")
-        caption += behind(caption, self._cited_by(item.figure.evidence_ids, _serving_none))
-        caption = credited(caption, item.figure, self._report.language)
+        recent, self._recent = self._recent, {}
+        caption += behind(caption, self._cite(item.figure.evidence_ids))
+        self._recent = recent
+        caption = credited(caption, item.figure, self._language)
         if item.file is None:
             return figure(f"figure-{item.number}", [plain(words(f"[{item.figure.alt}]"))], caption)
         alt = " ".join(item.figure.alt.split()) or item.figure.caption
         return figure(f"figure-{item.number}", [plain([image(alt, self._address(item.file))])], caption)
 
     def _label(self, item: Numbered) -> str:
-        return f"{say('figure', self._report.language)} {item.number}"
+        return f"{say('figure', self._language)} {item.number}"
 
     def _address(self, file: Blob) -> str:
         return data_url(file) if self._medium.inline else file.name

@@ -23,11 +23,12 @@ _WRAPS = {"em": "Emph", "strong": "Strong", "s": "Strikeout", "sub": "Subscript"
 
 @dataclass(frozen=True)
 class Marks:
-    """What the report's own marks become: citations by evidence ids, figures by their id, footnotes by number."""
+    """What the report's own marks become: citations by passage, figures by id, footnotes and claims by number."""
 
     cite: Callable[[Sequence[str]], list[Node]]
     figure: Callable[[str], list[Node] | None]
     note: Callable[[int], list[Node]]
+    claim: Callable[[int], list[Node]]
 
 
 @dataclass
@@ -48,6 +49,8 @@ def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
             _close(stack, name)
         elif token.type == "citation":
             stack[-1].inside += behind(stack[-1].inside, marks.cite(token.meta["ids"]))
+        elif token.type == "mark":
+            stack[-1].inside += marks.claim(token.meta["number"])
         else:
             stack[-1].inside += _leaf(token, marks)
     while len(stack) > 1:
@@ -57,7 +60,7 @@ def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
 
 def spoken(markdown: str) -> str:
     """Return a sentence of Markdown as its words: without marks of emphasis, addresses and citations."""
-    marks = Marks(cite=lambda ids: [], figure=lambda name: None, note=lambda number: [])
+    marks = Marks(cite=lambda ids: [], figure=lambda name: None, note=lambda number: [], claim=lambda number: [])
     (line,) = parser().parseInline(markdown)
     return _FULL_WIDE.sub("", " ".join(text(inlines(line.children or (), marks)).split()))
 

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from leadline.citations import CITATIONS, Numbered, cited, number, unenclosed
+from leadline.citations import Numbered, cited, number, unenclosed
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Blob, Files, Report, Section, Source
+from leadline.records import Blob, Evidence, Files, Report, Source
 from leadline_plugins.formats.address import followable, readable, titled
-from leadline_plugins.formats.checks import AtCitations, Checked, Checks, worst
 from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import Placing, data_url, numbered
+from leadline_plugins.formats.marks import Mark, failures, label, legend, marks_of, signed, summary
 from leadline_plugins.formats.method import heading, paragraphs
-from leadline_plugins.formats.references import statistics
-from leadline_plugins.formats.said import Said
+from leadline_plugins.formats.passages import places
+from leadline_plugins.formats.references import bracketed, statistics
+from leadline_plugins.formats.sections import headed, texts
 from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tree import clean
-from leadline_plugins.formats.verified import bare, failure, told
-from leadline_plugins.stages.kinds import MARKS, label
 from leadline_plugins.wording import say
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
@@ -40,7 +39,7 @@ class Markdown:
         numbers, figures = number(report), numbered(report, _PICTURES)
         inline = settings.figures == "inline"
         parts = [f"# {_plain(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
-        lists = list(references(numbers, report.language)) if settings.references else []
+        lists = list(references(numbers, report)) if settings.references else []
         pictures = [item.file for item in figures.values() if item.file and not inline]
         if settings.resource_file:
             return Files(files=(_file("report.md", parts), _file("references.md", lists), *pictures))
@@ -50,46 +49,22 @@ class Markdown:
 def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
     """Yield the sections, cited by number, each figure behind the paragraph that shows or first mentions it."""
     shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
-    placing, found = Placing(figures, shown), Checks(report)
+    placing, marks = Placing(figures, shown), marks_of(report)
     for section in report.sections:
-        yield f"## {_plain(section.title)}"
-        served = found.at(section)
-        for block in _blocks(section):
-            yield from _set(block, placing, report, numbers, figures, inline, served)
+        if headed(section, report):
+            yield f"## {_plain(section.title)}"
+        for block in (block for text in texts(section, marks, report.language) for block in _blocks(text)):
+            asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
+            text = _FIGURE.sub("", block)
+            if text.strip():
+                yield signed(numbers.render(text).strip("\n"), marks)
+            yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])
     yield from (_picture(item, report, numbers, inline) for item in placing.rest())
 
 
-def _set(
-    block: str,
-    placing: Placing,
-    report: Report,
-    numbers: Numbered,
-    figures: Mapping[str, Picture],
-    inline: bool,
-    served: AtCitations,
-) -> Iterator[str]:
-    """Yield a block, and the figures that stand behind it."""
-    asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
-    text = _FIGURE.sub("", block)
-    if text.strip():
-        signs = _signs(text, numbers, served)
-        yield numbers.render(text, lambda place: f"[{place}]{next(signs)}").strip("\n")
-    yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])
-
-
-def _signs(text: str, numbers: Numbered, served: AtCitations) -> Iterator[str]:
-    """Yield for each number that is set, run by run, the mark of the worst claim that it serves."""
-    for run in CITATIONS.finditer(text):
-        by_number: dict[int, list[Checked]] = {}
-        for name in cited(run[0]):
-            if name in numbers.by_evidence:
-                by_number.setdefault(numbers.by_evidence[name], []).extend(served.take(name))
-        yield from (MARKS.get(worst(claims), "") for claims in by_number.values())
-
-
-def _blocks(section: Section) -> Iterator[str]:
-    """Yield the blocks of a section as they are written, where the parser sees them begin."""
-    text = defused(unenclosed(section.text or ""))
+def _blocks(markdown: str) -> Iterator[str]:
+    """Yield the blocks of a text as they are written, where the parser sees them begin."""
+    text = defused(unenclosed(markdown))
     lines = text.split("\n")
     starts = sorted({token.map[0] for token in parser().parse(text) if token.level == 0 and token.map} | {0})
     for start, end in pairwise([*starts, len(lines)]):
@@ -108,48 +83,66 @@ def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> 
 
 def method(report: Report) -> Iterator[str]:
     """Yield the methodology: scope, sources, limits, what failed."""
-    said = [line for part in paragraphs(report) for line in _set_out(part)]
+    said = list(paragraphs(report))
     if said:
         yield f"## {heading(report.language)}"
-        yield from said
-
-
-def _set_out(said: Said) -> Iterator[str]:
-    yield _plain(said.text)
-    if said.items:
-        yield "\n".join(f"- {_plain(item)}" for item in said.items)
+    for part in said:
+        yield _plain(part.text)
+        if part.items:
+            yield "\n".join(f"- {_plain(item)}" for item in part.short)
 
 
 def checks(report: Report) -> Iterator[str]:
-    """Yield what verification found; nothing for a report that was not verified."""
-    found, language = Checks(report), report.language
-    lines = list(told(report, found))
-    if not lines:
+    """Yield what the judges decided; nothing for a report that was not judged."""
+    marks, language = marks_of(report), report.language
+    if not marks:
         return
+    titles = {one.id: " ".join(one.title.split()) for one in report.sections if headed(one, report)}
     yield f"## {say('checks', language)}"
-    yield from (part for line in lines for part in _set_out(line))
-    colon = say("colon", language).rstrip()
-    rows = ((label(claim.kind, language) + colon, *failure(claim, times)) for claim, times in found.lacking())
-    yield "\n".join(" ".join(filter(None, (f"- **{kind}**", _plain(text), _plain(why)))) for kind, text, why in rows)
-    if without := bare(report, found):
-        yield from _set_out(Said(say("without", language), tuple(without)))
+    yield from (_plain(line) for line in (summary(marks, language), legend(marks, language)) if line)
+    yield "\n".join(_failure(group, titles, language) for group in failures(marks))
 
 
-def references(numbered: Numbered, language: str) -> Iterator[str]:
+def _failure(group: Sequence[Mark], titles: Mapping[str, str], language: str) -> str:
+    """Return a claim that is not supported: sign, verdict, section, words, and the reason."""
+    first, gap = group[0], say("space", language)
+    colon = say("colon", language)
+    title = titles.get(first.section_id, "")
+    said = f"{title}{colon}{first.text}" if title else first.text
+    times = f" × {len(group)}" if len(group) > 1 else ""
+    why = first.why(language)
+    end = f"{gap}{bracketed(why, language)}" if why else ""
+    kind = f"**{_plain(f'{first.sign} {label(first.kind, language)}{colon.rstrip()}')}**"
+    return f"- {kind}{gap}{_plain(f'{said}{times}{end}')}"
+
+
+def references(numbered: Numbered, report: Report) -> Iterator[str]:
     """Yield the two lists of sources and the statistics."""
+    language = report.language
+    named = {name for section in report.sections for name in cited(section.text or "")}
+    passages: dict[str, list[Evidence]] = {}
+    for item in report.evidence:
+        if item.id in named:
+            passages.setdefault(item.source_id, []).append(item)
     yield f"## {say('cited', language)}"
-    yield _list(numbered.cited) or say("none", language)
+    yield _list(numbered.cited, passages, language) or say("none", language)
     if numbered.additional:
         yield f"## {say('additional', language)}"
-        yield _list(numbered.additional)
+        yield _list(numbered.additional, {}, language)
     yield f"## {say('statistics', language)}"
     yield "\n".join(f"- {line}" for line in statistics(numbered, language))
 
 
-def _list(sources: Iterable[tuple[int, Source]]) -> str:
+def _list(sources: Iterable[tuple[int, Source]], passages: Mapping[str, Sequence[Evidence]], language: str) -> str:
     return "\n".join(
-        f"[{place}] {_plain(titled(source.hit.title))} - {_address(source.hit.url)}  " for place, source in sources
+        f"[{place}] {_plain(titled(source.hit.title))} - {_address(source.hit.url)}"
+        f"{_where(places(passages.get(source.id, ()), source, language))}  "
+        for place, source in sources
     )
+
+
+def _where(said: str) -> str:
+    return f" ({_plain(said)})" if said else ""
 
 
 def _address(url: str) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from leadline.citations import number
 from leadline.records import Report
 from leadline_plugins.formats.notes import Notes
-from leadline_plugins.formats.said import Said
 from leadline_plugins.wording import listed, say, translated
 
 NAMED = 5
 """Failures named one by one; the rest are counted."""
-_QUERIES = 20
-"""Queries that are named."""
+_SHORT = 5
+"""Items of a list that print shows."""
 _FEW = 3
 """Queries that are named in a sentence: more are a list."""
 _STOPS = " .。;；,，"
@@ -24,12 +24,26 @@ _ASKED = re.compile(r"([?？؟])[.。]")
 """A question that a sentence ends with: it needs no other stop."""
 
 
+@dataclass(frozen=True)
+class Told:
+    """A paragraph, and the list that it leads to."""
+
+    text: str
+    items: tuple[str, ...] = ()
+
+    @property
+    def short(self) -> tuple[str, ...]:
+        """The first items, and how many more there are."""
+        more = len(self.items) - _SHORT
+        return (*self.items[:_SHORT], f"… +{more}") if more > 1 else self.items
+
+
 def heading(language: str) -> str:
     """Return the heading in the report's language, English where it is not known."""
     return say("method", language)
 
 
-def paragraphs(report: Report) -> Iterator[Said]:
+def paragraphs(report: Report) -> Iterator[Told]:
     """Yield the paragraphs of the methodology; none where the report carries no facts of its run."""
     facts: Any = report.metadata.get("method")
     if not facts:
@@ -39,27 +53,18 @@ def paragraphs(report: Report) -> Iterator[Said]:
     short = queries if len(queries) <= _FEW else []
     yield from _one(_scope(report, facts, short), language)
     if queries and not short:
-        shown = (*queries[:_QUERIES], *(("…",) if len(queries) > _QUERIES else ()))
-        yield Said(say("asked_below", language, count=len(queries)), shown, folded=True)
+        yield Told(say("asked_below", language, count=len(queries)), tuple(queries))
     yield from _one(_wanting(facts, language), language)
-    if gaps := facts.get("unanswered"):
-        colon = say("colon", language)
-        items = (f"{one['section']}{colon}{_ended(one['gap'], language)}" for one in gaps)
-        yield Said(say("unanswered", language), tuple(items))
-    ours, english = notes.of_method()
+    ours, english = notes.told()
     yield from _one((*_failed(facts, language), *ours), language)
     if english:  # they stand apart, and are said to be
         yield from _one((say("notices", language), " ".join(english)), language)
 
 
-def _one(sentences: Iterable[str], language: str) -> Iterator[Said]:
+def _one(sentences: Iterable[str], language: str) -> Iterator[Told]:
     """Yield sentences as one paragraph, none where there are none."""
     if text := listed(sentences, language, "space"):
-        yield Said(_ASKED.sub(r"\1", text))
-
-
-def _ended(text: str, language: str) -> str:
-    return _ASKED.sub(r"\1", text.strip(_STOPS) + say("stop", language))
+        yield Told(_ASKED.sub(r"\1", text))
 
 
 def _scope(report: Report, facts: Mapping[str, Any], queries: Sequence[str]) -> Iterator[str]:

@@ -16,8 +16,6 @@ from leadline.records import Report
 from leadline_plugins.wording import say
 from leadline_plugins.wording.notices import keys, parsed, retold, task
 
-JUDGING = frozenset({"by_words", "lazy", "hedged", "taken_out"})
-"""The notices about how claims were checked: they stand beside what was found of them."""
 _STOPS = " .。;；,，"
 _WHOSE = re.compile(r"\b(?:task|chat) by ([^\s:]+): the model's reply")
 _TOLD = {"nothing_found": "left_out", "left_out": "left_out", "open": "unanswered"}
@@ -46,16 +44,9 @@ class Notes:
 
         self._notices = sorted((_Notice(text, *parsed(text)) for text in self._facts.get("notices", ())), key=place)
 
-    def of_method(self) -> tuple[list[str], list[str]]:
-        """Return those about the research, in the report's language, and those that have no words in it."""
-        return self._told(False)
-
-    def of_checks(self) -> tuple[list[str], list[str]]:
-        """Return those about the checks, in the same way."""
-        return self._told(True)
-
-    def _told(self, judging: bool) -> tuple[list[str], list[str]]:
-        news = [one for one in self._news() if (one.key in JUDGING) == judging]
+    def told(self) -> tuple[list[str], list[str]]:
+        """Return those that have words in the report's language, and the others."""
+        news = list(self._news())
         if not say("notices", self._language):
             return [_sentence(text, ".") for text in by_reason(map(_plain, news))], []
         ours = by_reason(filter(None, (retold(one.text, self._language) for one in news)))

@@ -1,28 +1,33 @@
-"""The lists of sources and the statistics, as blocks of the tree."""
+"""The checks, the lists of sources, the cited passages and the statistics, as blocks of the tree."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
-from leadline_plugins.formats.address import shown, titled
-from leadline_plugins.formats.checks import Checked, Checks, once
+from leadline_plugins.formats.address import common_folder, shown, titled
+from leadline_plugins.formats.marks import Mark, failures, label, legend, summary
+from leadline_plugins.formats.passages import Passages, places
 from leadline_plugins.formats.tree import (
     Node,
     attributes,
     bullets,
     div,
     header,
+    link,
     para,
-    set_out,
+    plain,
     spaced,
     strong,
     words,
 )
-from leadline_plugins.formats.verified import bare, failure, told
-from leadline_plugins.stages.kinds import label
-from leadline_plugins.wording import say, upright
+from leadline_plugins.wording import say
+
+Cited = Mapping[str, Sequence[Evidence]]
+"""The cited passages by the id of their source."""
+_LETTERS = re.compile(r"\W+")
 
 
 def statistics(numbered: Numbered, language: str) -> tuple[str, str]:
@@ -33,94 +38,119 @@ def statistics(numbered: Numbered, language: str) -> tuple[str, str]:
 
 
 class Lists:
-    """Sets the lists. `entries` are their texts where a citation style makes them, by source id."""
+    """Sets the lists. `entries` are their texts where a citation style makes them, by source id.
+
+    With `below`, the passages are folded below their source; otherwise they follow the cited sources as a list, but
+    for those that the report itself quotes whole.
+    """
 
     def __init__(
-        self, numbered: Numbered, entries: Mapping[str, list[Node]], name: Callable[[], str], language: str
+        self,
+        report: Report,
+        numbered: Numbered,
+        cited: Cited,
+        passages: Passages,
+        entries: Mapping[str, list[Node]],
+        name: Callable[[], str],
+        *,
+        below: bool,
     ) -> None:
+        self._report = report
         self._numbered = numbered
-        self._language = language
+        self._cited = cited
+        self._passages = passages
         self._entries = entries
         self._name = name
+        self._below = below
+        self._language = report.language
+        self._folder = common_folder(source.hit.url for source in report.sources)
+        self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
 
-    def blocks(self, quotes: Callable[[Source], list[Node]]) -> Iterator[Node]:
-        """Yield both lists and the statistics; `quotes` are set below each entry."""
+    def blocks(self) -> Iterator[Node]:
+        """Yield both lists, the passages and the statistics."""
         yield self._heading("cited")
         if self._numbered.cited:
-            yield from self._list(self._numbered.cited, quotes)
+            yield from self._list(self._numbered.cited)
         else:
             yield para(words(say("none", self._language)))
+        if not self._below and (passages := list(self._endnotes())):
+            yield self._heading("evidence")
+            yield from passages
         if self._numbered.additional:
             yield self._heading("additional")
-            yield from self._list(self._numbered.additional, lambda _: [], "additional")
+            yield from self._list(self._numbered.additional, "additional")
         yield self._heading("statistics")
-        lines = statistics(self._numbered, self._language)
-        yield bullets([[{"t": "Plain", "c": words(line)}] for line in lines])
+        yield bullets([[plain(words(line))] for line in statistics(self._numbered, self._language)])
 
     def _heading(self, name: str) -> Node:
         return header(1, self._name(), words(say(name, self._language)))
 
-    def _list(
-        self, sources: Sequence[tuple[int, Source]], quotes: Callable[[Source], list[Node]], *classes: str
-    ) -> Iterator[Node]:
+    def _list(self, sources: Sequence[tuple[int, Source]], *classes: str) -> Iterator[Node]:
         for number, source in sources:
-            said = self._entries.get(source.id) or entry(source)
-            line = para(spaced([words(f"[{number}]"), said]))
-            yield div([line, *quotes(source)], attributes(f"ref-{number}", "reference", *classes))
+            said = self._entries.get(source.id) or entry(source, self._folder)
+            cited = self._cited.get(source.id, ())
+            where = places(cited, source, self._language)
+            shown: list[Node] = [{"t": "Span", "c": [attributes("", "where"), words(f"({where})")]}] if where else []
+            line = para(spaced([words(f"[{number}]"), said, shown]))
+            passages = [self._quote(item, source) for item in cited] if self._below else []
+            if passages:
+                title = para(words(f"{say('evidence', self._language)} ({len(passages)})"))
+                passages = [div([title, *passages], attributes("", "folded", "passages"))]
+            yield div([line, *passages], attributes(f"ref-{number}", "reference", *classes))
+
+    def _quote(self, item: Evidence, source: Source) -> Node:
+        quoted: Node = {"t": "BlockQuote", "c": self._passages.blocks(item)}
+        return div([self._passages.line(item, source), quoted], attributes(self._places[item.id], "quote"))
+
+    def _endnotes(self) -> Iterator[Node]:
+        """Yield the passages of each source, in their order there."""
+        told = _bare(" ".join(section.text or "" for section in self._report.sections))
+        for number, source in self._numbered.cited:
+            for item in sorted(self._cited.get(source.id, ()), key=lambda item: item.span):
+                if _bare(item.quote) not in told:
+                    made = self._quote(item, source)
+                    made["c"][1][0]["c"][:0] = [strong(words(f"[{number}]")), {"t": "Space"}]
+                    yield made
 
 
-def entry(source: Source) -> list[Node]:
+def _bare(text: str) -> str:
+    return _LETTERS.sub("", text)
+
+
+def entry(source: Source, folder: str) -> list[Node]:
     """Return a source as `Title - URL`."""
     url = source.hit.url
-    return spaced([words(titled(source.hit.title) or url), words("-"), shown(url)])
+    return spaced([words(titled(source.hit.title) or url), words("-"), shown(url, folder)])
 
 
-def quote(item: Evidence, place: str, checks: Checks) -> Node:
-    """Return a quote the report cites, with the verdicts on what was made of it."""
-    said: Node = {"t": "BlockQuote", "c": [para(words(item.quote))]}
-    return div([said, *_verdicts(item, checks)], attributes(place, "quote"))
+def checked(report: Report, marks: Sequence[Mark], name: Callable[[], str], placed: frozenset[int]) -> Iterator[Node]:
+    """Yield the section on the checks; nothing for a report that was not judged.
 
-
-def _verdicts(item: Evidence, checks: Checks) -> Iterator[Node]:
-    """Yield what was found of the claims that cite a quote: those that it bears at once, each other one by itself."""
-    claims = checks.on(item.id)
-    if borne := [claim for claim in claims if claim.kind == "supported"]:
-        said = [strong(words(say("supported", checks.language))), *_times(len(borne))]
-        yield _verdict(said, "supported", borne)
-    for claim, times in once(claim for claim in claims if claim.kind != "supported"):
-        same = [other for other in claims if (other.kind, other.text) == (claim.kind, claim.text)]
-        why: list[Node] = words(f"– {claim.reason}") if claim.reason else []
-        kind = strong(words(label(claim.kind, checks.language) + say("colon", checks.language).rstrip()))
-        yield _verdict(spaced([[kind], [*words(claim.text), *_times(times)], why]), claim.kind, same)
-
-
-def _verdict(said: list[Node], kind: str, claims: Sequence[Checked]) -> Node:
-    return div([para(said)], attributes("", "verdict", kind, data_claims=" ".join(claim.id for claim in claims)))
-
-
-def _times(times: int) -> list[Node]:
-    return [{"t": "Span", "c": [attributes("", "times"), words(f" × {times}")]}] if times > 1 else []
-
-
-def verified(report: Report, checks: Checks, name: Callable[[], str]) -> Iterator[Node]:
-    """Yield the section that says what verification found; nothing for a report that was not verified."""
-    lines = list(told(report, checks))
-    if not lines:
+    `placed` are the numbers of the marks that the text has: the list leads to their places.
+    """
+    language = report.language
+    if not marks:
         return
-    yield header(1, name(), words(say("checks", checks.language)))
-    for line in lines:
-        yield from set_out(line)
-    if rows := [[_failure(claim, times, checks.language)] for claim, times in checks.lacking()]:
+    yield header(1, name(), words(say("checks", language)))
+    yield from (para(words(line)) for line in (summary(marks, language), legend(marks, language)) if line)
+    if rows := [[plain(_failure(group, language, placed))] for group in failures(marks)]:
         yield bullets(rows)
-    if without := bare(report, checks):
-        yield para(words(say("without", checks.language)))
-        yield bullets([[para(words(line))] for line in without])
 
 
-def _failure(claim: Checked, times: int, language: str) -> Node:
-    kind = strong(words(label(claim.kind, language) + say("colon", language).rstrip()))
-    said, why = failure(claim, times)
-    if not say("space", language):  # Chinese and Japanese: brackets as wide as their characters, and no space
-        return para([kind, *words(said + (f"（{claim.reason}）" if why else ""))])
-    reason: list[Node] = words(why) if upright(language) else [{"t": "Emph", "c": words(why)}]
-    return para(spaced([[kind], words(said), reason if why else []]))
+def _failure(group: Sequence[Mark], language: str, placed: frozenset[int]) -> list[Node]:
+    """Return a claim that is not supported: sign, verdict, words, and the reason."""
+    first = group[0]
+    kind = strong(words(f"{first.sign} {label(first.kind, language)}{say('colon', language).rstrip()}"))
+    said = words(first.text)
+    claim = [link(said, f"#claim-{first.number}")] if first.number in placed else said
+    times = f" × {len(group)}" if len(group) > 1 else ""
+    why = first.why(language)
+    gap = say("space", language)
+    end = f"{times}{gap and ' '}{bracketed(why, language)}" if why else times
+    anchor = {"t": "Span", "c": [attributes(f"check-{first.number}"), [kind]]}
+    return [anchor, *([{"t": "Space"}] if gap else []), *claim, *words(end)]
+
+
+def bracketed(text: str, language: str) -> str:
+    """Return a text in brackets as wide as the characters of its language."""
+    return f"({text})" if say("space", language) else f"（{text}）"

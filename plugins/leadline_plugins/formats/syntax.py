@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from leadline.citations import CITATION, CITATIONS
 from leadline_plugins.formats.tex import LONGEST, tame
+from leadline_plugins.formats.tree import TOKEN
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -54,6 +55,7 @@ def parser(*, trusting: bool = False) -> MarkdownIt:
     made.inline.ruler.before("escape", "leadline_bracket", _bracket)
     made.inline.ruler.before("escape", "leadline_math", _math)
     made.inline.ruler.before("link", "leadline_citation", _citation)
+    made.inline.ruler.before("link", "leadline_mark", _mark)
     made.inline.ruler.before("autolink", "leadline_tag", _tag)
     made.inline.ruler.before("text", "leadline_address", _address)
     return made
@@ -132,6 +134,16 @@ def _citation(state: StateInline, silent: bool) -> bool:
     if not silent:
         state.pending = state.pending.rstrip(" ")
         state.push("citation", "", 0).meta = {"ids": CITATION.findall(found.group())}
+    state.pos = found.end()
+    return True
+
+
+def _mark(state: StateInline, silent: bool) -> bool:
+    found = TOKEN.match(state.src, state.pos)
+    if not found:
+        return False
+    if not silent:
+        state.push("mark", "", 0).meta = {"number": int(found[1])}
     state.pos = found.end()
     return True
 

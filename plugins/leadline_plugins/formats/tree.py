@@ -7,17 +7,21 @@ It is the one written-down document model that HTML, Word, EPUB, LaTeX and Typst
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from leadline.citations import unspaced
-from leadline_plugins.formats.said import Said
 
 Node = dict[str, Any]
 API = [1, 23, 1]
 """The version of the model."""
-_HARMFUL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\\[?\ufdd0(?:\\d{1,6}\\])?"
+)
 """Controls, which XML forbids, and overrides of the reading direction, which make a text read as it is not written."""
+SIGN = "\ufdd0"
+TOKEN = re.compile(rf"\[{SIGN}(\d{{1,6}})\]")
+"""What holds the place of a mark at a claim in Markdown; no text has the noncharacter in it."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[ \t\r\n]+")
 
@@ -83,15 +87,6 @@ def div(blocks: list[Node], attr: list[Any]) -> Node:
 def bullets(items: list[list[Node]]) -> Node:
     """Return a bullet list."""
     return {"t": "BulletList", "c": items}
-
-
-def set_out(said: Said) -> Iterator[Node]:
-    """Yield a paragraph of ours and its list; where that is folded, under a class that says so."""
-    if not said.items:
-        yield para(words(said.text))
-        return
-    blocks = [para(words(said.text)), bullets([[plain(words(item))] for item in said.items])]
-    yield from [div(blocks, attributes("", "folded"))] if said.folded else blocks
 
 
 def figure(name: str, body: list[Node], caption: list[Node]) -> Node:

@@ -7,6 +7,7 @@ a stray byte in a long text contradicts nothing.
 from __future__ import annotations
 
 import codecs
+import re
 
 _BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -28,6 +29,11 @@ _WIDER = {
     "tis-620": "cp874",
 }
 """What pages mean by a name, where it is more than the name says (the WHATWG's encoding standard)."""
+_TEXTUAL = re.compile(
+    r"utf-8(-sig)?|utf-(16|32)(-[bl]e)?|ascii|iso8859-\d{1,2}|cp\d{3,4}|koi8-[rtu]|mac-\w+|gb2312|gbk|gb18030|hz"
+    r"|big5(hkscs)?|euc_\w+|shift_jis\w*|iso2022_\w+|johab|tis-620|ptcp154|kz1048"
+)
+"""Charsets that a page may name; other codecs of Python (`punycode`, `unicode_escape`) take forever or mean no text."""
 _LATIN = {"cp1252", "cp1254", "iso8859-15"}
 """Charsets in which almost any bytes are some text."""
 _SAMPLE = 200_000
@@ -74,7 +80,9 @@ def _marked(data: bytes) -> str:
 def _named(data: bytes, charset: str) -> tuple[str, ...]:
     try:
         name = codecs.lookup(charset.lower().removeprefix("x-")).name if charset else ""
-    except LookupError:
+    except (LookupError, ValueError):
+        return ()
+    if not _TEXTUAL.fullmatch(name):
         return ()
     if name.startswith(("utf-16", "utf-32")) and _try(data, "utf-8") is not None:
         return ()  # bytes that are text in UTF-8 are none in these

@@ -12,12 +12,13 @@ from urllib.parse import unquote, urlsplit
 from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline_plugins.parse.charset import decode
+from leadline_plugins.parse.layout import Layout
 from leadline_plugins.text import language
 
 __all__ = ["clean", "decode", "document", "file_title"]
 
 _TELLING = 1_000
-"""Characters from which the language is told."""
+"""Characters by which the language is recognised."""
 _LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
 _INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
@@ -34,12 +35,19 @@ def clean(text: str) -> str:
     return text.strip("\n").rstrip()
 
 
-def document(blob: Blob, text: str, title: str = "", language_tag: str = "", pages: tuple[int, ...] = ()) -> Document:
-    """Make the document of a clean text; raises `Unsupported` where there is none."""
-    if not text.strip():
+def document(
+    blob: Blob, layout: Layout, title: str = "", language_tag: str = "", pages: tuple[int, ...] = ()
+) -> Document:
+    """Make the document of what was laid out; raises `Unsupported` where there is no text."""
+    if not layout.text.strip():
         raise Unsupported(f"{blob.name}: holds no text")
-    title = " ".join(clean(title).split()) or file_title(blob.name)
-    return Document(text=text, title=title, language=language_tag or language(text[:_TELLING]), pages=pages)
+    return Document(
+        text=layout.text,
+        blocks=layout.blocks,
+        title=" ".join(clean(title).split()) or file_title(blob.name),
+        language=language_tag or language(layout.text[:_TELLING]),
+        pages=pages,
+    )
 
 
 def file_title(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The plugin `feed`: RSS and Atom, entry by entry, each with its date, address and text."""
+"""The plugin `feed`: RSS and Atom. An entry is a heading, a line with its date and address, and its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
 from leadline_plugins.parse.charset import decode
 from leadline_plugins.parse.clean import clean, document
-from leadline_plugins.parse.html_hidden import remove_hidden
+from leadline_plugins.parse.html_blocks import pieces_in
+from leadline_plugins.parse.html_hidden import Hidden
+from leadline_plugins.parse.html_tree import copy, prepared
+from leadline_plugins.parse.layout import Piece, collapse, lay_out
 from leadline_plugins.parse.media import bare, charset
 
 _KINDS = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
@@ -22,6 +25,8 @@ _XML_CHARSET = re.compile(rb"\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]
 _ENTRIES = {"item", "entry"}
 _TEXTS = ("content", "encoded", "description", "summary")
 _DATES = ("published", "pubDate", "date", "updated")
+_MOST = 2_000
+"""Entries that are read."""
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -44,9 +49,9 @@ def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     root = _root(blob)
     entries = [element for element in root.iter() if _name(element) in _ENTRIES]
-    title = next((_flat(_plain(element)) for element in root.iter() if _name(element) == "title"), "")
+    title = next((_line(element) for element in root.iter() if _name(element) == "title"), "")
     dates = [day for entry in entries if (day := _day(entry))]
-    made = document(blob, clean("\n\n".join(filter(None, map(_entry, entries)))), title)
+    made = document(blob, lay_out(piece for entry in entries[:_MOST] for piece in _entry(entry)), title)
     return made.model_copy(update={"published": max(dates, default=None)})
 
 
@@ -66,18 +71,19 @@ def _root(blob: Blob) -> Any:
     return root
 
 
-def _entry(entry: Any) -> str:
+def _entry(entry: Any) -> list[Piece]:
     """Return title, date and address, and the longest text of an entry."""
-    title = next((_flat(_plain(child)) for child in entry if _name(child) == "title"), "")
+    title = next((_line(child) for child in entry if _name(child) == "title"), "")
     about = " · ".join(filter(None, (_day(entry), _address(entry))))
-    texts = [_plain(child) for child in entry if _name(child) in _TEXTS]
-    return "\n".join(filter(None, (title, about, max(texts, key=len, default=""))))
+    markup = max((_markup(child) for child in entry if _name(child) in _TEXTS), key=len, default="")
+    pieces = [Piece("heading", title, level=2)] if title else []
+    return [*pieces, *([Piece("paragraph", about)] if about else []), *_pieces(markup)]
 
 
 def _address(entry: Any) -> str:
     for child in entry:
         if _name(child) == "link" and child.get("rel", "alternate") == "alternate":
-            return _flat(child.get("href") or child.text or "")
+            return collapse(child.get("href") or child.text or "")
     return ""
 
 
@@ -99,25 +105,30 @@ def _date(text: str) -> str:
         return ""
 
 
-def _plain(element: Any) -> str:
-    """Return text; what is HTML within (escaped, or as elements) without its markup and what it hides."""
-    from lxml import etree, html
-
-    inner = "".join(element.itertext())
-    if len(element):
-        inner = (element.text or "") + "".join(etree.tostring(child, encoding="unicode") for child in element)
-    if "<" not in inner:
-        return clean(inner).strip()
-    tree = html.document_fromstring(f"<html><body><div>{inner}</div></body></html>")
-    remove_hidden(tree)
-    for block in tree.xpath("//p | //br | //li | //div | //h1 | //h2 | //h3 | //h4 | //tr"):
-        block.tail = "\n" + (block.tail or "")
-    lines = (_flat(line) for line in tree.text_content().split("\n"))
-    return clean("\n".join(filter(None, lines)))
+def _line(element: Any) -> str:
+    return " ".join(piece.text for piece in _pieces(_markup(element)))
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+def _markup(element: Any) -> str:
+    """Return the content of an element as HTML: it is escaped, or elements."""
+    from lxml import etree
+
+    if not len(element):
+        return element.text or ""
+    return (element.text or "") + "".join(etree.tostring(child, encoding="unicode") for child in element)
+
+
+def _pieces(markup: str) -> list[Piece]:
+    """Return the pieces of HTML without what it hides; its headings are below that of the entry."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    if "<" not in markup and "&" not in markup:
+        return [Piece("paragraph", collapse(part)) for part in clean(markup).split("\n\n") if part.strip()]
+    page = LexborHTMLParser(prepared(f"<body>{clean(markup)}", xhtml=False))
+    pieces = pieces_in(copy(page.body or page.root, Hidden()))
+    for piece in pieces:
+        piece.level += 2 if piece.kind == "heading" else 0
+    return pieces
 
 
 def _name(element: Any) -> str:

@@ -1,20 +1,14 @@
-"""What a page hides from its readers: removed before anything else looks at it.
+"""What a page hides from its readers: left out before anything else looks at the text.
 
-Hidden text is where instructions to machines stand. What hides by a stylesheet of other sites cannot be seen here;
-what hides by the page's own, as far as it names classes or ids, can.
+Hidden text is where instructions to machines are put. What the page's own stylesheet hides by class or id is
+recognised; what a stylesheet in another file hides is not.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Mapping
 
-_NEVER_SEEN = (
-    "//script | //style | //template | //noscript | //iframe | //object | //embed | //svg | //canvas | //audio"
-    " | //video | //select | //textarea | //datalist | //dialog[not(@open)] | //comment() | //processing-instruction()"
-    " | //*[@hidden and not(@hidden='until-found')] | //*[@aria-hidden='true' and not(ancestor-or-self::math)]"
-)
 _HIDES = re.compile(
     r"""display:none | visibility:(hidden|collapse) | opacity:0?\.?0*(?![.\d])
     | font-size:0*\.?0*(px|em|rem|pt|%)?(?=;|!|$)
@@ -23,45 +17,57 @@ _HIDES = re.compile(
     | (?<![-\w])(height|width):[01](px)?(?=;|!|$)(?=.*overflow:hidden)""",
     re.VERBOSE,
 )
-_READERS = {"sr-only", "visually-hidden", "visuallyhidden", "screen-reader-text", "screen-reader-only"}
-"""Classes by which the usual frameworks hide what is meant for screen readers."""
+_FRAMEWORKS = frozenset(
+    "d-none hidden hide screen-reader-only screen-reader-text sr-only visually-hidden visuallyhidden".split()
+)
+"""Classes by which the usual frameworks hide, some of it from all but screen readers."""
 _AT_RULES = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
 _RULES = re.compile(r"([^{}]{1,2000})\{([^{}]*)\}")
-_PLAIN = re.compile(r"[.#][\w-]+")
+_SIMPLE = re.compile(r"[.#][\w-]+")
 _CSS = 300_000
-"""Characters of a page's own stylesheets that are looked through."""
+"""Characters of a page's own stylesheets that are read."""
 
 
-def remove_hidden(tree: Any) -> None:
-    """Remove what cannot be seen, and keep what stands behind it."""
-    hidden = list(_styled(tree))
-    for element in [*tree.xpath(_NEVER_SEEN), *hidden]:
-        if element.getparent() is not None and element.tag not in ("body", "html"):
-            element.drop_tree()
+class Hidden:
+    """Tells which elements of a page are hidden. `css` is the text of the page's own stylesheets."""
 
+    def __init__(self, css: str = "") -> None:
+        self.names = _hidden_names(css[:_CSS])
+        """Classes and ids, with their sign."""
 
-def _styled(tree: Any) -> Iterator[Any]:
-    """Yield what is hidden by its own style, its class or its id."""
-    names = _hidden_names(tree) | {f".{name}" for name in _READERS}
-    for element in tree.xpath("//*[@style or @class or @id]"):
-        called = {f"#{element.get('id')}", *(f".{name}" for name in element.get("class", "").split())}
-        if hides(element.get("style", "")) or not called.isdisjoint(names):
-            yield element
+    def __call__(self, tag: str, attributes: Mapping[str, str | None]) -> bool:
+        """Return whether an element is hidden by an attribute, its own style, its class or its id."""
+        if tag == "dialog" and "open" not in attributes:
+            return True
+        if not attributes:
+            return False
+        if "hidden" in attributes and attributes["hidden"] != "until-found":
+            return True
+        if attributes.get("aria-hidden") == "true" and tag not in ("math", "body", "main", "article"):
+            return True
+        style, classes = attributes.get("style"), attributes.get("class")
+        if style and hides(style):
+            return True
+        named = classes.split() if classes else []
+        if not _FRAMEWORKS.isdisjoint(named):
+            return True
+        return bool(self.names) and (
+            f"#{attributes.get('id')}" in self.names or any(f".{name}" in self.names for name in named)
+        )
 
 
 def hides(style: str) -> bool:
-    """Tell whether declarations make something invisible."""
+    """Return whether declarations make an element invisible."""
     return bool(_HIDES.search("".join(style.lower().split())))
 
 
-def _hidden_names(tree: Any) -> set[str]:
-    """Return the classes and ids (with their mark) that the page's own stylesheets hide and do not show again."""
-    css = "".join(element.text or "" for element in tree.iter("style"))[:_CSS]
+def _hidden_names(css: str) -> frozenset[str]:
+    """Return the classes and ids that the stylesheets hide and do not show again."""
     names: set[str] = set()
     for selectors, style in _RULES.findall(_AT_RULES.sub("", css)):
-        plain = {part.strip() for part in selectors.split(",") if _PLAIN.fullmatch(part.strip())}
+        simple = {part.strip() for part in selectors.split(",") if _SIMPLE.fullmatch(part.strip())}
         if hides(style):
-            names |= plain
+            names |= simple
         elif "display" in style or "visibility" in style or "opacity" in style:
-            names -= plain
-    return names
+            names -= simple
+    return frozenset(names)

@@ -1,6 +1,6 @@
 """The illustrations of a page, with what the page says of them: never its icons, trackers, advertisements or drawings.
 
-Looked for once what the page hides is gone. Whether an address holds a picture at all shows when it is fetched.
+What the page hides has none. Whether an address holds a picture at all shows when it is fetched.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from urllib.parse import urljoin, urlsplit
 
 from leadline.records import Image
 from leadline_plugins.parse.clean import clean
+from leadline_plugins.parse.html_blocks import text_of
 from leadline_plugins.parse.html_meta import metas_of
+from leadline_plugins.parse.html_tree import Node
 
 _MOST = 20
 _SMALL = 100
@@ -22,8 +24,8 @@ _WIDE = 800
 """Pixels; of several sizes the smallest that is at least as wide is taken."""
 _LONG, _ADDRESS = 300, 2000
 """Characters of a caption that are kept, and of an address that is read."""
-_MAIN = "//article//img | //main//img | //*[@role='main']//img | //figure//img | //*[@id='content']//img"
-_AROUND = "ancestor::nav | ancestor::footer | ancestor::aside | ancestor::button | ancestor::form"
+_MAIN = frozenset({"article", "figure", "main"})
+_AROUND = frozenset({"aside", "footer", "form", "nav"})
 _LAZY = ("data-src", "data-original", "data-lazy-src", "src")
 """Where scripts that load late keep the address; `src` holds a placeholder then."""
 _SET = re.compile(r"\s*([^\s,]\S*[^\s,])(?:\s+(\d{1,5}(?:\.\d+)?)([wx]))?\s*(?:,|$)")
@@ -56,47 +58,62 @@ _SELLERS = (
 """Whose pictures are advertisements, counters or faces."""
 
 
-def images(tree: Any, url: str) -> tuple[Image, ...]:
-    """Return the illustrations, the one the page names for itself last: it is made for sharing, and says less."""
-    base = urljoin(url, next((element.get("href", "") for element in tree.iter("base")), ""))
-    found = {image.url: image for image in [*_named(tree, base), *reversed([*islice(_shown(tree, base), _MOST)])]}
+def images(tree: Node, page: Any, url: str) -> tuple[Image, ...]:
+    """Return the illustrations of a light tree, and last the one that the lexbor page names for sharing."""
+    base = urljoin(url, next((element.attributes.get("href") or "" for element in page.css("base")), ""))
+    found = {image.url: image for image in [*_named(page, base), *reversed([*islice(_shown(tree, base), _MOST)])]}
     return tuple(reversed(found.values()))[:_MOST]
 
 
-def _named(tree: Any, base: str) -> Iterator[Image]:
-    metas = metas_of(tree)
+def _named(page: Any, base: str) -> Iterator[Image]:
+    metas = metas_of(page)
     alt = next(iter(metas.get("og:image:alt") or metas.get("twitter:image:alt") or ()), "")
     for address in [*metas.get("twitter:image", []), *metas.get("og:image", [])]:
         for full in _absolute(base, address):
             yield Image(url=full, alt=_short(alt))
 
 
-def _shown(tree: Any, base: str) -> Iterator[Image]:
-    for element in tree.xpath(_MAIN):
-        if _large(element) and not _decoration(element):
+def _shown(tree: Node, base: str) -> Iterator[Image]:
+    for element, above in _pictures(tree, []):
+        if _large(element) and not _decoration(element, above):
             address = next((full for name in _addresses(element) for full in _absolute(base, name)), "")
             if address:
-                yield Image(url=address, alt=_short(element.get("alt") or ""), caption=_short(_caption(element)))
+                caption = _short(_caption(element, above))
+                yield Image(url=address, alt=_short(element.get("alt")), caption=caption)
 
 
-def _large(element: Any) -> bool:
-    sizes = (re.match(r"\d{1,6}", element.get(side) or "") for side in ("width", "height"))
+def _pictures(node: Node, above: list[Node]) -> Iterator[tuple[Node, list[Node]]]:
+    """Yield the pictures of main parts, each with the elements that it is in, the innermost first."""
+    for child in node.elements:
+        if child.tag == "img":
+            if any(_is_main(one) for one in [node, *above]):
+                yield child, [node, *above]
+        elif child.children and child.tag not in _AROUND:
+            yield from _pictures(child, [node, *above])
+
+
+def _is_main(node: Node) -> bool:
+    return node.tag in _MAIN or node.get("role") == "main" or node.get("id") == "content"
+
+
+def _large(element: Node) -> bool:
+    sizes = (re.match(r"\d{1,6}", element.get(side)) for side in ("width", "height"))
     return all(size is None or int(size[0]) >= _SMALL for size in sizes)
 
 
-def _decoration(element: Any) -> bool:
-    """Tell whether an image, or what it stands in, is named as what belongs to the site and not to the text."""
-    if element.get("role") in ("presentation", "none") or element.xpath(_AROUND):
+def _decoration(element: Node, above: list[Node]) -> bool:
+    """Return whether an image, or what it is in, is named as a part of the site and not of the text."""
+    if element.get("role") in ("presentation", "none"):
         return True
-    around = [element, *element.xpath(f"ancestor::*[not(self::body or self::html)][position() <= {_NEAR}]")]
-    return any(_CALLED.search(f"{one.get('class', '')} {one.get('id', '')}") for one in around)
+    around = [element, *(one for one in above if one.tag != "body")][: _NEAR + 1]
+    return any(_CALLED.search(f"{one.get('class')} {one.get('id')}") for one in around)
 
 
-def _addresses(element: Any) -> Iterator[str]:
+def _addresses(element: Node) -> Iterator[str]:
     """Yield where the picture may be, the best first."""
     sets = (element.get(name) for name in ("data-srcset", "srcset"))
     yield from (_sized(said) for said in sets if said)
-    yield from (element.get(name) or "" for name in _LAZY)
+    yield from (element.get(name) for name in _LAZY)
 
 
 def _sized(srcset: str) -> str:
@@ -106,12 +123,12 @@ def _sized(srcset: str) -> str:
     return min(enough, default=max(sizes, default=(0.0, "")))[1]
 
 
-def _caption(element: Any) -> str:
-    """Return the caption of the figure it stands alone in; one for several tells nothing about each."""
-    figure = next(iter(element.xpath("ancestor::figure[1]")), None)
-    if figure is None or len(figure.xpath(".//img")) > 1:
-        return element.get("title") or ""
-    return " ".join(caption.text_content() for caption in figure.xpath(".//figcaption")[:1])
+def _caption(element: Node, above: list[Node]) -> str:
+    """Return the caption of the figure that it is alone in; one for several says nothing about each."""
+    figure = next((one for one in above if one.tag == "figure"), None)
+    if figure is None or sum(one.tag == "img" for one in figure.walk()) > 1:
+        return element.get("title")
+    return next((text_of(one)[0] for one in figure.walk() if one.tag == "figcaption"), "")
 
 
 def _short(text: str) -> str:

@@ -13,9 +13,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+_META_NAMES = ("property", "name", "itemprop", "http-equiv")
 _JSON = 500_000
 """Characters of one block of JSON-LD."""
 _DEEP = 6
+_TIMES = 5
+"""Elements with a date that are looked at."""
 _DATE = re.compile(r"(\d{4})[-/.年](\d{1,2})[-/.月](\d{1,2})")
 _WORKS = re.compile(r"Article|Posting|Report|Page|Book|Dataset|Creative|Recipe|Event|Review|Question", re.IGNORECASE)
 _SITE = re.compile(r"\s+[|\-–—·•»]\s+[^|\-–—·•»]{1,40}$")
@@ -50,23 +53,24 @@ class About:
     language: str = ""
 
 
-def about(tree: Any) -> About:
-    """Read it off a tree that still has its scripts."""
-    metas, linked = metas_of(tree), list(_works(tree))
+def about(page: Any) -> About:
+    """Return what a lexbor page says about itself."""
+    metas, linked = metas_of(page), list(_works(page))
     return About(
-        title=_title(tree, metas, linked),
+        title=_title(page, metas, linked),
         author=_first(*(_names(work.get("author")) for work in linked), *_of(metas, _AUTHORS, _people)),
-        published=_day(*(str(work.get("datePublished", "")) for work in linked), *_of(metas, _DATES), *_times(tree)),
-        language=_language(tree, metas),
+        published=_day(*(str(work.get("datePublished", "")) for work in linked), *_of(metas, _DATES), *_times(page)),
+        language=_language(page, metas),
     )
 
 
-def metas_of(tree: Any) -> dict[str, list[str]]:
+def metas_of(page: Any) -> dict[str, list[str]]:
     """Return the contents of the meta elements by name, in lower case."""
     found: dict[str, list[str]] = {}
-    for meta in tree.iter("meta"):
-        name = meta.get("property") or meta.get("name") or meta.get("itemprop") or meta.get("http-equiv") or ""
-        if content := " ".join((meta.get("content") or "").split()):
+    for meta in page.css("meta"):
+        attributes = meta.attributes
+        name = next((value for key in _META_NAMES if (value := attributes.get(key))), "")
+        if content := " ".join((attributes.get("content") or "").split()):
             found.setdefault(name.strip().lower(), []).append(content)
     return found
 
@@ -82,10 +86,10 @@ def _people(text: str) -> bool:
     return "://" not in text and not text.startswith("@") and len(text) <= 200
 
 
-def _works(tree: Any) -> Iterator[dict[str, Any]]:
+def _works(page: Any) -> Iterator[dict[str, Any]]:
     """Yield the works that blocks of JSON-LD describe."""
-    for script in tree.xpath("//script[contains(@type, 'ld+json')]"):
-        text = (script.text or "").strip()
+    for script in page.css("script[type*='ld+json']"):
+        text = script.text().strip()
         if len(text) > _JSON:
             continue
         try:
@@ -115,21 +119,21 @@ def _names(value: Any) -> str:
     return text if _people(text) else ""
 
 
-def _title(tree: Any, metas: dict[str, list[str]], linked: list[dict[str, Any]]) -> str:
+def _title(page: Any, metas: dict[str, list[str]], linked: list[dict[str, Any]]) -> str:
     """Return the title as the work names itself, else the page's without the name of the site."""
     headlines = (work.get("headline") for work in linked)
     named = _first(*(text for text in headlines if isinstance(text, str)), *_of(metas, _TITLES))
-    headings = [" ".join(element.text_content().split()) for element in tree.iter("h1")]
-    page = " ".join((tree.findtext(".//title") or "").split())
+    headings = [" ".join(element.text().split()).rstrip("¶ ") for element in page.css("h1")[:2]]
+    title = next((" ".join(element.text().split()) for element in page.css("title")), "")
     single = headings[0] if len(headings) == 1 else ""
-    return named or (single if single and single in page else _SITE.sub("", page) or single)
+    return named or (single if single and single in title else _SITE.sub("", title) or single)
 
 
-def _times(tree: Any) -> Iterator[str]:
+def _times(page: Any) -> Iterator[str]:
     """Yield dates of elements that say that they are the date of publication."""
-    marked = "//*[@itemprop='datePublished' or @pubdate]"
-    for element in tree.xpath(f"{marked} | //article//time[@datetime][1]"):
-        yield element.get("datetime") or element.get("content") or element.text_content()
+    for element in page.css("[itemprop='datePublished'], [pubdate], article time[datetime]")[:_TIMES]:
+        attributes = element.attributes
+        yield attributes.get("datetime") or attributes.get("content") or element.text()
 
 
 def _day(*texts: str) -> str | None:
@@ -143,9 +147,10 @@ def _day(*texts: str) -> str | None:
     return None
 
 
-def _language(tree: Any, metas: dict[str, list[str]]) -> str:
-    named = tree.get("lang") or tree.get("{http://www.w3.org/XML/1998/namespace}lang") or ""
-    return str(named or _first(*_of(metas, ("content-language", "og:locale")))).replace("_", "-").split("-")[0].lower()
+def _language(page: Any, metas: dict[str, list[str]]) -> str:
+    root = page.root.attributes if page.root is not None else {}
+    named = root.get("lang") or root.get("xml:lang") or _first(*_of(metas, ("content-language", "og:locale")))
+    return named.replace("_", "-").split("-")[0].lower()
 
 
 def _first(*texts: str) -> str:

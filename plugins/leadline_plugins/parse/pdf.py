@@ -1,13 +1,8 @@
-"""The plugin `pdf`: the text of PDF files, page by page.
-
-A PDF knows lines, not paragraphs; lines that fill the column are joined again, so that a quoted sentence is one.
-"""
+"""The plugin `pdf`: PDF files as Markdown with blocks, each with its page (`pdf_lines`, `pdf_blocks`)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -15,20 +10,18 @@ from leadline.contracts import Call, Context
 from leadline.errors import BadReply, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
-from leadline_plugins.parse.clean import clean, document
+from leadline_plugins.parse.clean import document
+from leadline_plugins.parse.layout import Layout, lay_out
 from leadline_plugins.parse.media import bare
+from leadline_plugins.parse.pdf_blocks import pieces_of
+from leadline_plugins.parse.pdf_lines import Pdf, read_pdf
 
 _PDFIUM = Lock()
 """PDFium allows one call at a time in a process."""
-_FULL = 0.75
-"""Share of the column's width, in characters, from which a line is taken to go on in the next."""
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef\u3000-\u303f]")
-_BROKEN_WORD = re.compile("[\x02\ufffe](?:\r?\n)?")
-"""PDFium's mark for a hyphen that only the end of the line asked for."""
 
 
 class PdfParser:
-    """Reads with PDFium."""
+    """Parses with PDFium."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -38,7 +31,7 @@ class PdfParser:
         return bare(media_type) in {"application/pdf", "application/x-pdf"}
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
-        """Return text and page offsets.
+        """Return the document and the offsets of its pages.
 
         Raises `BadReply` for a broken file, `Unsupported` for an encrypted one and for one without text.
         """
@@ -47,57 +40,36 @@ class PdfParser:
 
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
-    title, raw = _read(blob)
-    pages = [reflow(clean(_BROKEN_WORD.sub("", page))) for page in raw]
-    offsets, offset = [], 0
-    for page in pages:
-        offsets.append(offset)
-        offset += len(page) + 2
-    if not any(pages):
-        raise Unsupported(f"{blob.name}: holds no text on its {len(pages)} pages (scanned pages need OCR first)")
-    return document(blob, "\n\n".join(pages), title, pages=tuple(offsets))
+    pdf = _read(blob)
+    layout = lay_out(pieces_of(pdf))
+    if not layout.text.strip():
+        raise Unsupported(f"{blob.name}: holds no text on its {len(pdf.pages)} pages (scanned pages need OCR first)")
+    return document(blob, layout, pdf.title, pages=_offsets(layout, len(pdf.pages)))
 
 
-def _read(blob: Blob) -> tuple[str, list[str]]:
-    from pypdfium2 import PdfDocument, PdfiumError  # type: ignore[import-untyped]
+def _read(blob: Blob) -> Pdf:
+    from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
 
     with _PDFIUM:
         try:
-            pdf = PdfDocument(blob.data)
-            try:
-                return pdf.get_metadata_dict().get("Title", ""), [_page_text(page) for page in pdf]
-            finally:
-                pdf.close()
+            return read_pdf(blob.data)
         except PdfiumError as error:
             if "password" in str(error).lower():
                 raise Unsupported(f"{blob.name}: is encrypted; store a copy without password") from error
             raise BadReply(f"{blob.name}: is no readable PDF ({error})") from error
 
 
-def _page_text(page: Any) -> str:
-    textpage = page.get_textpage()
-    try:
-        return str(textpage.get_text_range())
-    finally:
-        textpage.close()
-        page.close()
-
-
-def reflow(text: str) -> str:
-    """Join the lines of paragraphs; a line short of the column's width ends one."""
-    lines = [line.strip() for line in text.split("\n")]
-    widths = sorted(len(line) for line in lines if line)
-    if not widths:
-        return ""
-    full = widths[len(widths) * 9 // 10] * _FULL
-    joined = lines[0]
-    for before, line in pairwise(lines):
-        joined += (_glue(before, line) if len(before) >= full and line else "\n") + line
-    return clean(joined)
-
-
-def _glue(before: str, after: str) -> str:
-    return "" if _CJK.match(before[-1:]) and _CJK.match(after[:1]) else " "
+def _offsets(layout: Layout, count: int) -> tuple[int, ...]:
+    """Return where each page begins in the text; an empty page begins where the next one does."""
+    starts = {page: offset for page, offset in reversed(layout.turns)}
+    for block in reversed(layout.blocks):
+        page = block.page or 1
+        starts[page] = min(block.start, starts.get(page, block.start))
+    offsets, offset = [], len(layout.text)
+    for page in range(count, 0, -1):
+        offset = starts.get(page, offset)
+        offsets.append(offset)
+    return tuple(reversed(offsets))
 
 
 @hookimpl

@@ -1,7 +1,6 @@
-"""The plugin `text`: plain text, Markdown, reStructuredText and their kin.
+"""The plugin `text`: plain text, Markdown, reStructuredText and their kin; the source of programs is code.
 
-Markup stays as it is, for it reads well and quotes are taken from it verbatim; only front matter goes, and the tags and
-readings of ruby, which would stand in the midst of words.
+Inline markup stays as it is written. Front matter goes, and so do the tags and readings of ruby, which part words.
 """
 
 from __future__ import annotations
@@ -15,11 +14,16 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
 from leadline_plugins.parse.clean import clean, decode, document
+from leadline_plugins.parse.layout import Piece, lay_out
+from leadline_plugins.parse.markdown_blocks import pieces_of
 from leadline_plugins.parse.media import bare, charset
 
 _OTHERS = {"text/html", "text/css", "text/javascript"}
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ ]*\n(?P<meta>.*?)^\1[ ]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_PROSE = {"text/plain", "text/markdown", "text/x-markdown"}
+_MARKDOWN = {"text/markdown", "text/x-markdown"}
+_PLAIN = {"text/plain", "text/x-rst", "text/prs.fallenstein.rst", "text/asciidoc", "text/org"}
+_LONG = 10_000_000
+"""Characters of a text that are read."""
 _RUBY = re.compile(
     r"(?P<code>^[ ]{0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ ]{0,3}(?P=fence)|\Z)|(?<!`)(?P<ticks>`{1,9})[^`\n]+(?P=ticks))"
     r"|<ruby\b[^<>]{0,200}>(?P<inside>(?:[^<]|<(?!/?ruby\b)){0,2000})</ruby\s*>",
@@ -62,13 +66,17 @@ def parse(blob: Blob) -> Document:
     text = decode(blob.data, charset(blob.media_type))
     if "\0" in text:
         raise Unsupported(f"{blob.name}: is binary, not text")
-    text = clean(text)
-    if bare(blob.media_type) in _PROSE:
+    text, kind = clean(text[:_LONG]), bare(blob.media_type)
+    if kind in _MARKDOWN or kind == "text/plain":
         text = without_readings(text)
     front = _FRONT_MATTER.match(text)
     named = _META_TITLE.search(front["meta"]) if front else None
     body = text[front.end() :].lstrip("\n") if front else text
-    return document(blob, body, named["title"] if named else heading(body))
+    if kind in _MARKDOWN or kind in _PLAIN:
+        pieces = pieces_of(body, plain=kind not in _MARKDOWN)
+    else:
+        pieces = [Piece("code", body)] if body.strip() else []
+    return document(blob, lay_out(pieces), named["title"] if named else heading(body))
 
 
 def without_readings(text: str) -> str:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from leadline.contracts import Run
 from leadline.errors import BadReply
-from leadline.findings import Found, NextSearch, PlannedSection, Query, Question, SearchTask
+from leadline.findings import Found, Query, Question, SearchTask
 from leadline.journal.wire import without_surrogates
 from leadline.records import Record, Source
 from leadline.tasks import Task, checked
@@ -31,7 +31,6 @@ R = TypeVar("R", bound=Record)
 _NEXT = {"plan": ("plan query search fetch",), "digest": ("query search fetch", "digest review")}
 """By task: the stages that must follow each other, for one of somebody else's may change what is searched or read."""
 _LIST = re.compile(r'(?<!\\)"queries"\s*:\s*\[')
-_SECTIONS = re.compile(r'(?<!\\)"sections"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,]*")
 _DECODER = json.JSONDecoder()
 
@@ -43,7 +42,7 @@ async def can_be_ahead(task: Task[Any], run: Run) -> bool:
 
 
 class Ahead:
-    """Begins the searches of one reply, the question's own at once; `done` and `sources` are of earlier rounds.
+    """Begins the searches of one reply, the question's own first; `done` and `sources` are of earlier rounds.
 
     `fits` tells of the part of the reply before its searches whether they will be made.
     """
@@ -63,27 +62,16 @@ class Ahead:
         self._before = known(sources)
         self._searched: dict[str, asyncio.Future[Found]] = {}
         self._attempt, self._text, self._place, self._ended = 1, "", 0, False
-        self._proposed: list[NextSearch] = []
+        self._proposed: list[Query] = []
         self._deaf = False
-        if not done:
-            self._begin(next_queries(question, (), done, {}))
-
-    def begun(self) -> dict[str, JsonValue]:
-        """Return the searches that were proposed and the sections that came whole, as JSON.
-
-        They are of use though the reply never was: what the searches brought is there.
-        """
-        if not self._proposed:
-            return {}
-        behind = _SECTIONS.search(self._text)
-        sections = proposed(self._text, behind.end(), PlannedSection)[0] if behind else []
-        parts: dict[str, Sequence[Record]] = {"queries": self._proposed, "sections": sections}
-        return {
-            name: [one.model_dump(mode="json", exclude_defaults=True) for one in part] for name, part in parts.items()
-        }
 
     def heard(self, attempt: int, piece: str) -> None:
-        """Take a piece of the reply; another attempt begins it anew, and may propose something else."""
+        """Take a piece of the reply; another attempt begins it anew, and may propose something else.
+
+        The question's own search begins with the first piece: where no model answers, nothing is searched.
+        """
+        if not self._done and not self._searched:
+            self._begin(next_queries(self._question, (), ()))
         if attempt != self._attempt:
             self._attempt, self._ended = attempt, bool(self._proposed)
             self._deaf = self._ended
@@ -100,9 +88,9 @@ class Ahead:
     def _look(self) -> None:
         if not self._place and not self._at_the_list():
             return
-        found, self._place, self._ended = proposed(self._text, self._place, NextSearch)
+        found, self._place, self._ended = proposed(self._text, self._place, Query)
         self._proposed += found
-        self._begin(next_queries(self._question, self._proposed, self._done, {}))
+        self._begin(next_queries(self._question, self._proposed, self._done))
         if self._ended and self._proposed:
             self._run.ahead(self._fill_up(list(self._searched.values())))
 
@@ -138,17 +126,12 @@ class Ahead:
             self._run.ahead(document_of(hit, self._run))
 
 
-def fitting(
-    task: Task[R], wanted: Callable[[R], bool], later: Mapping[str, JsonValue] | None = None
-) -> Callable[[Any], bool]:
-    """Return what tells of the part of a reply before its searches whether it reads, passes its check and is wanted.
-
-    `later` stands for fields that may follow the searches.
-    """
+def fitting(task: Task[R], wanted: Callable[[R], bool]) -> Callable[[Any], bool]:
+    """Return a check of the part of a reply before its searches: that it parses, passes its check and is wanted."""
 
     def fits(head: Any) -> bool:
         try:
-            return wanted(checked(task.reply.model_validate({**(later or {}), **without_surrogates(head)}), task))
+            return wanted(checked(task.reply.model_validate(without_surrogates(head)), task))
         except (ValidationError, BadReply, OverflowError, RecursionError):
             return False
 

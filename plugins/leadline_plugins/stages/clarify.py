@@ -16,7 +16,7 @@ from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.stages.showing import today
+from leadline_plugins.stages.rounds import today
 from leadline_plugins.tasks.planning import Clarification, ClarifyRequest
 from leadline_plugins.text import content_words, language
 from leadline_plugins.text.foreign import answered_in_language

@@ -1,4 +1,7 @@
-"""Stage `digest`: merges what this round brought with what was known."""
+"""Stage `digest`: merges what a round found with what was known, reviews it, and proposes the next searches.
+
+One reply of a model serves all three. Without a model there is nothing to write: the passages speak for themselves.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +25,38 @@ from leadline.findings import (
     SearchTask,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence
+from leadline.records import Evidence, Source
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
+from leadline_plugins.passages import KeyQuestion, ranked, select
+from leadline_plugins.prompting.passages import fewer, shown
 from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.material import BEST
 from leadline_plugins.stages.query import allowed
-from leadline_plugins.stages.rounds import fresh, rated
-from leadline_plugins.stages.showing import Serving, asked, by_source, outline, said, searched, serving, today
-from leadline_plugins.tasks.reading import DigestRequest
+from leadline_plugins.stages.rounds import asked, of_last_round, past_searches, section_ids, today, whole_review
+from leadline_plugins.tasks.reading import DIGEST_EXAMPLE, DIGEST_SCHEMA, DigestReply, DigestRequest
+
+_TOKENS = 4_000
+"""Passages that a digest is made from; the last digest holds what came before."""
+
+
+def _shorter(request: DigestRequest) -> DigestRequest | None:
+    """Return the request with half of the passages of each source, the first of each kept."""
+    ids = [one.id for source in request.sources for one in source.passages]
+    less = fewer(request.sources, ids)
+    return None if less is None else request.model_copy(update={"sources": less})
+
 
 ASK = TaskKind(
     "digest",
     DigestRequest,
-    Digest,
+    DigestReply,
     template("digest"),
-    shrink=less_shown,
+    schema=DIGEST_SCHEMA,
+    example=DIGEST_EXAMPLE,
+    show=DigestRequest.as_text,
+    shrink=_shorter,
     shows=("synthesis",),
     expects=expect.digest,
 )
@@ -49,93 +65,71 @@ ASK = TaskKind(
 class Digesting:
     """Progressive synthesis: one digest over all rounds so far.
 
-    A model is asked where its answer decides something. Where no round can follow, or this one brought nothing, the
-    last digest stands.
+    The model is asked only where its answer decides something: where another round can follow and this one found
+    anything. Otherwise the last digest stays.
     """
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Give the digest."""
-        question, evidence, tasks, found = findings[QUESTION], findings[EVIDENCE], findings[TASKS], findings[FOUND]
-        known, this_round = findings.get(DIGEST), tasks[-1].round if tasks else 1
-        if known is not None and tasks and known.round == this_round:
-            findings[DIGEST] = known.model_copy(update={"queries": ()})  # they were proposed, and led nowhere new
-            return
+        """Set the digest."""
+        tasks, evidence = findings[TASKS], findings[EVIDENCE]
+        last, number = findings.get(DIGEST), tasks[-1].round if tasks else 1
+        new = of_last_round(evidence, tasks) if tasks else []
+        repeated = last is not None and last.round == number
         more = run.rounds_left > 0 and allowed(len(tasks), run) > 0
-        sources, new, chat = findings[SOURCES], fresh(evidence, tasks), await run.by_chat(ASK.name)
-        if chat and known is not None and known.review is not None and not (more and new):
-            findings[DIGEST] = await standing(known.model_copy(update={"round": this_round}), evidence)
+        wanted = not repeated and (last is None or (more and bool(new))) and await run.by_chat(ASK.name)
+        if not wanted:
+            findings[DIGEST] = (last or Digest()).model_copy(update={"queries": (), "round": number})
             return
-        best = await serving(tasks, evidence, sources) if chat else Serving((), (), ())
-        last = known or Digest()
-        shown = best.in_turn([task.id for task in tasks if task.round == this_round], but=last.shown)[:BEST]
+        findings[DIGEST] = await self._made(findings, run, last or Digest(), more=more, new=new)
+
+    async def _made(self, findings: Findings, run: Run, last: Digest, *, more: bool, new: Sequence[Evidence]) -> Digest:
+        question, plan, tasks, sources = findings[QUESTION], findings[PLAN], findings[TASKS], findings[SOURCES]
+        best = await _best(new, sources, tasks, last, run)
         request = DigestRequest(
             question=asked(question),
-            plan=outline(findings[PLAN]),
-            round=this_round,
-            evidence=() if chat else evidence,
-            fresh=() if chat else tuple(item.id for item in new),
-            sources=by_source(shown, sources),
-            passages=len(new) if chat else 0,
-            last=_told(known) if chat else known,
+            plan=plan.model_copy(update={"queries": ()}),
+            round=tasks[-1].round if tasks else 1,
             more=more,
-            past=searched(found, sources, evidence, best) if more else (),
+            last=last if last.round else None,
+            past=past_searches(findings[FOUND], sources) if more else (),
+            sources=shown(best, sources),
             today=today(run),
         )
         task = ASK.of(request)
-        if more and new and await can_be_ahead(task, run):  # a round that brought nothing is the last
-            task = replace(task, heard=Ahead(question, run, fitting(task, _goes_on), tasks, sources).heard)
+        if more and new and await can_be_ahead(task, run):
+            goes_on = fitting(task, lambda reply: not reply.is_sufficient)
+            task = replace(task, heard=Ahead(question, run, goes_on, tasks, sources).heard)
+        failed = DigestReply()
+        reply = await perform_or(run, task, failed, "this round was not digested")
         stale = last.model_copy(update={"review": None, "queries": ()})
-        digest = await perform_or(run, task, stale, "this round was not digested")
-        whole = completed(digest, last, findings[PLAN])
-        told = last.shown if digest is stale else (*last.shown, *(item.id for item in shown))
-        findings[DIGEST] = whole.model_copy(update={"round": this_round, "shown": told})
+        digest = stale if reply is failed else merged(reply, last, plan)
+        ids = () if reply is failed else tuple(item.id for item in best)
+        return digest.model_copy(update={"round": request.round, "shown": (*last.shown, *ids)})
 
 
-async def standing(digest: Digest, evidence: Sequence[Evidence]) -> Digest:
-    """Return a digest that is not made anew, without the gaps for which there are passages that it did not see.
-
-    Whether these fill them nobody has judged: so where none is left the research is neither sufficient nor wanting.
-    """
-    review = digest.review or Review()
-    gaps = dict.fromkeys((*digest.knowledge_gaps, *review.priority_gaps))
-    seen = frozenset(digest.shown)
-    unseen = [item for item in evidence if item.id not in seen]
-    best = (await serving([SearchTask(id=gap, query=gap) for gap in gaps], unseen)).best
-    left = [gap for gap in gaps if not best[gap]]
-    if gaps and not left:
-        review = Review()
-    review = review.model_copy(update={"priority_gaps": tuple(gap for gap in review.priority_gaps if gap in left)})
-    gaps_left = tuple(gap for gap in digest.knowledge_gaps if gap in left)
-    return digest.model_copy(update={"review": review, "knowledge_gaps": gaps_left, "queries": ()})
+async def _best(
+    new: Sequence[Evidence], sources: Sequence[Source], tasks: Sequence[SearchTask], last: Digest, run: Run
+) -> list[Evidence]:
+    """Return the best passages of the round for its searches that no digest was made from."""
+    unseen = [item for item in new if item.id not in set(last.shown)]
+    round_tasks = [task for task in tasks if task.round == tasks[-1].round]
+    questions = [KeyQuestion(f"{task.query} {task.goal}", run.question) for task in round_tasks]
+    return select(unseen, await ranked(unseen, sources, questions, run), _TOKENS) if unseen else []
 
 
-def _told(last: Digest | None) -> Digest | None:
-    """Return the last digest without its searches, which are told with what came of them, nor what its review says."""
-    if last is None:
-        return None
-    told: dict[str, Any] = {"section_coverage": {}, "knowledge_gaps": (), "queries": ()} if last.review else {}
-    return said(last).model_copy(update=told)
-
-
-def _goes_on(digest: Digest) -> bool:
-    """Return whether another round follows; without a review another model call decides that."""
-    return digest.review is not None and not digest.review.is_sufficient
-
-
-def completed(digest: Digest, last: Digest, plan: Plan) -> Digest:
-    """Return the digest with the coverage and gaps that its review told, and the last synthesis where none is new.
-
-    One that tells coverage itself is taken at its word; one that tells none at all leaves that of the last as it was.
-    """
-    review = digest.review
-    if review is None:
-        stands = {"section_coverage": last.section_coverage, "knowledge_gaps": last.knowledge_gaps}
-        return digest if digest.section_coverage else digest.model_copy(update=stands)
-    review = review if digest.section_coverage else rated(review, plan)
-    coverage = {section.id: section.coverage for section in review.sections}
-    gaps = digest.knowledge_gaps or review.priority_gaps
-    told = {"review": review, "section_coverage": coverage | digest.section_coverage, "knowledge_gaps": gaps}
-    return digest.model_copy(update=told | {"synthesis": digest.synthesis or last.synthesis})
+def merged(reply: DigestReply, last: Digest, plan: Plan) -> Digest:
+    """Return the digest of a reply: what it leaves out stays as it was."""
+    review = Review(sections=reply.sections, is_sufficient=reply.is_sufficient, priority_gaps=reply.gaps)
+    whole = whole_review(review, plan)
+    meant = section_ids(plan)
+    return Digest(
+        synthesis=reply.synthesis or last.synthesis,
+        section_coverage={section.id: section.coverage for section in whole.sections},
+        knowledge_gaps=reply.gaps,
+        cross_links=tuple(dict.fromkeys((*last.cross_links, *reply.cross_links))),
+        review=whole,
+        queries=tuple(query.model_copy(update={"section": meant(query.section)}) for query in reply.queries),
+    )
 
 
 @hookimpl
@@ -144,7 +138,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         lambda settings, context: Digesting(),
         PluginSettings,
-        "Merges the round's evidence into the synthesis so far: coverage, gaps",
+        "Merges the round's passages into the synthesis so far: coverage, gaps, next queries",
         needs=(QUESTION, PLAN),
         wants=(EVIDENCE, TASKS, FOUND, SOURCES, DIGEST),
         gives=(DIGEST,),

@@ -14,7 +14,6 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.expecting import Expected, Scope
 from leadline.findings import (
     DIGEST,
-    EVIDENCE,
     FOUND,
     PLAN,
     QUESTION,
@@ -37,8 +36,8 @@ from leadline_plugins.stages import query
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.exploring import ExploreSettings, Exploring
 from leadline_plugins.stages.fetch import Reading
+from leadline_plugins.stages.rounds import past_searches
 from leadline_plugins.stages.search import Searching
-from leadline_plugins.stages.showing import searched, serving
 from leadline_plugins.tasks.planning import ExploreRequest
 from leadline_plugins.tools import TOOLS
 from leadline_plugins.tools.calling import Calling
@@ -96,15 +95,13 @@ class Explore:
 
     async def _opening(self, desk: Desk, findings: Findings) -> ExploreRequest:
         review, digest = findings.get(REVIEW), findings.get(DIGEST)
-        evidence, sources = findings[EVIDENCE], findings[SOURCES]
-        known = await serving([found.task for found in desk.before], evidence, sources)
         gaps = review.priority_gaps if review else digest.knowledge_gaps if digest else ()
         return ExploreRequest(
             question=desk.question,
             plan=desk.plan,
             steps=self._settings.steps,
             searches=desk.searches_left,
-            past=searched(desk.before, sources, evidence, known),
+            past=past_searches(desk.before, findings[SOURCES]),
             gaps=gaps,
         )
 
@@ -161,7 +158,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         ExploreSettings,
         "Has the model search and read by itself, with tools, until it has enough",
         needs=(QUESTION, PLAN),
-        wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
+        wants=(TASKS, FOUND, SOURCES, DIGEST, REVIEW),
         gives=(TASKS, FOUND, SOURCES),
         may_give=(UNREAD, DIGEST),
         tasks=(ASK,),

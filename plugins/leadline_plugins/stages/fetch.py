@@ -14,7 +14,7 @@ from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Document, FetchRequest, Hit, Source
 from leadline_plugins.canonical import canonical
 from leadline_plugins.duplicates import copies
-from leadline_plugins.stages.material import written
+from leadline_plugins.stages.rounds import writes
 
 _FAR = 0.25
 """The share of the best hit's score below which a page is not read: of what answers a question, nothing stood there."""
@@ -28,15 +28,14 @@ class Reading:
 
     async def map(self, item: Found, findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Read the first helping of one search."""
-        sources, near = findings[SOURCES], await written(run)
+        sources, near = findings[SOURCES], await writes(run)
         chosen = helping(item, known(sources), first(run), near=near)
-        new = await once(await run.each(chosen, lambda hit: read(hit, item.task.id, run)), sources)
-        return [*new, *(again(item, sources, run.settings.research.pages_per_query) if near else ())]
+        return await once(await run.each(chosen, lambda hit: read(hit, item.task.id, run)), sources)
 
     async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Fill up with the next best pages of all searches together."""
         sources = findings[SOURCES]
-        chosen = second_helping(items, known(sources), run, near=await written(run))
+        chosen = second_helping(items, known(sources), run, near=await writes(run))
         return await once(await run.each(chosen, lambda pair: read(*pair, run)), sources)
 
 
@@ -69,22 +68,6 @@ def helping(item: Found, before: set[str], count: int, *, near: bool = True) -> 
     """Return the best new pages of one search."""
     new = {canonical(hit.url): hit for hit in reversed(worth_reading(item, near=near))}
     return [hit for name, hit in reversed(new.items()) if name not in before][:count]
-
-
-def again(item: Found, sources: Sequence[Source], count: int) -> list[Source]:
-    """Return the pages of earlier rounds that stand among the best of a search: they are read for this one too.
-
-    Nothing is fetched for it, and what was taken from them before is not taken twice. Without a model later searches
-    follow names to other pages, and gain nothing by it.
-    """
-    there = {canonical(source.hit.url): source for source in sources}
-    best = dict.fromkeys(canonical(hit.url) for hit in worth_reading(item))
-    snippets = {canonical(hit.url): hit.snippet for hit in reversed(item.hits)}
-    return [_for(there[name], item.task.id, snippets[name]) for name in list(best)[:count] if name in there]
-
-
-def _for(source: Source, task_id: str, snippet: str) -> Source:
-    return source.model_copy(update={"task_id": task_id, "hit": source.hit.model_copy(update={"snippet": snippet})})
 
 
 def second_helping(items: Sequence[Found], before: set[str], run: Run, *, near: bool = True) -> list[tuple[Hit, str]]:

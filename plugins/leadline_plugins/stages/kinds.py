@@ -18,8 +18,6 @@ from leadline_plugins.wording.notices import says
 Kind = Literal["supported", "partial", "hedged", "undecided", "doubted", "contradicted", "unsupported"]
 KINDS: tuple[Kind, ...] = ("supported", "partial", "hedged", "undecided", "doubted", "contradicted", "unsupported")
 """In the order in which they are told."""
-MARKS: Mapping[str, str] = {"partial": "≈", "doubted": "?", "unsupported": "?", "contradicted": "≠"}
-"""What stands behind the number of a citation that bears its claim in part, or not, or of which a rule doubts it."""
 _DOUBTS = ("unshown", "unsettled")
 """The reasons of a rule that a model could not answer, by no words or by such as leave it open."""
 _LABELS: Mapping[str, str] = {"hedged": "weakened"}
@@ -45,11 +43,6 @@ def counts(verdicts: Iterable[Verdict]) -> dict[str, int]:
     """Return how many claims there are of each kind, in their order."""
     found = Counter(map(kind_of, deciding(verdicts)))
     return {kind: found[kind] for kind in KINDS if found[kind]}
-
-
-def legend(language: str) -> str:
-    """Return what the marks mean."""
-    return say("legend", language, **MARKS)
 
 
 def label(kind: str, language: str) -> str:

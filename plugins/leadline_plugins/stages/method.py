@@ -11,21 +11,20 @@ from pydantic import JsonValue
 
 from leadline.findings import Found, Plan, Question, Review, Unread
 from leadline.records import Evidence, Report, Section, Source
-from leadline_plugins.stages.gaps import still_open
 
 
 @dataclass(frozen=True)
 class Lacking:
-    """What a model found wanting: questions that are open, sections that nothing was found for.
+    """What a model found missing: questions that are open, sections without evidence.
 
-    `unanswered` is what the writer of each section says that its own passages leave open.
+    `unanswered` are the questions that the passages of a section do not answer, as its writer found.
     """
 
     sufficient: bool = True
     gaps: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     unanswered: tuple[tuple[str, str], ...] = ()
-    """The title of a section with a gap of it."""
+    """Titles of sections, each with a question."""
 
     def facts(self) -> dict[str, JsonValue]:
         """Return it as JSON."""
@@ -38,18 +37,14 @@ class Lacking:
 
 
 def lacking(review: Review | None, plan: Plan, sections: Sequence[Section]) -> Lacking:
-    """Return what is wanting when all is written: by the last review, by the writers, and by the plan they follow.
-
-    That review came before the writing: what of it was answered since is told no more.
-    """
+    """Return what is missing after the writing: by the last review, the writers and the plan."""
     written, planned = {section.id for section in sections}, {section.id for section in plan.sections}
     left_out = (section.title for section in plan.sections if section.id not in written)
     judged = review is not None and bool(review.sections)  # else the model told nothing
-    asked = review.priority_gaps if review else ()
-    gaps = tuple(still_open(asked, sections))
+    sufficient = review is None or review.is_sufficient or not judged
     return Lacking(
-        sufficient=review is None or review.is_sufficient or not judged or bool(asked and not gaps),
-        gaps=gaps,
+        sufficient=sufficient,
+        gaps=() if review is None or sufficient else review.priority_gaps,
         left_out=tuple(left_out) if written <= planned else (),
         unanswered=tuple((section.title, gap) for section in sections for gap in dict.fromkeys(section.unanswered)),
     )

@@ -1,10 +1,11 @@
-"""Stage `query`: what to search for next."""
+"""Stage `query`: the search tasks of a round."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
+from leadline.computing import compute
 from leadline.contracts import Run
 from leadline.findings import (
     DIGEST,
@@ -16,7 +17,6 @@ from leadline.findings import (
     SOURCES,
     TASKS,
     Findings,
-    NextSearch,
     Plan,
     Priority,
     Query,
@@ -24,27 +24,35 @@ from leadline.findings import (
     SearchTask,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
+from leadline_plugins.passages.rank import KeyQuestion, by_words
 from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_shown
 from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.material import BEST
-from leadline_plugins.stages.rounds import section_ids
-from leadline_plugins.stages.showing import Serving, asked, by_source, outline, searched, serving, today
-from leadline_plugins.tasks.planning import Queries, QueryRequest
+from leadline_plugins.stages.rounds import asked, past_searches, section_ids, titles, today
+from leadline_plugins.tasks.planning import QUERY_EXAMPLE, QUERY_SCHEMA, Queries, QueryRequest
 
-ASK = TaskKind("query", QueryRequest, Queries, template("query"), shrink=less_shown, expects=expect.query)
-BEST_EVIDENCE = 40
-N = TypeVar("N", NextSearch, Query)
+ASK = TaskKind(
+    "query",
+    QueryRequest,
+    Queries,
+    template("query"),
+    schema=QUERY_SCHEMA,
+    example=QUERY_EXAMPLE,
+    show=QueryRequest.as_text,
+    expects=expect.query,
+)
+_FOR_ALGORITHM = 60
+"""Passages that an algorithm is given to propose queries from."""
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 
 
 class NextQueries:
-    """Proposes the round's search tasks: the first from the plan, later ones from the gaps; never one twice."""
+    """Sets the round's search tasks: the first from the plan, later ones from the gaps; no query twice."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Add search tasks, high priority first; where none is new the round is the last."""
+        """Add search tasks, high priority first; a round without new ones is the last."""
         done = findings[TASKS]
         findings[TASKS] = new = await chosen(findings, run)
         if done and not new:
@@ -58,47 +66,48 @@ async def chosen(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
     return fresh(await _proposed(findings, run, limit), done, limit) if limit > 0 else ()
 
 
-async def _proposed(findings: Findings, run: Run, limit: int) -> tuple[Query, ...]:
-    question, plan, done = findings[QUESTION], findings[PLAN], findings[TASKS]
-    digest = findings.get(DIGEST)
+async def _proposed(findings: Findings, run: Run, limit: int) -> list[Query]:
+    """Return the queries of the plan or the last digest; where these have none, those of a task of its own."""
+    question, plan, done, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
     if ready := (digest.queries if digest else ()) if done else plan.queries:
-        # Proposed with the plan or the digest, in one reply, and begun while that was still being written.
-        return next_queries(question, serving_sections(plan, ready), done, {one.id: one.goal for one in plan.sections})
-    if done and digest and digest.review and "queries" in digest.model_fields_set:
-        return ()  # it was asked for them, and said that there are none
+        return next_queries(question, with_sections(plan, ready), done)
+    if done and digest and digest.review:
+        return []  # the digest was asked for queries and proposed none
     request = await _request(findings, run, limit)
-    # Without any there would be no report; the question itself can be searched for whatever was refused.
+    # A refusal must not end the run here: the question itself can always be searched for.
     reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed", closing=not done)
-    queries = tuple(serving_sections(plan, reply.queries))
-    if done:
-        return queries
-    # The first round begins with the question: its search is under way since the plan was asked for.
-    own = (query for query in queries if _folded(query.query) == _folded(question.text))
-    return (next(own, whole(question)), *queries)
-
-
-def serving_sections(plan: Plan, proposed: Iterable[N]) -> Iterator[N]:
-    """Yield proposed searches with the id of the section that each serves, however it is named."""
-    meant = section_ids(plan)
-    return (one.model_copy(update={"section": meant(one.section)}) for one in proposed)
+    return next_queries(question, with_sections(plan, reply.queries), done)
 
 
 async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:
-    """Return what a model or an algorithm is asked with: each is shown what it can make use of."""
-    done, found, review = findings[TASKS], findings[FOUND], findings.get(REVIEW)
-    evidence, sources, chat = findings[EVIDENCE], findings[SOURCES], await run.by_chat(ASK.name)
-    known = await serving(done, evidence, sources) if chat else Serving((), (), ())
-    return QueryRequest(
+    done, sources, review = findings[TASKS], findings[SOURCES], findings.get(REVIEW)
+    request = QueryRequest(
         question=asked(findings[QUESTION]),
-        plan=outline(findings[PLAN]),
+        plan=findings[PLAN].model_copy(update={"queries": ()}),
         round=done[-1].round + 1 if done else 1,
         limit=limit,
-        past=searched(found, sources, evidence, known),
+        past=past_searches(findings[FOUND], sources),
         gaps=review.priority_gaps if review else (),
-        evidence=() if chat else tuple(sorted(evidence, key=lambda item: -item.score)[:BEST_EVIDENCE]),
-        sources=by_source(known.in_turn([task.id for task in done])[:BEST], sources),
         today=today(run),
     )
+    if await run.by_chat(ASK.name) or not findings[EVIDENCE]:
+        return request
+    by_id = titles(sources)
+    best = await compute(_best, findings[EVIDENCE], by_id, findings[QUESTION].text)
+    named = {item.source_id: by_id.get(item.source_id, "") for item in best}
+    return request.model_copy(update={"evidence": best, "titles": named})
+
+
+def _best(evidence: Sequence[Evidence], by_id: dict[str, str], question: str) -> tuple[Evidence, ...]:
+    scores = by_words(evidence, by_id, [KeyQuestion(question)])[0]
+    places = sorted(scores, key=lambda place: (-scores[place], place))[:_FOR_ALGORITHM]
+    return tuple(evidence[place].model_copy(update={"score": scores[place]}) for place in places)
+
+
+def with_sections(plan: Plan, proposed: Iterable[Query]) -> Iterator[Query]:
+    """Yield proposed queries with the id of the section that each serves, however the model names it."""
+    meant = section_ids(plan)
+    return (one.model_copy(update={"section": meant(one.section)}) for one in proposed)
 
 
 def allowed(done: int, run: Run) -> int:
@@ -108,17 +117,13 @@ def allowed(done: int, run: Run) -> int:
     return min(wanted, research.max_queries - done)
 
 
-def whole(question: Question) -> Query:
-    """Return the question itself as a query."""
-    return Query(query=question.text, goal=question.text, priority="high")
-
-
-def next_queries(
-    question: Question, ready: Iterable[NextSearch], done: Sequence[SearchTask], goals: Mapping[str, str]
-) -> tuple[Query, ...]:
-    """Return proposed searches as queries, their goals those of their sections; the question itself comes first."""
-    proposed = (Query(query=one.query, goal=goals.get(one.section, ""), section=one.section) for one in ready)
-    return tuple(proposed) if done else (whole(question), *proposed)
+def next_queries(question: Question, proposed: Iterable[Query], done: Sequence[SearchTask]) -> list[Query]:
+    """Return proposed queries; in the first round the question itself comes first."""
+    queries = list(proposed)
+    if done:
+        return queries
+    own = next((one for one in queries if _folded(one.query) == _folded(question.text)), None)
+    return [own or Query(query=question.text, goal=question.text, priority="high"), *queries]
 
 
 def fresh(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:
@@ -149,9 +154,9 @@ def _folded(query: str) -> str:
     return " ".join(query.casefold().split())
 
 
-def priority(said: str | int) -> Priority:
-    """Read a priority: a word, or 1-2, 3, 4-5 for high, medium, low; anything else is medium."""
-    text = str(said).strip().lower()
+def priority(value: str | int) -> Priority:
+    """Parse a priority: a word, or 1-2, 3, 4-5 for high, medium, low; anything else is medium."""
+    text = str(value).strip().lower()
     if text in ("high", "1", "2"):
         return "high"
     return "low" if text in ("low", "4", "5") else "medium"

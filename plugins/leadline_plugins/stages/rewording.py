@@ -8,7 +8,7 @@ from dataclasses import replace
 from leadline.contracts import Run
 from leadline.findings import Verdict
 from leadline.task_kinds import TaskKind
-from leadline_plugins import drafts, expect
+from leadline_plugins import expect
 from leadline_plugins.checks.quotes import bared, plain
 from leadline_plugins.prompts import template
 from leadline_plugins.shrinking import fewer_claims
@@ -21,6 +21,7 @@ from leadline_plugins.stages.library import Library
 from leadline_plugins.stages.numbered import numbers
 from leadline_plugins.stages.putting import listed, put
 from leadline_plugins.stages.verdicts import judged
+from leadline_plugins.synthesizers import draft
 from leadline_plugins.tasks.checking import ClaimToRepair, RepairRequest, Rewordings
 from leadline_plugins.text import language as language_of
 from leadline_plugins.text.foreign import foreign
@@ -119,5 +120,5 @@ def _by_number(reply: Rewordings) -> dict[str, str]:
 def _sentence(new: str, claim: Claim, language: str) -> str:
     """Return what can stand in a claim's place, without marks of the model's own; empty where it cannot."""
     old = body(claim.text)
-    text = fitted(drafts.normalised(new, drafts.Known.of(()), ()).text, old)
+    text = fitted(draft.read(new, {}), old)
     return "" if foreign(text, language_of(old) if language == "und" else language) else text

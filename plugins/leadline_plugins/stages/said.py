@@ -10,7 +10,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from leadline_plugins.drafts.blocks import tokens
+from leadline_plugins.synthesizers.draft import tokens
 from leadline_plugins.text import length, sentences
 from leadline_plugins.text.rows import SAYS, columns
 from leadline_plugins.text.sentences import Span

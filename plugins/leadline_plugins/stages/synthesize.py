@@ -1,177 +1,213 @@
-"""Stage `synthesize`: the evidence sorted into the plan's sections, each written from its own."""
+"""Stage `synthesize`: selects passages for each section of the plan and has all sections written side by side."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from leadline.computing import compute
-from leadline.contracts import Run
+from leadline.contracts import Context, Run
 from leadline.errors import NoEvidence
 from leadline.findings import (
+    DIGEST,
     EVIDENCE,
     FOUND,
     PLAN,
     QUESTION,
     SECTIONS,
     SOURCES,
-    TASKS,
     UNREAD,
+    Digest,
     Findings,
+    Found,
     Plan,
     PlannedSection,
     Question,
+    Unread,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence, Section, SectionRequest, Source
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
+from leadline.records import Document, Evidence, Section, SectionRequest, Source
 from leadline_plugins.duplicates import copies
-from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import less_to_sort
-from leadline_plugins.stages import material
-from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.stages.extract import unused
-from leadline_plugins.stages.gaps import answering, told, unanswered, unwritten
-from leadline_plugins.stages.lengths import lengths
-from leadline_plugins.stages.nothing import nothing
-from leadline_plugins.stages.sorting import known, unusable
-from leadline_plugins.stages.unsure import PLACE, settled
-from leadline_plugins.tasks.sorting import Sorted, SortedSection, SortRequest
+from leadline_plugins.passages import KeyQuestion, ranked, select, tokens_of
+from leadline_plugins.passages.rank import Ranked
+from leadline_plugins.passages.select import budget
+from leadline_plugins.stages.degrade import tell
+from leadline_plugins.stages.method import failed_engines
+from leadline_plugins.stages.rounds import writes
 from leadline_plugins.text import is_cjk
 
-ASK = TaskKind("sort", SortRequest, Sorted, template("sort"), shrink=less_to_sort, check=unusable, expects=expect.sort)
+LENGTH, CJK_LENGTH = 3_300, 6_600
+"""Words (Chinese, Japanese: characters) of a report whose length is not set."""
+_RETENTION = 0.17
+"""With `preset = "full"`, the share of the fetched text that reaches the writers at least; the aim is .16."""
+_OF_BUDGET = 0.4
+"""The share of the budget of tokens that passages may use."""
+_FOR_BRIEF = 20_000
+"""Tokens of passages that a brief is made from: they cost nothing."""
 
 
 class Synthesis:
-    """Sorts first, so that nothing is said twice; then all sections are written side by side."""
+    """Writes each section from the passages that answer its key questions; a passage may serve several sections."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Give the sections; raises `NoEvidence` where nothing answers the question."""
+        """Set the sections. Raises `NoEvidence` where nothing answers the question."""
         sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
-        evidence, unread = await of_originals(found, sources), findings.get(UNREAD) or ()
-        if lost := unused(unread, sources, found):
-            await tell(run, lost)
+        evidence = await _without_copies(found, sources)
         if not evidence:
-            searches = findings[FOUND]
-            raise NoEvidence(lost or nothing(question, searches, sources, unread))
-        chat = await material.written(run)
-        most = material.most_words(run.settings, len(findings[TASKS]), cjk=is_cjk(question.language))
-        length = material.length(run, question.language)
-        request = SortRequest(
-            question=question,
-            plan=findings[PLAN],
-            evidence=evidence,
-            sources=sources,
-            length=run.settings.report.length,
-            tasks=findings[TASKS],
-            material=material.words(sources, question.language, most, length) if chat else 0,
-        )
-        plan = await sorting(request, run)
-        if chat:
-            plan = await settled(plan, request, run)
-            plan, shorter = lengths(plan, evidence, question, run)
-            if shorter:
-                await tell(run, shorter)
-        requests = requests_for(plan, question, evidence, sources)
-        if empty := left_out(findings[PLAN], requests) if chat else ():
-            await tell(run, f"nothing that answers it was found for {', '.join(empty)}: left out")
+            raise NoEvidence(no_evidence(question, findings[FOUND], sources, findings.get(UNREAD) or ()))
+        requests = await requests_for(findings[PLAN], question, evidence, sources, findings.get(DIGEST), run)
         sections = await run.each(requests, run.synthesize)
-        if not (kept := answering(sections)):
-            missing = told(dict.fromkeys(gap for section in sections for gap in section.unanswered))
-            raise NoEvidence(f"nothing that was found answers the question: {missing}")
-        others = [notice for section in sections for notice in section.notices]
-        less = material.shortfall(request, sections, run.settings) if chat else ""
-        gaps = await compute(unanswered, sections, evidence) if any(section.unanswered for section in sections) else ()
-        for notice in dict.fromkeys((*unwritten(sections), *others, *gaps, *filter(None, [less]))):
+        kept = tuple(section for section in sections if (section.text or "").strip())
+        missing = list(dict.fromkeys(gap for section in sections for gap in section.unanswered))
+        if not kept:
+            told = "; ".join(missing) or question.text
+            raise NoEvidence(f"nothing that was found answers: {told}")
+        for notice in dict.fromkeys(_notices(findings[PLAN], requests, sections)):
             await tell(run, notice)
         findings[SECTIONS] = kept
 
 
-async def sorting(request: SortRequest, run: Run) -> Sorted:
-    """Return the evidence, sorted; raises `NoEvidence` where it does not answer the question."""
-    saying = "the evidence was not sorted: one synthesis over all"
-    said = await perform_or(run, ASK.of(request), unsorted(request), saying, closing=True)
-    plan = known(said, request)
-    if not plan.answers or not (plan.sections or any(part.evidence_ids for part in said.sections)):
-        raise NoEvidence(plan.reason or "what was found does not answer the question")
-    if not plan.sections:
-        await tell(run, f"{saying} (all of the evidence that was named is unknown)")
-    return plan if plan.sections else unsorted(request)
-
-
-async def of_originals(evidence: tuple[Evidence, ...], sources: Sequence[Source]) -> tuple[Evidence, ...]:
-    """Return the evidence, of pages that say nearly the same only that of the best source."""
+async def _without_copies(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Evidence, ...]:
+    """Return the evidence; of pages that say nearly the same only that of the best source."""
     best_first = sorted(sources, key=lambda source: source.tier)
     same = await copies((source.id, source.document.text) for source in best_first)
     return tuple(item for item in evidence if item.source_id not in same)
 
 
-def unsorted(request: SortRequest) -> Sorted:
-    """Return all evidence under one section."""
-    section = PlannedSection(id="1", title=request.question.text)
-    ids = tuple(item.id for item in sorted(request.evidence, key=lambda item: -item.score))
-    return Sorted(sections=(SortedSection(section=section, evidence_ids=ids, length=request.length),))
-
-
-def left_out(plan: Plan, requests: Sequence[SectionRequest]) -> tuple[str, ...]:
-    """Return the titles of planned sections that nothing is written for, where the plan stands."""
-    written, planned = {request.section.id for request in requests}, {section.id for section in plan.sections}
-    if not written <= planned:
-        return ()
-    return tuple(f"'{section.title}'" for section in plan.sections if section.id not in written)
-
-
-def requests_for(
-    plan: Sorted, question: Question, evidence: tuple[Evidence, ...], sources: tuple[Source, ...]
+async def requests_for(
+    plan: Plan,
+    question: Question,
+    evidence: Sequence[Evidence],
+    sources: Sequence[Source],
+    digest: Digest | None,
+    run: Run,
 ) -> list[SectionRequest]:
-    """Return what each section is written from: its own evidence, and the sources of that."""
-    by_id = {item.id: item for item in evidence}
-    outline = tuple(Section(id=part.section.id, title=titled(part.section, question)) for part in plan.sections)
+    """Return what each section is written from; sections without a passage are left out."""
+    asked = [_questions(section, question) for section in plan.sections]
+    rankings = await ranked(evidence, sources, [one for questions in asked for one in questions], run)
+    own = _by_section(rankings, asked)
+    chat = await writes(run)
+    chosen = _selected(evidence, own, sources, run) if chat else [select(evidence, one, _FOR_BRIEF) for one in own]
+    length = run.settings.report.length or (CJK_LENGTH if is_cjk(question.language) else LENGTH)
+    written = sum(map(bool, chosen))
+    outline = tuple(Section(id=one.id, title=one.title, notes=one.goal) for one in plan.sections)
+    shared = {source.id: _without_text(source) for source in sources}
     requests = []
-    for part in plan.sections:
-        own = tuple(by_id[name] for name in part.evidence_ids if name in by_id)
-        of_own = {item.source_id for item in own}
-        section = Section(
-            id=part.section.id,
-            title=titled(part.section, question),
-            evidence_ids=tuple(item.id for item in own),
-            notes=part.section.goal,
-        )
-        if own:
-            requests.append(
-                SectionRequest(
-                    section=section,
-                    evidence=own,
-                    sources=tuple(source for source in sources if source.id in of_own),
-                    outline=outline,
-                    question=question.text,
-                    language=question.language,
-                    length=part.length,
-                    questions=part.section.questions,
-                    assumptions=question.assumptions,
-                )
+    for section, passages in zip(plan.sections, chosen, strict=True):
+        if not passages:
+            continue
+        used = {item.source_id for item in passages}
+        ids = tuple(item.id for item in passages)
+        requests.append(
+            SectionRequest(
+                section=Section(id=section.id, title=section.title, evidence_ids=ids, notes=section.goal),
+                evidence=tuple(passages),
+                sources=tuple(shared[source.id] for source in sources if source.id in used),
+                outline=outline,
+                question=question.text,
+                language=question.language,
+                length=length // written,
+                questions=section.questions,
+                assumptions=question.assumptions,
+                digest=digest.synthesis if digest else "",
             )
+        )
     return requests
 
 
-def titled(section: PlannedSection, question: Question) -> str:
-    """Return the title of a section; where the plan gives none, what it is to say."""
-    given = (section.title, section.goal, *section.questions, question.text)
-    return next((text for text in given if re.search(r"\w", text)), section.title)
+def _without_text(source: Source) -> Source:
+    """Return a source without the text of its document: what a writer needs of it stands in the passages."""
+    return source.model_copy(update={"document": Document(text="", title=source.document.title)})
+
+
+def _questions(section: PlannedSection, question: Question) -> list[KeyQuestion]:
+    """Return the key questions of a section; where it has none, its title and goal are one."""
+    texts = section.questions or (" ".join(filter(None, (section.title, section.goal))),)
+    return [KeyQuestion(text, question.text) for text in texts]
+
+
+def _by_section(rankings: Sequence[Ranked], asked: Sequence[Sequence[KeyQuestion]]) -> list[Sequence[Ranked]]:
+    found, start = [], 0
+    for questions in asked:
+        found.append(rankings[start : start + len(questions)])
+        start += len(questions)
+    return found
+
+
+def _selected(
+    evidence: Sequence[Evidence], own: Sequence[Sequence[Ranked]], sources: Sequence[Source], run: Run
+) -> list[list[Evidence]]:
+    """Return the passages of each section, best first, within the budget of tokens.
+
+    With `preset = "full"` the budgets grow until the aimed share of the fetched text is selected, or the run's budget
+    of tokens allows no more.
+    """
+    settings = run.settings
+    budgets = [float(budget(settings.research.section_tokens, len(one))) for one in own]
+    most = settings.budget.tokens * _OF_BUDGET
+    if sum(budgets) > most:
+        budgets = [tokens * most / sum(budgets) for tokens in budgets]
+    chosen = [select(evidence, one, tokens) for one, tokens in zip(own, budgets, strict=True)]
+    if settings.preset != "full":
+        return chosen
+    aim = _RETENTION * sum(len(source.document.text) for source in sources)
+    while _characters(chosen) < aim and sum(budgets) * 1.25 <= most:
+        budgets = [tokens * 1.25 for tokens in budgets]
+        more = [select(evidence, one, tokens) for one, tokens in zip(own, budgets, strict=True)]
+        if _characters(more) == _characters(chosen) and sum(budgets) > sum(map(_tokens, more)) * 2:
+            return more  # nothing else shares a word with the questions
+        chosen = more
+    return chosen
+
+
+def _characters(chosen: Sequence[Sequence[Evidence]]) -> int:
+    distinct: Mapping[str, int] = {item.id: len(item.quote) for section in chosen for item in section}
+    return sum(distinct.values())
+
+
+def _tokens(passages: Sequence[Evidence]) -> float:
+    return sum(tokens_of(item.quote) for item in passages)
+
+
+def _notices(plan: Plan, requests: Sequence[SectionRequest], sections: Sequence[Section]) -> Iterator[str]:
+    """Yield what is missing: sections without passages or without a text, questions that the sources do not answer."""
+    asked = {request.section.id for request in requests}
+    for planned in plan.sections:
+        if planned.id not in asked:
+            yield f"section '{planned.title}' was left out: no passage was found for it"
+    for section in sections:
+        yield from section.notices
+        yield from (f"section '{section.title}' was not written: {reason}" for reason in section.unwritten)
+        yield from (f"not answered by the sources: {gap}" for gap in section.unanswered)
+
+
+def no_evidence(question: Question, found: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]) -> str:
+    """Return why there is no evidence, with the first failure where something failed."""
+    if sources:
+        return f"none of the {len(sources)} pages read has any text to cite on: {question.text}"
+    if unread:
+        return f"none of the {len(unread)} pages found could be read; the first: {unread[0].reason}"
+    failed = [item.failure for item in found if item.failure]
+    if failed and len(failed) == len(found):
+        return f"every search failed ({len(found)}); the first: {failed[0]}"
+    kept = "nothing that can be cited" if any(item.hits for item in found) else "nothing"
+    engines = [f"{one['engine']} failed in {one['searches']}: {one['reason']}" for one in failed_engines(found)]
+    failures = [f"{len(failed)} of {len(found)} searches failed; the first: {failed[0]}"] if failed else engines
+    return "; ".join([f"{kept} was found on: {question.text}", *failures])
+
+
+def _make(settings: PluginSettings, context: Context) -> Synthesis:
+    return Synthesis()
 
 
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        lambda settings, context: Synthesis(),
+        _make,
         PluginSettings,
-        "Sorts the evidence into sections and has each written, side by side",
+        "Selects passages for each section and has all sections written side by side",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES, TASKS, FOUND, UNREAD),
+        wants=(EVIDENCE, SOURCES, DIGEST, FOUND, UNREAD),
         gives=(SECTIONS,),
-        tasks=(ASK, PLACE),
         closing=True,
     )

@@ -1,65 +1,108 @@
-"""What is asked, of what parts the report is to be, what is searched for: typed tasks, and what comes back."""
+"""The typed tasks of clarifying, planning and searching: what a model is asked with, and what it replies."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from leadline.findings import Plan, Query, Question
-from leadline.records import SINGLE, Evidence, Record, Text
+from leadline.records import SINGLE, Evidence, Json, Record, Text
 from leadline.tasks import Talk
-
-
-class Quoted(Record):
-    """A passage as it is shown; `under` are the headings over it."""
-
-    id: str
-    quote: Text
-    under: Text = ""
-
-
-class SourceShown(Record):
-    """The passages that are shown of one source."""
-
-    title: Text
-    quotes: tuple[Quoted, ...] = ()
+from leadline_plugins.prompting import inputs
+from leadline_plugins.prompting.inputs import PastSearch
 
 
 class ClarifyRequest(Record):
-    """Asks whether a question is clear enough; its `reasons` are what rules have against it."""
+    """Asks whether a question is clear enough; `reasons` of the question are what rules found unclear."""
 
     question: Question
     today: str = ""
-    """The day on which the run began, ISO 8601, here and below: a model knows none."""
+    """The day on which the run began, ISO 8601."""
+
+    def as_text(self) -> str:
+        """Return the inputs as the model reads them."""
+        unclear = inputs.listed("Unclear", self.question.reasons)
+        return inputs.joined(inputs.about(self.question, self.today), "\n".join(unclear))
 
 
 class Clarification(Record):
-    """Whether to ask back, and what; and what to take for granted where nobody answers."""
+    """Whether to ask the user, and what; and what to assume where nobody answers."""
 
     needs_clarification: bool
     questions: tuple[Text, ...] = ()
     assumptions: tuple[Text, ...] = ()
 
 
+CLARIFY_SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "needs_clarification": {"type": "boolean"},
+        "questions": {"type": "array", "items": {"type": "string"}},
+        "assumptions": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["needs_clarification", "questions", "assumptions"],
+    "additionalProperties": False,
+}
+CLARIFY_EXAMPLE = (
+    '{"needs_clarification": true, "questions": ["Which country do you mean?"], '
+    '"assumptions": ["The question is about the European Union."]}'
+)
+
+
 class PlanRequest(Record):
-    """Asks for an outline; `length` is that of the report, in words (CJK: characters), 0 for free."""
+    """Asks for an outline; `length` is that of the report in words (CJK: characters), 0 for any."""
 
     question: Question
     length: int = 0
     today: str = ""
 
+    def as_text(self) -> str:
+        """Return the inputs as the model reads them."""
+        length = f"Length of the report: about {self.length} words" if self.length else ""
+        return inputs.joined(inputs.about(self.question, self.today), length)
 
-class Searched(Record):
-    """A search already made: what it brought that no search before had, or why it failed.
 
-    `known` are the passages, of all that were found by now, that hold what it asks for.
-    """
-
-    query: Text
-    section: str = ""
-    pages: int = 0
-    passages: int = 0
-    known: int = 0
-    failure: Text = ""
+_QUERY_ITEM: Json = {
+    "type": "object",
+    "properties": {
+        "query": {"type": "string"},
+        "goal": {"type": "string"},
+        "priority": {"type": "string", "enum": ["high", "medium", "low"]},
+        "section": {"type": "string"},
+    },
+    "required": ["query", "goal", "priority", "section"],
+    "additionalProperties": False,
+}
+QUERIES: Json = {"type": "array", "items": dict(_QUERY_ITEM)}
+"""The schema of a list of queries, in the replies of three tasks."""
+PLAN_SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string"},
+        "sections": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "title": {"type": "string"},
+                    "goal": {"type": "string"},
+                    "questions": {"type": "array", "items": {"type": "string"}},
+                    "domain": {"type": "string"},
+                },
+                "required": ["id", "title", "goal", "questions", "domain"],
+                "additionalProperties": False,
+            },
+        },
+        "queries": dict(QUERIES),
+    },
+    "required": ["title", "sections", "queries"],
+    "additionalProperties": False,
+}
+PLAN_EXAMPLE = (
+    '{"title": "Heat pumps in old houses", "sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", '
+    '"questions": ["What does installation cost?"], "domain": "economics"}], "queries": [{"query": "heat pump '
+    'installation cost old house", "goal": "prices", "priority": "high", "section": "1"}]}'
+)
 
 
 class QueryRequest(Record):
@@ -69,13 +112,20 @@ class QueryRequest(Record):
     plan: Plan
     round: int = 1
     limit: int = 8
-    past: tuple[Searched, ...] = ()
+    past: tuple[PastSearch, ...] = ()
     gaps: tuple[Text, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    """For an algorithm: the best so far by score; the names in it lead on."""
-    sources: tuple[SourceShown, ...] = ()
-    """For a chat: the best so far for each search."""
+    """For an algorithm: the best passages so far, best first; the names in them lead on."""
+    titles: dict[str, Text] = {}
+    """For an algorithm: the titles of the sources of these passages, by their ids."""
     today: str = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as the model reads them."""
+        gaps = "\n".join(inputs.listed("Gaps", self.gaps))
+        most = f"At most {self.limit} queries."
+        about = inputs.about(self.question, self.today)
+        return inputs.joined(about, inputs.outline(self.plan), gaps, inputs.searches(self.past), most)
 
 
 class Queries(Record):
@@ -84,10 +134,21 @@ class Queries(Record):
     queries: tuple[Annotated[Query, SINGLE], ...] = ()
 
 
-class ExploreRequest(Talk):
-    """Asks for the next turn of an exploration: calls of tools, until one says what was found out.
+QUERY_SCHEMA: Json = {
+    "type": "object",
+    "properties": {"queries": dict(QUERIES)},
+    "required": ["queries"],
+    "additionalProperties": False,
+}
+QUERY_EXAMPLE = (
+    '{"queries": [{"query": "heat pump noise limits", "goal": "legal limits", "priority": "high", "section": "2"}]}'
+)
 
-    It has `steps` turns in all, and the run so many `searches`. `past` was searched before, `gaps` are what was
+
+class ExploreRequest(Talk):
+    """Asks for the next turn of an exploration: tool calls, until the model reports what it found out.
+
+    It has `steps` turns in all, and the run so many `searches` left. `past` was searched before, `gaps` are what was
     missing then.
     """
 
@@ -95,5 +156,5 @@ class ExploreRequest(Talk):
     plan: Plan
     steps: int
     searches: int
-    past: tuple[Searched, ...] = ()
+    past: tuple[PastSearch, ...] = ()
     gaps: tuple[Text, ...] = ()

@@ -1,76 +1,82 @@
-"""What is learned from a source, what all sources come to, whether that suffices: typed tasks, and what comes back."""
+"""The typed task of digesting a round: synthesis, review and the next searches in one reply."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from leadline.findings import Digest, Plan, Question
-from leadline.records import SINGLE, Confidence, Evidence, Record, Source, Text
-from leadline_plugins.tasks.planning import Searched, SourceShown
-
-
-class ExtractRequest(Record):
-    """Asks for the learnings of one source, found by `query` for `goal`; at most `limit`."""
-
-    question: Question
-    query: Text
-    goal: Text = ""
-    source: Source
-    snippet: Text = ""
-    """The passage for which the engine found it, where it says."""
-    limit: int = 8
-    material: bool = False
-    """Whether a model writes from the learnings, and can make use of a page in any language."""
-    again: bool = False
-    """Whether the source was read before, for other searches: then only what serves this one is wanted."""
-
-
-class Learning(Record):
-    """A claim and the verbatim quote that bears it; `start` is the quote's offset in the text, -1 where unknown."""
-
-    claim: Text
-    quote: Text
-    start: int = -1
-    confidence: Confidence = "medium"
-    score: float = 0.0
-
-
-class Learnings(Record):
-    """The learnings of one source, the most useful first."""
-
-    learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
+from leadline.findings import Digest, Plan, Query, Question, SectionReview
+from leadline.records import SINGLE, Json, Record, Text
+from leadline_plugins.prompting import inputs, passages
+from leadline_plugins.prompting.inputs import PastSearch
+from leadline_plugins.prompting.passages import ShownSource
+from leadline_plugins.tasks.planning import QUERIES
 
 
 class DigestRequest(Record):
-    """Asks to merge the evidence of this round with the digest of the last."""
+    """Asks to merge the passages of this round with what was known, to review the research, and what to search next."""
 
     question: Question
     plan: Plan
     round: int
-    evidence: tuple[Evidence, ...] = ()
-    """All so far, for an algorithm."""
-    fresh: tuple[str, ...] = ()
-    """Ids of this round's, for an algorithm."""
-    sources: tuple[SourceShown, ...] = ()
-    """For a chat: the best of this round; the last digest holds the rest."""
-    passages: int = 0
-    """For a chat: how many this round brought."""
-    last: Digest | None = None
     more: bool = True
     """Whether another round of searches can follow."""
-    past: tuple[Searched, ...] = ()
-    """All searches so far: what follows repeats none, and learns from those that failed."""
+    last: Digest | None = None
+    past: tuple[PastSearch, ...] = ()
+    sources: tuple[ShownSource, ...] = ()
+    """The best passages of this round."""
     today: str = ""
 
+    def as_text(self) -> str:
+        """Return the inputs as the model reads them."""
+        return inputs.joined(
+            inputs.about(self.question, self.today),
+            inputs.outline(self.plan),
+            inputs.state(self.last) if self.last else "",
+            inputs.searches(self.past),
+            "" if self.more else "No more searches are possible: `queries` is empty.",
+            passages.as_text(self.sources),
+        )
 
-class ReviewRequest(Record):
-    """Asks whether the research suffices."""
 
-    question: Question
-    plan: Plan
-    round: int
-    digest: Digest
-    evidence: tuple[Evidence, ...] = ()
-    """All so far, for an algorithm."""
-    sources: tuple[SourceShown, ...] = ()
-    """For a chat: the best of this round; the digest holds the rest."""
+class DigestReply(Record):
+    """The state of the research after a round; the searches stand early, so that they can start while it is written."""
+
+    is_sufficient: bool = False
+    sections: tuple[Annotated[SectionReview, SINGLE], ...] = ()
+    """Those that are not covered; the others count as covered."""
+    gaps: tuple[Text, ...] = ()
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
+    synthesis: Text = ""
+    cross_links: tuple[Text, ...] = ()
+
+
+DIGEST_SCHEMA: Json = {
+    "type": "object",
+    "properties": {
+        "is_sufficient": {"type": "boolean"},
+        "sections": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "string"},
+                    "coverage": {"type": "string", "enum": ["covered", "partial", "missing"]},
+                    "depth": {"type": "number"},
+                },
+                "required": ["id", "coverage", "depth"],
+                "additionalProperties": False,
+            },
+        },
+        "gaps": {"type": "array", "items": {"type": "string"}},
+        "queries": dict(QUERIES),
+        "synthesis": {"type": "string"},
+        "cross_links": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["is_sufficient", "sections", "gaps", "queries", "synthesis", "cross_links"],
+    "additionalProperties": False,
+}
+DIGEST_EXAMPLE = (
+    '{"is_sufficient": false, "sections": [{"id": "2", "coverage": "missing", "depth": 0.0}], "gaps": ["Which noise '
+    'limits apply at night?"], "queries": [{"query": "heat pump noise limit night", "goal": "legal limits", "priority": '
+    '"high", "section": "2"}], "synthesis": "Installation costs 12,000 to 25,000 euros.", "cross_links": []}'
+)

@@ -111,6 +111,19 @@ def rows_of(text: str) -> Iterator[str]:
     return (_row(text[block.start : block.end], block.head) for block in blocks(text) if block.kind == "row")
 
 
+def units(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the sentences, items, rows and quotations of a Markdown text, headings and code included."""
+    end = 0
+    for block in blocks(text):
+        if block.start > end:
+            yield end, block.start
+        end = block.end
+        yield block.start, block.end
+        if block.kind in ("paragraph", "item"):
+            yield from ((one.start, one.end) for one in _stated(text, block))
+    yield end, len(text)
+
+
 def cells_of(line: str) -> list[str]:
     """Return the cells of a table row, as the reader sees them."""
     return [shown(cell) for cell in _CELL.findall(line.strip().strip("|"))]

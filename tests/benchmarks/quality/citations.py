@@ -22,7 +22,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from leadline_plugins.citing import CitedReport, Mark, read
+from leadline_plugins.verification.reports import CitedReport, Mark, read
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))

@@ -182,35 +182,3 @@ def test_file_names_with_line_feeds_and_escapes_stay_on_their_line(cli: Cli, own
     done = cli("research", QUESTION, "--docs", str(folder))
     assert done.code == 0
     assert "\x1b" not in done.out + done.err
-
-
-DEAD = ("plugins.openai.base_url=http://127.0.0.1:9/v1", "plugins.openai.model=any", "retry.attempts=1")
-
-
-def with_a_dead_model(cli: Cli, providers: str) -> Any:
-    sets = [part for value in (*DEAD, f"ai.providers={providers}") for part in ("--set", value)]
-    return cli("research", QUESTION, "--docs", "docs", *sets)
-
-
-def test_a_model_that_nobody_reached_makes_the_run_partial(cli: Cli, docs: Path) -> None:
-    done = with_a_dead_model(cli, "openai")
-    out = " ".join(done.out.split())
-    assert done.code == 4
-    assert "The harbour of Port Ellery was sounded" in out
-    assert "partial" in out
-    assert "openai did no task: 127.0.0.1:9: no connection" in out
-    assert "Cost nothing: of " in out
-    assert "Error " not in out  # the notes tell it
-    assert "none was answered" in out
-    assert "127.0.0.1:9: no connection" in done.err
-    assert "Go on with it: leadline resume" in done.err
-
-
-def test_what_an_algorithm_would_quote_in_place_of_a_model_is_told_as_not_written(cli: Cli, docs: Path) -> None:
-    done = with_a_dead_model(cli, "openai,embedded")
-    out = " ".join(done.out.split())
-    assert done.code == 4
-    assert "openai did no task: 127.0.0.1:9: no connection" in out
-    assert "plan was done by embedded; query was done by embedded; " in out
-    assert "is quotes, for it was not written; summary and conclusion were not written" in out
-    assert "Go on with it: leadline resume" in done.err

@@ -72,7 +72,7 @@ def points() -> list[Any]:
     by_kind = {
         "ai_providers": ["embedded", "gateway"],
         "search_strategies": ["batch", "race"],
-        "synthesizers": ["extractive", "prose"],
+        "synthesizers": ["brief", "prose"],
         "report_formatters": list(Settings().report.formats),
         "observers": ["jsonl"],
         "fetchers": [name for name in Settings().read.fetchers if name != "local"],

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from leadline.citations import cited
 from leadline.contracts import Context
-from leadline.records import Document, Evidence, Figure, Hit, Json, Report, Section, Source
+from leadline.records import Claim, Document, Evidence, Figure, Hit, Json, Report, Section, Source, Verdict
 from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall, fake_context
 
@@ -78,6 +79,11 @@ def make_report() -> Callable[..., Report]:
     return rich_report
 
 
+@pytest.fixture
+def judge() -> Callable[..., Verdict]:
+    return judged
+
+
 def png(width: int = 4, height: int = 2) -> bytes:
     """Return a white picture."""
     rows = (b"\0" + b"\xff" * 3 * width) * height
@@ -88,6 +94,17 @@ def png(width: int = 4, height: int = 2) -> bytes:
     )
     chunks = (struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d)) for n, d in parts)
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def judged(text: str, said: str, kind: Any, reason: str = "", quote: str = "", section: str = "1") -> Verdict:
+    """Return a verdict of a model on some words of a text, on the passage that they cite last."""
+    start = text.index(said)
+    names = tuple(cited(said))
+    claim = Claim(
+        id=f"{section}.{start}", section_id=section, text=said, span=(start, start + len(said)), evidence_ids=names
+    )
+    at = names[-1] if quote else ""
+    return Verdict(claim=claim, verdict=kind, quote=quote, evidence_id=at, reason=reason, judge="model")
 
 
 def rich_report(text: str = TEXT, **changes: Any) -> Report:
@@ -107,26 +124,13 @@ def rich_report(text: str = TEXT, **changes: Any) -> Report:
         Figure(id="f1", caption="A line.", alt="Falls", media={"image/svg+xml": SVG, "image/png": png()}),
         Figure(id="f2", caption="A plane.", alt='White "all" over', evidence_ids=("e5",), media={"image/png": png()}),
     )
-    verdicts = [
-        {
-            "id": "1",
-            "section_id": "1",
-            "evidence_id": "e1",
-            "claim": "40 m",
-            "verdict": "supported",
-            "reason": "its quote",
-            "at": text.find(" [@e1]"),
-        },
-        {
-            "id": "2",
-            "section_id": "1",
-            "evidence_id": "e4",
-            "claim": "7 m",
-            "verdict": "contradicted",
-            "reason": "70 there",
-            "at": text.find(" [@e4]"),
-        },
-    ]
+    known = (("e1", "supported", "", "Passage 1."), ("e4", "contradicted", "70 there", ""))
+    verdicts = tuple(
+        judged(text, line.partition(f"[@{name}]")[0] + f"[@{name}]", kind, reason, quote)
+        for name, kind, reason, quote in known
+        for line in text.splitlines()
+        if f"[@{name}]" in line
+    )
     report = Report(
         title="How deep?",
         language="en",
@@ -134,6 +138,6 @@ def rich_report(text: str = TEXT, **changes: Any) -> Report:
         sources=sources,
         evidence=evidence,
         figures=figures,
-        metadata={"verification": {"verdicts": [{"id": "v", "section_id": "1", **row} for row in verdicts]}},
+        verdicts=verdicts,
     )
     return report.model_copy(update=changes)

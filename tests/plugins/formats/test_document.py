@@ -18,8 +18,8 @@ Make = Callable[..., Report]
 
 
 def blocks(markdown: str, columns: int | None = None) -> list[Node]:
-    made = Blocks(lambda ids: words(f"<{','.join(ids)}>"), lambda name: None, lambda: "h", columns).of(markdown)
-    return [block for block, _ in made]
+    made = Blocks(lambda ids: words(f"<{','.join(ids)}>"), lambda name: None, lambda number: [], lambda: "h", columns)
+    return list(made.of(markdown))
 
 
 def nodes(tree: Any, kind: str) -> Iterator[Any]:
@@ -137,12 +137,12 @@ def test_short_rows_of_tables_stay_whole_and_long_ones_may_break() -> None:
     assert [["typst:breakable", "false"] in row[1][0][0][2] for row in rows] == [True, False]
 
 
-def test_citations_are_links_to_their_source_with_evidence_and_verdict(make_report: Make) -> None:
-    tree = document(make_report(), Medium(quotes=True)).blocks
+def test_citations_are_links_to_their_source_with_evidence_and_claim(make_report: Make) -> None:
+    tree = document(make_report(), Medium()).blocks
     links = [(text(inside), url, attr) for attr, inside, (url, _) in nodes(tree, "Link") if "citation" in attr[1]]
-    by_said = {said: (url, attr[1]) for said, url, attr in links}
-    assert by_said["[1]"] == ("#ref-1", ["citation", "supported"])
-    assert by_said["[4]≠"] == ("#ref-4", ["citation", "contradicted"])
+    by_said = {said: (url, dict(attr[2])) for said, url, attr in links}
+    assert by_said["[1]"] == ("#ref-1", {"data-evidence": "quote-1", "data-claims": "claim-1"})
+    assert by_said["[4]"] == ("#ref-4", {"data-evidence": "quote-4", "data-claims": "claim-2"})
 
 
 def test_each_figure_stands_once_behind_its_first_mention(make_report: Make) -> None:
@@ -164,14 +164,14 @@ def test_a_figure_stands_where_the_text_shows_it(make_report: Make) -> None:
 def test_failed_claims_are_listed_with_the_reason(make_report: Make) -> None:
     told = text(document(make_report(), Medium()).blocks)
     assert "2 claims checked: supported 1, contradicted 1." in told
-    assert "contradicted: 7 m (70 there)" in told
-    assert "claims checked" not in text(document(make_report(metadata={}), Medium()).blocks)
+    assert "≠ contradicted: South 南 · 7 (70 there; judge: model)" in told
+    assert "claims checked" not in text(document(make_report(verdicts=()), Medium()).blocks)
 
 
 def test_without_references_nothing_links_to_them(make_report: Make) -> None:
     tree = document(make_report(), Medium(), references=False).blocks
     assert "Cited Sources" not in text(tree)
-    assert not [url for _, _, (url, _) in nodes(tree, "Link") if url.startswith("#")]
+    assert not [url for _, _, (url, _) in nodes(tree, "Link") if url.startswith("#ref")]
 
 
 def test_sections_without_text_or_title_are_set(make_report: Make) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from leadline.records import Report
+from leadline.records import Report, Verdict
 from leadline_plugins.formats.document import document
 from leadline_plugins.formats.html import MEDIUM
 from leadline_plugins.formats.html.page import page as html_page
@@ -81,7 +81,7 @@ async def test_a_citation_opens_its_quote_by_mouse_and_keyboard(shown: Shown) ->
     box, citation = page.locator("#quote"), page.locator("a.citation").first
     await citation.click()
     assert "Passage 1." in await box.inner_text()
-    assert "supported" in await box.inner_text()
+    assert await box.locator("mark").all_inner_texts() == ["Passage 1."]
     await page.keyboard.press("Escape")
     assert not await box.is_visible()
     await citation.focus()
@@ -95,24 +95,24 @@ async def test_a_citation_opens_its_quote_by_mouse_and_keyboard(shown: Shown) ->
 
 
 async def test_a_citation_tells_the_verdicts_on_its_own_claims_alone(
-    tmp_path: Path, make_report: Callable[..., Report]
+    tmp_path: Path, make_report: Callable[..., Report], judge: Callable[..., Verdict]
 ) -> None:
     text = "It is deep [@e1]. It is dry [@e1]."
-    verdict = {"section_id": "1", "evidence_id": "e1", "reason": "so it says", "by": "model"}
-    given = {"1.1.1.1": ("deep", "supported", "[@e1]. "), "1.1.2.1": ("dry", "contradicted", "[@e1].")}
-    rows = [
-        verdict | {"id": name, "claim": f"It is {word}.", "verdict": kind, "at": text.rindex(mark) - 1}
-        for name, (word, kind, mark) in given.items()
-    ]
+    verdicts = (
+        judge(text, "It is deep [@e1].", "supported", quote="Passage"),
+        judge(text, "It is dry [@e1].", "contradicted", "so it says", quote="1."),
+    )
     async with browsing() as browser:
         page = await browser.new_page()
-        await page.goto(written(tmp_path, make_report(text, metadata={"verification": {"verdicts": rows}})))
-        box, citations = page.locator("#quote .verdict"), page.locator("main p > a.citation")
+        await page.goto(written(tmp_path, make_report(text, verdicts=verdicts)))
+        box, citations = page.locator("#quote"), page.locator("main p > a.citation")
         await citations.nth(0).click()
-        assert await box.all_inner_texts() == ["supported"]
+        assert await box.locator(".verdict").count() == 0
+        assert await box.locator("mark").all_inner_texts() == ["Passage"]
         await page.keyboard.press("Escape")
         await citations.nth(1).click()
-        assert await box.all_inner_texts() == ["contradicted: It is dry. – so it says"]
+        assert await box.locator(".verdict").all_inner_texts() == ["≠ contradicted: so it says; judge: model"]
+        assert await box.locator("mark").all_inner_texts() == ["1."]
 
 
 async def test_tables_sort_by_number_and_by_keyboard_and_nothing_is_wider_than_a_phone(shown: Shown) -> None:
@@ -171,6 +171,7 @@ async def test_without_script_citations_lead_to_sources(tmp_path: Path, make_rep
         await page.goto(written(tmp_path, make_report()))
         await page.locator("a.citation").first.click()
         assert page.url.endswith("#ref-1")
+        await page.locator("#ref-1 summary").click()
         assert await page.locator("#ref-1 .quote").is_visible()
         assert not await page.locator("#quote").is_visible()
 

@@ -94,16 +94,12 @@ def test_more_queries_than_a_sentence_holds_are_a_list_that_may_be_folded() -> N
     assert said(queries=["Is it deep?"])[0].endswith("Searched for: Is it deep?")
 
 
-def test_what_sections_leave_open_is_a_list_and_told_once() -> None:
+def test_what_sections_leave_open_is_told_there() -> None:
     facts: dict[str, Any] = {
         "unanswered": [{"section": "Dues", "gap": "The passages name no year."}],
         "notices": ["section 'Dues' leaves open, by the passages its writer had: The passages name no year"],
     }
-    assert said(**facts)[1:] == [
-        "Left open by the passages that the writer of each section was given (another section may tell it):\n"
-        "Dues: The passages name no year."
-    ]
-    assert said("zh", **facts)[1].endswith("\nDues：The passages name no year。")
+    assert said(**facts)[1:] == []
 
 
 def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() -> None:
@@ -135,7 +131,6 @@ def test_notices_that_name_sections_stand_in_their_order() -> None:
     report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), metadata=metadata)
     told = [part.text for part in paragraphs(report)][1]
     assert told.index("'Width'") < told.index("'Depth'")
-    assert "taken out" not in told  # it is told beside what was found of the claims
 
 
 def test_a_question_that_a_section_answers_is_open_no_more() -> None:

@@ -1,102 +1,92 @@
-"""What the digest is told of the searches so far: it proposes the next ones."""
+"""The digest: what a model is shown of a round, and how its reply is merged with what was known."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import leadline
-from leadline.contracts import Call
-from leadline.errors import Unavailable
+from leadline.findings import Digest, Plan, PlannedSection
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import ChatRequest, Message, SearchPage, SearchRequest
+from leadline.records import ChatRequest, Message
 from leadline.testing.chat import ScriptedChat
 from leadline.testing.plugins import plugin
-from leadline.testing.web import FakeEngine, WebSettings, fake_web
-from leadline_plugins.stages.material import BEST
+from leadline.testing.web import fake_web
+from leadline_plugins.stages.digest import merged
+from leadline_plugins.tasks.reading import DigestReply
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 PLAN = {
     "title": "Depth",
-    "queries": [{"query": "harbour fathoms", "section": "1"}, {"query": "broken sounding", "section": "1"}],
-    "sections": [{"id": "1", "title": "Depth", "goal": "How deep it is", "questions": ["How deep?"]}],
+    "sections": [{"id": "1", "title": "Depth", "goal": "How deep it is", "questions": ["How deep?"], "domain": ""}],
+    "queries": [{"query": "harbour fathoms", "goal": "depth", "priority": "high", "section": "1"}],
 }
-DIGEST = {
-    "synthesis": "It is deep.",
-    "review": {"sections": [], "is_sufficient": False, "priority_gaps": ["How deep in winter?"]},
-    "queries": [{"query": "harbour depth winter", "section": "1"}],
-}
+OUTLINE = Plan(title="Bay", sections=(PlannedSection(id="1", title="Depth"), PlannedSection(id="2", title="Tolls")))
 
 
-class Moody:
-    """Finds made-up pages, but for one query."""
+async def prompts(folder: Path, *, repeat: bool = False) -> list[str]:
+    """Return the prompts of the digests of a run; each proposes another search, or with `repeat` the same."""
+    asked: list[str] = []
 
-    def __init__(self) -> None:
-        self.engine = FakeEngine(WebSettings(hits=5))
-
-    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        if "broken" in request.query:
-            raise Unavailable("HTTP 503")
-        return await self.engine.search(request, call)
-
-
-async def digested(folder: Path, *, anew: bool = True) -> list[dict[str, Any]]:
-    """Return the inputs of each digest of a run; `anew`: each proposes another search."""
-    asked: list[dict[str, Any]] = []
-
-    def say(request: ChatRequest) -> Message:
+    def reply(request: ChatRequest) -> Message:
         text = request.messages[-1].text
-        data = json.loads(text[text.index("{") : text.rindex("</data>")])
-        if "plan" not in data:
-            return Message(role="assistant", text=json.dumps(PLAN))
-        asked.append(data)
-        queries = [{"query": f"harbour depth winter{' again' * anew * (len(asked) - 1)}", "section": "1"}]
-        return Message(role="assistant", text=json.dumps(DIGEST | {"queries": queries}))
+        if "knowledge_gaps" in text or '"synthesis"' in request.messages[0].text:
+            asked.append(text)
+            query = "harbour depth winter" + ("" if repeat else f" {len(asked)}")
+            gaps = ["How deep in winter?"]
+            queries = [{"query": query, "goal": "", "priority": "high", "section": "1"}]
+            said = {
+                "is_sufficient": False,
+                "sections": [],
+                "gaps": gaps,
+                "queries": queries,
+                "synthesis": "It is deep.",
+            }
+            return Message(role="assistant", text=json.dumps(said | {"cross_links": []}))
+        return Message(role="assistant", text=json.dumps(PLAN))
 
-    chat = Offer(lambda s, c: ScriptedChat([say] * 20), PluginSettings, "A chat")
-    moody = Offer(lambda s, c: Moody(), PluginSettings, "An engine")
+    chat = Offer(lambda s, c: ScriptedChat([reply] * 20), PluginSettings, "A chat")
+    stages = ["plan", {"loop": ["query", "search", "fetch", "extract", "digest", "review"], "at_most": 3}]
     values = {
-        "ai.providers": ["embedded", "scripted"],
-        "ai.tasks": {"plan": "scripted", "digest": "scripted"},
-        "search.engines": ["moody"],
+        "ai.providers": ["scripted"],
+        "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],
-        "retry.base": 0,
+        "pipeline": "loop",
+        "pipelines.loop.stages": stages,
     }
-    plugins = [fake_web(), plugin("scripted", ai_providers=chat), plugin("moody", search_providers=moody)]
+    plugins = [fake_web(), plugin("scripted", ai_providers=chat)]
     async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=values) as runs:
         await runs.research(QUESTION)
     return asked
 
 
-async def test_it_is_told_what_was_searched_and_what_failed(tmp_path: Path) -> None:
-    first, second, *last = await digested(tmp_path)
-    searched = {one["query"]: one for one in first["past"]}
-    assert searched.keys() == {QUESTION, "harbour fathoms", "broken sounding"}
-    assert "HTTP 503" in searched["broken sounding"]["failure"]
-    assert searched["harbour fathoms"]["pages"] > 0
-    assert searched["harbour fathoms"]["passages"] > 0
-    assert [one["query"] for one in second["past"]][len(searched) :] == ["harbour depth winter"]
-    assert not {"queries", "domains"} & first["plan"].keys(), "they stand in the past and in the sections"
-    assert second["last"].keys() == {"review", "synthesis"}, "coverage and gaps stand in the review"
+async def test_a_digest_sees_searches_and_numbered_passages(tmp_path: Path) -> None:
+    first, *_ = await prompts(tmp_path)
+    assert '"harbour fathoms": 3 new pages' in first
+    assert "[1] The harbour of page" in first
+    assert first.count("# Source: On ") == 5
+
+
+async def test_a_later_digest_sees_the_last_one_and_only_new_passages(tmp_path: Path) -> None:
+    first, second, *last = await prompts(tmp_path)
+    assert "Known so far: Deep." in second
+    assert "- How deep in winter?" in second
+    assert not set(first.split("# Source: ")[1:]) & set(second.split("# Source: ")[1:])
     assert not last, "no search can follow the last round"
 
 
-async def test_where_no_search_is_new_it_is_not_asked_again(tmp_path: Path) -> None:
-    assert [data["round"] for data in await digested(tmp_path, anew=False)] == [1, 2]
+async def test_without_a_new_search_no_digest_follows(tmp_path: Path) -> None:
+    assert len(await prompts(tmp_path, repeat=True)) == 2
 
 
-async def test_it_is_shown_the_passages_of_the_round_by_their_sources(tmp_path: Path) -> None:
-    first, second, *_ = await digested(tmp_path)
-    assert not {"evidence", "fresh"} & first.keys(), "they are for an algorithm"
-    assert all(source["title"] for source in first["sources"])
-    shown = [item for source in first["sources"] for item in source["quotes"]]
-    assert 0 < len(shown) <= min(BEST, first["passages"])
-    assert all(item.keys() <= {"id", "quote", "under"} for item in shown)
-    assert not {item["id"] for source in second["sources"] for item in source["quotes"]} & {one["id"] for one in shown}
+def test_sections_that_a_reply_does_not_name_are_covered() -> None:
+    reply = DigestReply.model_validate({"sections": [{"id": "section 2", "coverage": "missing"}], "gaps": ["x?"]})
+    digest = merged(reply, Digest(), OUTLINE)
+    assert digest.section_coverage == {"1": "covered", "2": "missing"}
+    assert digest.review is not None
+    assert not digest.review.is_sufficient
+    assert digest.knowledge_gaps == ("x?",)
 
 
-async def test_it_is_told_the_day_on_which_the_run_began(tmp_path: Path) -> None:
-    data = await digested(tmp_path)
-    (run,) = (tmp_path / "r").iterdir()
-    assert {one["today"].replace("-", "") for one in data} == {run.name.split("_")[1]}
+def test_a_reply_without_a_synthesis_keeps_the_last() -> None:
+    assert merged(DigestReply(), Digest(synthesis="deep"), OUTLINE).synthesis == "deep"

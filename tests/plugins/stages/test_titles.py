@@ -6,7 +6,7 @@ import pytest
 
 from leadline.records import Section
 from leadline_plugins.stages.write import body
-from leadline_plugins.tasks.writing import Composition
+from leadline_plugins.synthesizers.compose import Composed
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from leadline_plugins.tasks.writing import Composition
 )
 def test_the_conclusion_is_titled_in_the_language_of_the_report(language: str, title: str) -> None:
     sections = (Section(id="1", title="A", text="x"), Section(id="2", title="B", text="y"))
-    assert body(Composition(conclusion="So."), sections, "?", language)[-1].title == title
+    assert body(Composed("T", sections, conclusion="So."), "?", language)[-1].title == title

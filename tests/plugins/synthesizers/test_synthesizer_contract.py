@@ -14,5 +14,5 @@ from leadline.testing.contracts import SynthesizerContract
 class TestExtractive(SynthesizerContract):
     @pytest.fixture
     def offer(self) -> Offer[Any, Any]:
-        (found,) = import_module("leadline_plugins.synthesizers.extractive").leadline_synthesizers()
+        (found,) = import_module("leadline_plugins.synthesizers.brief").leadline_synthesizers()
         return found  # type: ignore[no-any-return]

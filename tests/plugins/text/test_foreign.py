@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from leadline.findings import Question
-from leadline_plugins.synthesizers.prose import ASK
 from leadline_plugins.tasks.writing import SynthesizeRequest, Written
 from leadline_plugins.text import language
-from leadline_plugins.text.foreign import foreign
+from leadline_plugins.text.foreign import answered_in_language, foreign, strays
 
 ENGLISH = (
     "The harbour was sounded in 1871, and the survey found a depth of nine fathoms at the mole [@e12]. It was the "
@@ -99,8 +98,8 @@ def test_a_guess_among_the_languages_of_a_script_is_not_held_against_the_others(
 
 
 def said(question: Question, text: str) -> str:
-    assert ASK.check
-    return ASK.check(SynthesizeRequest(question=question, title="x"), Written(text=text))
+    check = answered_in_language(lambda written: (written.text,))
+    return check(SynthesizeRequest(question=question, title="x"), Written(text=text))
 
 
 def test_a_task_says_which_language_it_wants() -> None:
@@ -125,8 +124,7 @@ GAP += "tampoco se sabe cuál era la profundidad."
 
 
 def part(text: str, gap: str = "") -> str:
-    assert ASK.check
-    return ASK.check(SynthesizeRequest(question=QUESTION, title="x"), Written(text=text, unanswered=gap))
+    return said(QUESTION, text) or strays((text, gap), QUESTION)
 
 
 def test_a_paragraph_and_what_is_not_answered_are_held_to_the_language_as_well() -> None:

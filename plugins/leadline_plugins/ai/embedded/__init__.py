@@ -1,7 +1,6 @@
-"""The embedded provider: the typed tasks of research by algorithm, without a language model.
+"""The embedded provider: planning and searching by algorithm, without a language model.
 
-It never writes a sentence of its own: what it contributes is choice and order. So its reports are verbatim quotes,
-exact, private and free, and it says so when the documents do not answer.
+It is exact, private and free. It writes nothing: without a model a report is a brief (`synthesizers/brief`).
 """
 
 from __future__ import annotations
@@ -21,5 +20,5 @@ def _make(settings: PluginSettings, context: Context) -> TaskProvider:
 @hookimpl
 def leadline_ai_providers() -> Iterable[Offer[PluginSettings, TaskProvider]]:
     """Offer the provider that needs no key, no network and no model."""
-    summary = "Research by algorithm: no key, no model, every sentence a quote"
+    summary = "Research by algorithm: no key, no model, the report is the passages found"
     yield Offer(_make, PluginSettings, summary, free=True)

@@ -1,43 +1,105 @@
-"""The door of the embedded provider: a typed task in, the algorithm of its name, a typed reply out."""
+"""Perform the tasks `plan` and `query` by algorithm."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from leadline.computing import compute
 from leadline.contracts import Call
 from leadline.errors import Unsupported
+from leadline.findings import Plan, PlannedSection, Query
 from leadline.records import Record
 from leadline.tasks import Task
-from leadline_plugins.ai.embedded.digest import digest
-from leadline_plugins.ai.embedded.extract import extract
-from leadline_plugins.ai.embedded.plan import plan
-from leadline_plugins.ai.embedded.query import query
-from leadline_plugins.ai.embedded.review import review
-from leadline_plugins.ai.embedded.sort import sort
-from leadline_plugins.ai.embedded.synthesize import synthesize
-from leadline_plugins.ai.embedded.write import write
+from leadline_plugins.synthesizers.brief.choose import rate
+from leadline_plugins.synthesizers.brief.names import Name, names, unasked
+from leadline_plugins.tasks.planning import PlanRequest, Queries, QueryRequest
+from leadline_plugins.text import content_set, content_words
 
 R = TypeVar("R", bound=Record)
-ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {
-    function.__name__: function for function in (plan, query, extract, digest, review, sort, synthesize, write)
-}
+ROUNDS = 3
+"""Rounds of searches. A third round of follow-up finds one answer in a hundred more, for as many searches."""
+_PART = re.compile(
+    r"(?<=[?？；;])\s*|,?\s+and\s+(?=(?:how|why|what|when|where|which|who|is|are|does|do|did|can)\b)",
+    re.IGNORECASE,
+)
+_ENOUGH = 2
+"""Content words that a part of a question has at least where it is a question of its own."""
+_MOST_PARTS = 6
+_LEADING = 40
+"""Sentences whose names are searched for."""
 
 
 class Embedded:
-    """Performs the tasks of research by algorithm; the same inputs give the same reply."""
+    """Performs tasks by algorithm; the same inputs have the same reply."""
 
     async def perform(self, task: Task[R], call: Call, /) -> R:
-        """Perform a task; raises `Unsupported` for one that takes a language model."""
-        algorithm = ALGORITHMS.get(task.name)
+        """Perform a task. Raises `Unsupported` for one that needs a language model."""
+        algorithm = _ALGORITHMS.get(task.name)
         if algorithm is None:
-            known = ", ".join(ALGORITHMS)
             raise Unsupported(
-                f"The embedded provider has no algorithm for the task '{task.name}'; it knows {known}. "
+                f"The embedded provider has no algorithm for the task '{task.name}'; it has {', '.join(_ALGORITHMS)}. "
                 "Put a language model into ai.providers for it."
             )
-        # Sorting takes up to a second of a large run: other runs of the process go on meanwhile.
         reply = await compute(algorithm, task.inputs)
         assert isinstance(reply, task.reply)
         return reply
+
+
+def plan(request: PlanRequest) -> Plan:
+    """Return one section for the question, or for each part of a compound one."""
+    text = " ".join(request.question.text.split())
+    parts = [part for part in _PART.split(text) if len(content_words(part)) >= _ENOUGH][:_MOST_PARTS]
+    named = names(text)
+    asked = [(part, _whole(part, named)) for part in parts] if len(parts) > 1 else [(text, text)]
+    sections = tuple(
+        PlannedSection(id=f"s{place}", title=part, goal=whole, questions=(whole,))
+        for place, (part, whole) in enumerate(asked, start=1)
+    )
+    return Plan(title=text, sections=sections)
+
+
+def _whole(part: str, named: tuple[str, ...]) -> str:
+    """Return a part of a question with the names that it only points back to: `… and when did he die`."""
+    return part if any(name in part for name in named) else " ".join([part, *named])
+
+
+def query(request: QueryRequest) -> Queries:
+    """Propose queries, the most important first, none of them made before."""
+    made = {content_set(past.query) for past in request.past}
+    proposed: list[Query] = []
+    if request.round <= ROUNDS:
+        for text, section in _first(request) if request.round == 1 else _later(request):
+            same = content_set(text)
+            if same and same not in made and len(proposed) < request.limit:
+                made.add(same)
+                proposed.append(Query(query=text, goal=request.question.text, priority="high", section=section))
+    return Queries(queries=tuple(proposed))
+
+
+def _first(request: QueryRequest) -> Iterator[tuple[str, str]]:
+    """Yield the question, the parts of it, and the names in it, each with the section that it serves."""
+    sections = request.plan.sections
+    whole = sections[0].id if sections else ""
+    yield request.question.text, whole
+    for section in sections:
+        yield from ((question, section.id) for question in section.questions)
+    yield from ((name, whole) for name in names(request.question.text))
+
+
+def _later(request: QueryRequest) -> Iterator[tuple[str, str]]:
+    """Yield the names in the best sentences, each with the words of the question that its sentence lacks."""
+    question, section = request.question.text, request.plan.sections[0].id if request.plan.sections else ""
+    rated = rate(question, request.evidence, request.titles)
+    known, seen = frozenset(rated.weights), set[Name]()
+    for place in rated.best_first()[:_LEADING]:
+        lacking = known - rated.links[place].held
+        left = " ".join(word for word in question.split() if lacking.intersection(content_words(word)))
+        for tokens, name in unasked(rated.units[place].text, known).items():
+            if tokens not in seen:
+                seen.add(tokens)
+                yield f"{name} {left}".strip(), section
+
+
+_ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {"plan": plan, "query": query}

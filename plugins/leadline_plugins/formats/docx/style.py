@@ -14,8 +14,8 @@ from leadline_plugins.wording import right_to_left
 _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
 _FAINT, _ACCENT, _GROUND = "6A665E", "0B4F6C", "F6F3EC"
 _BAD, _PART = "A3261B", "8A6100"
-_REFERENCE = "ref-"
-"""How the names of the places begin to which citations lead."""
+_CHECK = "check-"
+"""How the names of the places begin to which marks at claims lead."""
 _FIRST = ("w:pStyle", "w:keepNext", "w:keepLines", "w:pageBreakBefore", "w:widowControl", "w:numPr")
 """What stands before borders and grounds in the properties of a paragraph."""
 _HEADINGS = {"Heading 1": (16, 24, 8), "Heading 2": (13, 16, 6), "Heading 3": (11.5, 12, 4), "Heading 4": (11, 10, 4)}
@@ -145,17 +145,17 @@ def _rules(word: Any) -> None:
 
 
 def _warn(word: Any) -> None:
-    """Colour what stands behind the number of a citation that does not bear its claim: else it looks like a note."""
+    """Colour the marks at claims: otherwise they look like notes."""
     from docx.oxml.ns import qn
     from docx.shared import RGBColor
     from docx.text.run import Run
 
     for link in word.element.body.iter(qn("w:hyperlink")):
-        for element in link.iter(qn("w:r")) if link.get(qn("w:anchor"), "").startswith(_REFERENCE) else ():
+        for element in link.iter(qn("w:r")) if link.get(qn("w:anchor"), "").startswith(_CHECK) else ():
             run = Run(element, word)
             if run.font.superscript:
                 run.font.superscript, run.font.bold = None, True
-                run.font.color.rgb = RGBColor.from_string(_PART if run.text == "≈" else _BAD)
+                run.font.color.rgb = RGBColor.from_string(_PART if run.text in "≈†○" else _BAD)
 
 
 def _header(section: Any, title: str) -> None:

@@ -16,7 +16,7 @@ from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
 from leadline_plugins.wording import right_to_left, say
 
-MEDIUM = Medium(quotes=True)
+MEDIUM = Medium()
 
 
 async def book(tree: Document, context: Context, call: Call) -> Files:

@@ -14,7 +14,7 @@ from leadline_plugins.formats.html.page import page
 from leadline_plugins.parse.html import HtmlSettings, leadline_parsers
 
 __all__ = ["leadline_parsers", "leadline_report_formatters"]
-MEDIUM = Medium(quotes=True)
+MEDIUM = Medium(screen=True)
 
 
 class Html:

@@ -17,20 +17,32 @@
 
   const names = (node, what) => (node.dataset[what] || "").split(" ").filter(Boolean);
 
-  // Of the verdicts below a quote those on what stands at this citation.
-  const quoted = (node, citation) => {
-    const made = copy(node), claims = new Set(names(citation, "claims"));
-    for (const verdict of made.querySelectorAll(".verdict")) {
-      if (!names(verdict, "claims").some((id) => claims.has(id))) verdict.remove();
+  // A passage with the words marked on which the verdicts on this citation's claims rest.
+  const passage = (node, claims) => {
+    const made = copy(node);
+    for (const mark of made.querySelectorAll("mark[data-claims]")) {
+      if (claims.length && !names(mark, "claims").some((id) => claims.includes(id))) mark.replaceWith(...mark.childNodes);
     }
     return made;
   };
 
+  const verdict = (id) => {
+    const sign = document.getElementById(id);
+    if (!sign?.title) return [];
+    const line = document.createElement("p");
+    line.className = sign.className;
+    line.textContent = `${sign.textContent} ${sign.title}`;
+    return [line];
+  };
+
   const fill = (citation) => {
     const source = document.querySelector(citation.getAttribute("href"));
-    const quotes = names(citation, "evidence").map((id) => document.getElementById(id)).filter(Boolean);
+    const passages = names(citation, "evidence").map((id) => document.getElementById(id)).filter(Boolean);
     if (!source) return false;
-    box.replaceChildren(close, copy(source.querySelector("p")), ...quotes.map((quote) => quoted(quote, citation)));
+    const claims = names(citation, "claims");
+    const shown = passages.map((node) => passage(node, claims));
+    box.replaceChildren(close, ...claims.flatMap(verdict), copy(source.querySelector("p")), ...shown);
+    box.scrollTop = 0;
     return true;
   };
 
@@ -52,8 +64,15 @@
     from = citation;
     box.showPopover();
     place(citation);
+    const words = box.querySelector("mark");
+    if (words) box.scrollTop = Math.max(0, words.offsetTop - box.clientHeight / 2);
     box.focus({ preventScroll: true });
   });
+
+  // A link into folded passages opens them.
+  const unfold = () => document.getElementById(location.hash.slice(1))?.closest("details")?.setAttribute("open", "");
+  addEventListener("hashchange", unfold);
+  unfold();
 
   box.addEventListener("toggle", (event) => {
     if (event.newState === "closed" && from) {

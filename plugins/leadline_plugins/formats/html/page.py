@@ -70,7 +70,7 @@ def _unlinked(inlines: Any) -> list[Node]:
     for node in inlines:
         if node["t"] == "Link" and "citation" not in node["c"][0][1]:
             kept += node["c"][1]
-        elif node["t"] not in {"Link", "Note", "Image"}:
+        elif node["t"] not in {"Link", "Note", "Image", "Span"}:
             kept.append(node)
     return kept
 

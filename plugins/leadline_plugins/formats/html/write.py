@@ -41,9 +41,9 @@ class Writer:
             "Header": self._header,
             "Note": self._note,
             "Code": lambda c: f"<code>{escape(c[1])}</code>",
-            "CodeBlock": lambda c: f'<pre tabindex="0"><code>{escape(c[1])}</code></pre>',
+            "CodeBlock": self._code,
             "Math": lambda c: formula(c[1], block=c[0]["t"] == "DisplayMath"),
-            "Span": lambda c: f"<span{_attributes(c[0])}>{self.all(c[1])}</span>",
+            "Span": self._span,
             "Div": self._div,
             "BulletList": lambda c: self._list("ul", c),
             "OrderedList": lambda c: self._list(f'ol start="{c[0][0]}"', c[1]),
@@ -72,12 +72,21 @@ class Writer:
         )
         return f'<section class="notes" role="doc-endnotes"><hr><ol>{items}</ol></section>'
 
+    def _span(self, content: Any) -> str:
+        attr, inside = content
+        tag = "mark" if "mark" in attr[1] else "span"
+        return f"<{tag}{_attributes(attr)}>{self.all(inside)}</{tag}>"
+
+    def _code(self, content: Any) -> str:
+        tag = "mark" if "quoted" in content[0][1] else "code"
+        return f'<pre tabindex="0"><{tag}>{escape(content[1])}</{tag}></pre>'
+
     def _div(self, content: Any) -> str:
         attr, blocks = content
         if "folded" not in attr[1]:
             return f"<div{_attributes(attr)}>{self.all(blocks)}</div>\n"
         line, *rest = blocks
-        return f"<details><summary>{self.all(line['c'])}</summary>{self.all(rest)}</details>\n"
+        return f"<details{_attributes(attr)}><summary>{self.all(line['c'])}</summary>{self.all(rest)}</details>\n"
 
     def _link(self, content: Any) -> str:
         attr, inside, (url, _) = content

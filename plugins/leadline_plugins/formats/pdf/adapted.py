@@ -30,6 +30,8 @@ def adapted(blocks: list[Node]) -> Iterator[Node]:
                 yield from _pictured(block)
             case {"t": "Div", "c": [[_, classes, _], _]} if "reference" in classes:
                 yield from _within("further" if "additional" in classes else "entry", block)
+            case {"t": "Div", "c": [[_, classes, _], [line, *quoted]]} if "quote" in classes:
+                yield from (_raw("#passage["), *_within("leading", line), *quoted, _raw("]"))
             case {"t": "Para"} if _leads(block, set_[place + 1 : place + 2]):
                 yield from _within("leading", block)
             case {"t": "Para" | "BulletList" | "OrderedList"} if _shows_address(block["c"]):

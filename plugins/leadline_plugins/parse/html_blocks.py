@@ -1,0 +1,280 @@
+"""Read the light tree of a page into pieces: headings, paragraphs, lists, tables, code.
+
+Runs of inline content are paragraphs wherever they are, also directly in a `div` or a table cell.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+
+from leadline_plugins.parse.html_tree import BLOCKS, Node
+from leadline_plugins.parse.layout import Item, Piece, collapse
+
+_BREAK = "\0"
+"""A `br` in the text of a run; two of them part paragraphs."""
+_BREAKS = re.compile(r"\0\s*\0[\s\0]*")
+_HEADING = re.compile("h[1-6]")
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_ANCHORS = frozenset({"¶", "§", "#", "🔗", "[edit]"})
+"""Texts of links to the heading that they are in."""
+_ANCHOR_CLASSES = frozenset(
+    "anchor anchorjs-link hash-link heading-anchor heading-link headerlink mw-editsection permalink".split()
+)
+_MATH_CLASSES = ("latex", "math")
+_SOURCE = re.compile(r"<(?:img|iframe|div|a|script|p)\b")
+"""Markup that a page shows as text by mistake."""
+_LONGEST_HEADING = 200
+_MOST_CELLS, _WIDEST, _WIDEST_CELL = 20_000, 200, 50
+_IN_LAYOUT = frozenset({"ul", "ol", "dl", "table", "pre", "h1", "h2", "h3", "h4", "blockquote"})
+"""What cells of tables that only lay out a page hold."""
+
+
+def pieces_in(node: Node, *, linked: bool = False) -> list[Piece]:
+    """Return the pieces of a node's content."""
+    pieces: list[Piece] = []
+    run: list[str] = []
+    links = 0
+    for child in node.children:
+        if isinstance(child, str):
+            run.append(child)
+        elif child.dropped:
+            continue
+        elif child.tag in BLOCKS or child.has_blocks:
+            pieces += _paragraphs(run, links, linked=linked)
+            run, links = [], 0
+            pieces += pieces_of(child, linked=linked or node.is_link)
+        else:
+            links += _inline_child(child, run)
+    return pieces + _paragraphs(run, links, linked=linked)
+
+
+def _paragraphs(run: list[str], links: int, *, linked: bool) -> list[Piece]:
+    found = []
+    for part in _BREAKS.split("".join(run)):
+        text = collapse(part.replace(_BREAK, " \n "))
+        if text and (len(text) > 2 or text.isalnum()) and not _SOURCE.match(text):
+            found.append(Piece("paragraph", text, links=len(text) if linked else min(links, len(text))))
+    return found
+
+
+def pieces_of(node: Node, *, linked: bool = False) -> list[Piece]:
+    """Return the pieces that an element is."""
+    tag, linked = node.tag, linked or node.is_link
+    if tag in _HEADINGS or node.get("role") == "heading":
+        return _heading(node, linked=linked)
+    if tag in ("pre", "listing", "xmp"):
+        run: list[str] = []
+        _inline(node, run, code=True)
+        code = "".join(run).replace(_BREAK, "\n").strip("\n").rstrip()
+        return [Piece("code", code)] if code.strip() else []
+    if tag in ("ul", "ol", "menu", "dir"):
+        return _list(node, linked=linked)
+    if tag == "dl":
+        return _definitions(node)
+    if tag == "table":
+        return _table(node)
+    if tag == "blockquote":
+        inner = pieces_in(node)
+        return [Piece("quote", items=[Item(inner)])] if inner else []
+    if tag in ("figcaption", "caption"):
+        text, links = text_of(node)
+        return [Piece("caption", text, links=links)] if text else []
+    return pieces_in(node, linked=linked)
+
+
+def text_of(node: Node) -> tuple[str, int]:
+    """Return the text of an element in one line, and how many characters of it are links."""
+    run: list[str] = []
+    links = _inline(node, run)
+    return collapse("".join(run).replace(_BREAK, " \n ")), links
+
+
+def _inline(node: Node, run: list[str], *, code: bool = False) -> int:
+    """Append the text of an element; return the length of the links in it."""
+    links = 0
+    for child in node.children:
+        if isinstance(child, str):
+            run.append(child)
+        elif not child.dropped:
+            links += _inline_child(child, run, code=code)
+    return links
+
+
+def _inline_child(child: Node, run: list[str], *, code: bool = False) -> int:
+    tag, classes = child.tag, child.get("class")
+    if tag == "br":
+        run.append(_BREAK)
+        return 0
+    if tag == "img":
+        if any(name in classes for name in _MATH_CLASSES):
+            run.append(f" {child.get('alt')} ")
+        return 0
+    if classes and tag in ("a", "span") and not _ANCHOR_CLASSES.isdisjoint(classes.split()):
+        return 0
+    if tag == "sup" and "reference" in classes:
+        return 0  # the number of a footnote
+    begun, block = len(run), tag in BLOCKS and not code
+    if block:
+        run.append(" ")
+    links = _inline(child, run, code=code)
+    if tag == "a":
+        text = "".join(run[begun:]).strip()
+        if text in _ANCHORS:
+            del run[begun:]
+        elif child.is_link:
+            links = len(text)
+    if block:
+        run.append(" ")
+    return links
+
+
+def _heading(node: Node, *, linked: bool) -> list[Piece]:
+    text, links = text_of(node)
+    if not text:
+        return []
+    level = node.get("aria-level")
+    number = int(node.tag[1]) if node.tag in _HEADINGS else int(level) if level in "123456" and level else 2
+    kind = "heading" if len(text) <= _LONGEST_HEADING else "paragraph"
+    return [Piece(kind, text, level=number, links=len(text) if linked else min(links, len(text)))]  # type: ignore[arg-type]
+
+
+def _list(node: Node, *, linked: bool) -> list[Piece]:
+    items: list[Item] = []
+    for child in node.children:
+        if isinstance(child, str):
+            inner = [Piece("paragraph", text)] if (text := collapse(child)) else []
+        elif child.dropped:
+            continue
+        elif child.tag in ("ul", "ol") and items:
+            items[-1].pieces.extend(pieces_of(child, linked=linked))
+            continue
+        elif child.tag in BLOCKS and child.tag != "li":
+            inner = pieces_of(child, linked=linked)
+        else:
+            inner = pieces_in(child, linked=linked or child.is_link)
+        if inner:
+            items.append(Item(inner))
+    if not items:
+        return []
+    start = node.get("start")
+    first = int(start) if node.tag == "ol" and start.isdecimal() and len(start) < 6 else 1
+    links = sum(piece.links for item in items for piece in item.pieces)
+    return [Piece("list", level=first, ordered=node.tag == "ol", items=items, links=links)]
+
+
+def _definitions(node: Node) -> list[Piece]:
+    items: list[Item] = []
+
+    def read(parent: Node) -> None:
+        for child in parent.elements:
+            if child.tag == "dt":
+                term, _ = text_of(child)
+                if items and items[-1].term and not items[-1].pieces:
+                    items[-1].term += f" / {term}"
+                else:
+                    items.append(Item([], term))
+            elif child.tag == "dd":
+                inner = pieces_in(child)
+                if items and not items[-1].pieces:
+                    items[-1].pieces = inner
+                else:
+                    items.append(Item(inner))
+            else:
+                read(child)
+
+    read(node)
+    links = sum(piece.links for item in items for piece in item.pieces)
+    return [Piece("definition", items=items, links=links)] if items else []
+
+
+def _table(node: Node) -> list[Piece]:
+    """Return a caption and a table; a table that only lays out the page is unwrapped."""
+    rows: list[tuple[Node, bool]] = []
+    captions: list[str] = []
+    extra: list[Node] = []
+    _rows(node, rows, captions, extra)
+    cells = [[cell for cell in row.elements if cell.tag in ("td", "th")] for row, _ in rows]
+    before = [Piece("caption", text) for text in captions if text]
+    if _lays_out(node, rows, cells, captions):
+        shown = (cell for cell in chain.from_iterable(cells) if "linenos" not in cell.get("class"))
+        inner = [piece for cell in shown for piece in pieces_in(cell)]
+        return [*before, *inner, *(piece for table in extra for piece in pieces_of(table))]
+    grid, header, links = _grid(rows, cells)
+    if not grid:
+        return before
+    return [*before, Piece("table", rows=grid, header=1 if header == len(grid) else header, links=links)]
+
+
+def _rows(node: Node, rows: list[tuple[Node, bool]], captions: list[str], extra: list[Node]) -> None:
+    for child in node.elements:
+        if child.tag == "tr":
+            rows.append((child, node.tag == "thead"))
+        elif child.tag == "caption":
+            captions.append(text_of(child)[0])
+        elif child.tag in ("tbody", "thead", "tfoot", "form", "div"):
+            _rows(child, rows, captions, extra)
+        elif child.tag == "table":
+            extra.append(child)
+
+
+def _lays_out(node: Node, rows: list[tuple[Node, bool]], cells: list[list[Node]], captions: list[str]) -> bool:
+    """Return whether a table has no rows and columns to read: a note box, a page's frame, code with line numbers."""
+    if node.get("role") in ("presentation", "none") or node.holds(frozenset({"table"})):
+        return True
+    width = max(map(len, cells), default=0)
+    every = list(chain.from_iterable(cells))
+    filled = [cell for cell in every if cell.total]
+    if width <= 1 or (len(filled) <= 2 and len(rows) <= 2):
+        return True
+    if len(rows) == 1 and any(cell.holds(frozenset({"pre"})) for cell in every):
+        return True
+    if not captions and len(rows) > 1 and width <= 2 and not any(row[0].total for row in cells if row):
+        return True
+    headed = any(cell.tag == "th" for cell in every) or any(head for _, head in rows)
+    parted = sum(
+        cell.holds(_IN_LAYOUT) or sum(one.tag in ("p", "div") for one in cell.elements) > 1 for cell in every
+    )
+    return parted >= max(1, 0.3 * len(filled)) and len(rows) <= 4 and not (headed and len(rows) > 2)
+
+
+def _grid(rows: list[tuple[Node, bool]], cells: list[list[Node]]) -> tuple[list[list[str]], int, int]:
+    """Return the cells with spans filled, how many rows are header, and the length of links."""
+    grid: list[list[str]] = []
+    below: dict[int, tuple[int, str]] = {}  # by column: rows that a cell above still spans, and its text
+    header = links = total = 0
+
+    def spanned(line: list[str]) -> None:
+        while (left := below.get(len(line), (0, "")))[0]:
+            below[len(line)] = (left[0] - 1, left[1])
+            line.append(left[1])
+
+    for (_, in_head), row in zip(rows, cells, strict=True):
+        line: list[str] = []
+        for cell in row:
+            spanned(line)
+            text, length = text_of(cell)
+            links += length
+            for place in range(_span(cell, "colspan")):
+                shown = "" if place else text
+                if (high := _span(cell, "rowspan")) > 1:
+                    below[len(line)] = (high - 1, shown)
+                line.append(shown)
+            if len(line) > _WIDEST:
+                break
+        spanned(line)
+        total += len(line)
+        if total > _MOST_CELLS:
+            break
+        if any(line):
+            heads = in_head or (bool(row) and all(cell.tag == "th" for cell in row))
+            if heads and header == len(grid) and header < 3:
+                header += 1
+            grid.append(line)
+    width = max(map(len, grid), default=0)
+    return [[*line, *[""] * (width - len(line))] for line in grid], header, links
+
+
+def _span(cell: Node, name: str) -> int:
+    value = cell.get(name)
+    return max(1, min(int(value), _WIDEST_CELL)) if value.isdecimal() and len(value) < 10 else 1

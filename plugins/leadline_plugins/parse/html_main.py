@@ -1,0 +1,217 @@
+"""Find the main part of a page: what a reader came for, without navigation, teasers and notices.
+
+Names of classes decide alone only where they mean one thing (`navbar`, `cookies`); else they count only for elements
+that do not read like text. Nothing that holds over 40 % of the page's text is ever dropped, and where little is left
+the whole page is taken. Figures: docs/decisions/0030-html.md.
+"""
+
+from __future__ import annotations
+
+import re
+
+from leadline_plugins.parse.html_blocks import pieces_in, pieces_of, text_of
+from leadline_plugins.parse.html_tree import BLOCKS, Node
+from leadline_plugins.parse.layout import Piece
+
+_ALWAYS = frozenset(
+    "ad ads adsense advert advertisement breadcrumb breadcrumbs catlinks comment commentlist comments consent cookie"
+    " cookies disqus editsection footer gdpr login masthead nav navbar navbox navfooter navheader navigation newsletter"
+    " noprint outbrain pager pagination popup modal printfooter promo recirc recommendations recommended related"
+    " relatedposts respond share sharedaddy shares sharing signup social socials sphinxsidebar sponsored subscribe"
+    " taboola".split()
+)
+"""Words in class names and ids of what is never main text."""
+_UNLESS_TEXT = frozenset(
+    "banner byline copyright credit credits disclaimer dropdown feedback menu meta popular postmeta rating reflist reply"
+    " sidebar skip sponsor subscription tag tagcloud tags teaser teasers toc toctree toolbar trending widget"
+    " widgets".split()
+)
+"""Words that name main text on some sites: manuals put boxes into `sidebar`."""
+_ROLES = frozenset(
+    "alertdialog banner complementary contentinfo dialog menu menubar navigation search tablist".split()
+)
+_BOXES = frozenset("admonition box callout definition note sidebar tip topic warning".split())
+_WORD = re.compile(r"[^\s_-]+")
+_MAIN = frozenset({"articleBody", "mainContentOfPage"})
+_PARTS = frozenset("table td th tr dt dd li p pre h1 h2 h3".split())
+_NAMED_PARTS = frozenset("p li table h2 h3".split())
+_UNBROKEN = frozenset("p ul ol dl pre tr table tbody".split())
+_LARGE = 0.4
+"""Share of the page's text that is never dropped."""
+_HOLDS = 0.8
+"""Share of its parent's text from which a child is the main part."""
+_LITTLE = 0.25
+"""Share of the page's text under which the main part was missed."""
+_COLONS = (":", "：")
+
+
+def main_pieces(top: Node) -> list[Piece]:
+    """Return the pieces of the main part; the nodes that were found not to belong to it are marked as dropped."""
+    everything = top.mass
+    _drop(top, everything or 1)
+    _weigh_again(top)
+    root = _root(top)
+    found = pieces_of(root) if root.tag in _UNBROKEN else pieces_in(root)
+    found = _selected(found)
+    if root.mass < _LITTLE * everything or (sum(piece.weight for piece in found) < 200 and top.total > 400):
+        whole = pieces_in(top)
+        return _selected(whole) or whole
+    if root is not top and not (found and found[0].kind == "heading" and found[0].level == 1):
+        title = _title_before(top, root)
+        if title and not any(piece.kind == "heading" and piece.text == title.text for piece in found):
+            found.insert(0, title)
+    return found
+
+
+def _drop(node: Node, everything: int) -> None:
+    for child in node.elements:
+        child.dropped = child.mass <= _LARGE * everything and _is_boilerplate(child)
+        if not child.dropped:
+            _drop(child, everything)
+
+
+def _is_boilerplate(node: Node) -> bool:
+    tag, role = node.tag, node.get("role")
+    reads = node.mass > 0.5 * node.total and node.mass > 100
+    if tag in ("nav", "footer") or (role in _ROLES and not (tag == "aside" and reads)):
+        return True
+    classes = _words(node.get("class"))
+    if tag == "aside":
+        return not (reads and classes & _BOXES)
+    if tag == "header" and node.mass < 60 and not node.holds(frozenset({"h1", "h2"})):
+        return True
+    if tag not in BLOCKS:
+        return False
+    named = classes
+    if tag != "section" and (identity := node.get("id")) and identity.count("-") + identity.count("_") <= 2:
+        named = named | _words(identity)  # longer ids are the slugs of headings
+    if tag not in _PARTS:
+        return bool(named & _ALWAYS) or (not reads and bool(named & _UNLESS_TEXT))
+    return tag in _NAMED_PARTS and not reads and bool(classes & (_ALWAYS | _UNLESS_TEXT))
+
+
+def _words(names: str) -> set[str]:
+    return set(_WORD.findall(names.lower())) if names else set()
+
+
+def _weigh_again(node: Node) -> int:
+    """Take what was dropped out of the masses; return how much that was."""
+    lost = sum(
+        child.mass if child.dropped else _weigh_again(child) for child in node.children if not isinstance(child, str)
+    )
+    node.mass -= lost
+    return lost
+
+
+def _root(top: Node) -> Node:
+    """Return the element that holds the main part."""
+    root, least = top, 0.5 * (top.mass or 1)
+    nodes = list(top.walk())
+    named = (node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN)
+    root = min((node for node in named if node.mass > least), key=lambda node: node.mass, default=root)
+    articles = [node for node in root.walk() if node.tag == "article" and node.mass > 0.5 * root.mass]
+    root = max(articles, key=lambda node: node.mass, default=root)
+    while True:
+        parts = [node for node in root.elements if node.tag in BLOCKS]
+        part = max(parts, key=lambda node: node.mass, default=None)
+        if part is None or part.mass < _HOLDS * root.mass or part.tag in _UNBROKEN:
+            return root
+        if part.mass < 0.95 * root.mass and part.tag in ("section", "div", "article"):
+            kind = _kind(part)
+            if any(one is not part and _kind(one) == kind and one.mass > 0.01 * root.mass for one in parts):
+                return root  # one chapter of several
+        root = part
+
+
+def _kind(node: Node) -> tuple[str, str]:
+    return node.tag, node.get("class").partition(" ")[0]
+
+
+def _title_before(top: Node, root: Node) -> Piece | None:
+    """Return the title that is before the main part: the last `h1`, else the last `h2`."""
+    found: dict[int, Piece] = {}
+    for node in top.walk():
+        if node is root:
+            break
+        if node.tag in ("h1", "h2") and (text := text_of(node)[0]):
+            found[int(node.tag[1])] = Piece("heading", text, level=int(node.tag[1]))
+    return found.get(1) or found.get(2)
+
+
+def _selected(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces without lists of links, cards and headings over nothing."""
+    kept: list[Piece] = []
+    for piece in pieces:
+        led = bool(kept) and kept[-1].kind == "paragraph" and kept[-1].text.endswith(_COLONS)
+        if led or not _only_links(piece):
+            kept.append(piece)
+    return _with_content(_without_cards(kept))
+
+
+def _only_links(piece: Piece) -> bool:
+    size = max(1, _length(piece))
+    share = piece.links / size
+    if piece.kind == "paragraph":
+        return share > 0.75 and size < 200
+    if piece.kind in ("table", "definition"):
+        return share > 0.85
+    if piece.kind != "list":
+        return False
+    inner = [one for item in piece.items for one in item.pieces]
+    titles = sum(_is_link(one) for one in inner if one.kind in ("paragraph", "heading"))
+    cards = sum(_is_card(item.pieces) for item in piece.items)
+    return (
+        share > 0.7
+        or (len(piece.items) > 1 and cards >= 0.6 * len(piece.items))
+        or (share > 0.3 and len(piece.items) <= 3 and titles >= 3)
+    )
+
+
+def _is_card(pieces: list[Piece]) -> bool:
+    """Return whether an item is a linked title, with a summary."""
+    first = pieces[0]
+    if first.kind == "heading" and _is_link(first):
+        return True
+    linked_first = first.kind == "paragraph" and first.links > 0.8 * len(first.text)
+    return len(pieces) > 1 and (linked_first or any(one.kind == "heading" and _is_link(one) for one in pieces))
+
+
+def _is_link(piece: Piece) -> bool:
+    return piece.links > 0.6 * max(1, len(piece.text))
+
+
+def _length(piece: Piece) -> int:
+    inner = sum(len(item.term) + sum(map(_length, item.pieces)) for item in piece.items)
+    return len(piece.text) + inner + sum(len(cell) for row in piece.rows for cell in row)
+
+
+def _without_cards(pieces: list[Piece]) -> list[Piece]:
+    """Drop runs of three or more linked titles, each with at most two short paragraphs."""
+    kept: list[Piece] = []
+    place = 0
+    while place < len(pieces):
+        end, cards = place, 0
+        while end < len(pieces) and pieces[end].kind in ("heading", "paragraph") and _is_link(pieces[end]):
+            cards, end, below = cards + 1, end + 1, 0
+            while end < len(pieces) and below < 2 and _is_summary(pieces[end]):
+                end, below = end + 1, below + 1
+        if cards < 3:
+            end = max(end, place + 1)
+            kept += pieces[place:end]
+        place = end
+    return kept
+
+
+def _is_summary(piece: Piece) -> bool:
+    return piece.kind == "paragraph" and not _is_link(piece) and len(piece.text) < 300
+
+
+def _with_content(pieces: list[Piece]) -> list[Piece]:
+    """Drop headings that are followed by no text of their own."""
+    kept: list[Piece] = []
+    for piece in reversed(pieces):
+        below = kept[-1] if kept else None
+        if piece.kind == "heading" and (below is None or (below.kind == "heading" and below.level <= piece.level)):
+            continue
+        kept.append(piece)
+    return kept[::-1]

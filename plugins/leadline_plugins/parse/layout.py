@@ -1,0 +1,215 @@
+"""Build a document's Markdown and blocks from a list of pieces: what all parsers share.
+
+The text reads like the page: nothing in it is escaped but `|` in the cells of tables, because the blocks tell what
+each span is. A caption is a block of its own before its table. A definition is one block per term:
+
+    Term
+    :   What it means.
+
+A piece that is much longer than a passage is laid out in parts: of a long definition, list item or quotation only the
+first paragraph is kept inside; the rest follows as blocks of its own, and the term joins their path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from leadline.records import Block, BlockKind
+
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u3000-\u303f\uff00-\uffef"
+"""Characters of Chinese, Japanese and Korean texts, for character classes."""
+_UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3000-\u303f\uff00-\uffef"
+"""The same without Hangul: Korean puts spaces between words."""
+_CJK_SIGN = re.compile(f"[{CJK}]")
+_CJK_BREAK = re.compile(rf"(?<=[{_UNSPACED}])[^\S\n]*\n\s*(?=[{_UNSPACED}])")
+_FENCE = re.compile("`{3,}")
+_LONG = 1_200
+"""Weight from which a definition, an item or a quotation is laid out in parts: about 200 words."""
+_DEEPEST = 6
+"""Levels of headings that Markdown has."""
+
+
+@dataclass(slots=True)
+class Piece:
+    """A block before it is laid out. `text` is that of a heading, paragraph, caption or code."""
+
+    kind: BlockKind
+    text: str = ""
+    level: int = 1
+    """Of a heading."""
+    ordered: bool = False
+    """Whether a list is numbered."""
+    items: list[Item] = field(default_factory=list)
+    """Of a list or definition list; a quotation has one."""
+    rows: list[list[str]] = field(default_factory=list)
+    """Of a table: all of the same length."""
+    header: int = 0
+    """Rows of a table that are its header."""
+    page: int | None = None
+    turns: list[tuple[int, int]] = field(default_factory=list)
+    """Of a paragraph or code: pages that begin in it, each with its offset in `text`."""
+    links: int = 0
+    """Characters that are links."""
+
+    @property
+    def weight(self) -> int:
+        """The size of all text in it; a CJK character counts as three."""
+        nested = sum(weight(item.term) + sum(piece.weight for piece in item.pieces) for item in self.items)
+        return weight(self.text) + nested + sum(weight(cell) for row in self.rows for cell in row)
+
+
+@dataclass(slots=True)
+class Item:
+    """An item of a list, an entry of a definition list (`term`), or the inside of a quotation."""
+
+    pieces: list[Piece]
+    term: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Markdown with its blocks. `turns`: where pages begin within a block, as page and offset in the text."""
+
+    text: str
+    blocks: tuple[Block, ...]
+    turns: tuple[tuple[int, int], ...] = ()
+
+
+def collapse(text: str) -> str:
+    """Collapse white space; a line break between CJK characters vanishes."""
+    if "\n" in text and not text.isascii():
+        text = _CJK_BREAK.sub("", text)
+    return " ".join(text.split())
+
+
+def weight(text: str) -> int:
+    """Return the length of a text in which a CJK character counts as three."""
+    return len(text) if text.isascii() else len(text) + 2 * len(_CJK_SIGN.findall(text))
+
+
+def lay_out(pieces: Iterable[Piece]) -> Layout:
+    """Return the Markdown of the pieces, parted by blank lines, and a block for each."""
+    parts: list[str] = []
+    blocks: list[Block] = []
+    turns: list[tuple[int, int]] = []
+    above: list[tuple[int, str]] = []
+    offset = 0
+    for piece, terms in _parts(pieces):
+        body = markdown(piece)
+        if not body.strip():
+            continue
+        if piece.kind == "heading":
+            above = [one for one in above if one[0] < piece.level]
+        path = (*(title for _, title in above), *terms)
+        if piece.kind == "heading":
+            above.append((piece.level, piece.text))
+        blocks.append(Block(kind=piece.kind, start=offset, end=offset + len(body), path=path, page=piece.page))
+        before = body.find(piece.text) if piece.turns else 0
+        turns.extend((page, offset + before + place) for page, place in piece.turns)
+        parts.append(body)
+        offset += len(body) + 2
+    return Layout("\n\n".join(parts), tuple(blocks), tuple(turns))
+
+
+def _parts(pieces: Iterable[Piece], terms: tuple[str, ...] = ()) -> Iterator[tuple[Piece, tuple[str, ...]]]:
+    """Yield the pieces that become blocks, each with the terms of the long definitions that it is part of."""
+    for piece in pieces:
+        if piece.kind == "definition":
+            for item in piece.items:
+                yield from _entry(piece, item, terms)
+        elif piece.kind == "list" and any(_long(item) for item in piece.items):
+            for number, item in enumerate(piece.items, piece.level):
+                head, rest = _divided(item)
+                yield Piece("list", level=number, ordered=piece.ordered, items=[head], page=_page(head, piece)), terms
+                yield from _parts(rest, terms)
+        elif piece.kind == "quote" and piece.weight > _LONG:
+            for inner in piece.items[0].pieces:
+                yield Piece("quote", items=[Item([inner])], page=inner.page or piece.page), terms
+        else:
+            yield piece, terms
+
+
+def _entry(piece: Piece, item: Item, terms: tuple[str, ...]) -> Iterator[tuple[Piece, tuple[str, ...]]]:
+    if not item.term:
+        yield from _parts(item.pieces, terms)
+        return
+    head, rest = _divided(item) if _long(item) else (item, [])
+    yield Piece("definition", items=[head], page=_page(head, piece)), terms
+    yield from _parts(rest, (*terms, item.term))
+
+
+def _page(item: Item, piece: Piece) -> int | None:
+    return next((inner.page for inner in item.pieces if inner.page), piece.page)
+
+
+def _long(item: Item) -> bool:
+    return sum(piece.weight for piece in item.pieces) > _LONG or any(
+        piece.kind in ("heading", "table") for piece in item.pieces
+    )
+
+
+def _divided(item: Item) -> tuple[Item, list[Piece]]:
+    """Return an item with its first paragraph, and its other pieces."""
+    keep = 1 if item.pieces and item.pieces[0].kind == "paragraph" else 0
+    return Item(item.pieces[:keep], item.term), item.pieces[keep:]
+
+
+def markdown(piece: Piece) -> str:
+    """Return the Markdown of a piece."""
+    if piece.kind == "heading":
+        return f"{'#' * min(piece.level, _DEEPEST)} {piece.text}"
+    if piece.kind == "code":
+        fence = "`" * max(3, 1 + max(map(len, _FENCE.findall(piece.text)), default=0))
+        return f"{fence}\n{piece.text}\n{fence}"
+    if piece.kind == "list":
+        return _list(piece)
+    if piece.kind == "definition":
+        return "\n\n".join(_definition(item) for item in piece.items)
+    if piece.kind == "table":
+        return _table(piece)
+    if piece.kind == "quote":
+        body = _joined(piece.items[0].pieces)
+        return "\n".join(f"> {line}".rstrip() for line in body.split("\n"))
+    return piece.text
+
+
+def _joined(pieces: Sequence[Piece]) -> str:
+    return "\n\n".join(filter(str.strip, map(markdown, pieces)))
+
+
+def _list(piece: Piece) -> str:
+    """Return a list: `level` is the number of its first item. Items of one line are not parted by blank lines."""
+    rows = []
+    for number, item in enumerate(piece.items, piece.level):
+        mark = f"{number}. " if piece.ordered else "- "
+        first, rest = item.pieces[:1], item.pieces[1:]
+        tight = all(one.kind == "list" for one in rest)
+        body = ("\n" if tight else "\n\n").join(filter(str.strip, map(markdown, [*first, *rest])))
+        rows.append(mark + _indented(body, len(mark)))
+    loose = any("\n\n" in row for row in rows)
+    return ("\n\n" if loose else "\n").join(rows)
+
+
+def _definition(item: Item) -> str:
+    body = _joined(item.pieces)
+    return f"{item.term}\n:   {_indented(body, 4)}" if body else item.term
+
+
+def _indented(text: str, width: int) -> str:
+    """Indent all lines but the first; blank lines stay blank."""
+    return re.sub(r"\n(?=[^\n])", "\n" + " " * width, text)
+
+
+def _table(piece: Piece) -> str:
+    """Return a pipe table; header rows are joined to one, and a table without one has an empty header."""
+    width = len(piece.rows[0])
+    head = piece.rows[: piece.header] or [[""] * width]
+    header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*head, strict=True)]
+    lines = [_row(header), "|" + " --- |" * width, *map(_row, piece.rows[piece.header :])]
+    return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,263 @@
+"""Join the lines of a PDF into pieces: headings by the outline or by size, paragraphs by geometry.
+
+A paragraph begins after a wider gap, at a bullet, at another size of type, and after a short line that ends a sentence.
+Over the end of a page it goes on unless its sentence ended. Running heads and contents lines go. Rows of tables stay
+lines: their cells are not recognised.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Literal
+
+from leadline_plugins.parse.clean import clean
+from leadline_plugins.parse.layout import CJK, Item, Piece, collapse
+from leadline_plugins.parse.pdf_lines import Line, Page, Pdf, Title
+
+_LEADER = re.compile(r"(?:[.․…·]\s?){4,}\s*[\divxlc]*\s*$")
+_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
+_PAGE_NUMBER = re.compile(r"[\W_]*(?:\d{1,4}|[ivxlc]{1,7})[\W_]*|\d+\s*/\s*\d+", re.IGNORECASE)
+_TRAILING_NUMBER = re.compile(r"\s\d{1,4}$")
+_NUMBERED_TITLE = re.compile(r"(?:chapter|appendix|part|section|第|章|附录|付録|部|節|节|\d|[a-z](?=\d|$))*")
+_END = re.compile(r"[.!?:;。！？：；…][)\"”’」』）\]]*$")
+_BULLET = re.compile(r"(?:[•◦▪‣●○∙·\uf0b7*–—-]|(?P<number>\d{1,3})[.)])\s+")
+_LETTERED = re.compile(r"\(?(?:[a-z]|\d{1,2})[.)]\s")
+_BROKEN = ("\ufffe", "\x02", "\xad")
+"""PDFium's marks for a hyphen that only the end of the line asked for."""
+_HYPHEN = re.compile(r"(?<=[a-zà-ÿ])[-\u2010]$")
+_LOWER = re.compile("[a-zà-ÿ]")
+_KEPT_HYPHEN = re.compile(r"\b(?:self|non|well|so|anti|pre|post|multi|cross|co|re)[-\u2010]$", re.IGNORECASE)
+_CJK_END, _CJK_START = re.compile(f"[{CJK}]$"), re.compile(f"[{CJK}]")
+_EDGE = 0.12
+"""Share of a page's height, at its top and bottom, in which running heads are looked for."""
+_RECURS, _RECURS_SHARE, _RECURS_SURELY = 3, 0.02, 5
+_CONTENTS = 0.4
+"""Share of contents lines from which a whole page is contents."""
+_GAP = 1.3
+"""Part of the usual line step from which a gap parts paragraphs."""
+_SHORT = 0.12
+"""Share of the column's width by which a short line misses its right edge."""
+_LARGE, _LARGER = 1.15, 1.6
+"""Size against that of the body from which a line is a heading where a file has no outline."""
+_LONGEST_HEADING = 150
+
+
+def pieces_of(pdf: Pdf) -> list[Piece]:
+    """Return the pieces of a PDF, each with its page from 1."""
+    joiner = _Joiner(pdf)
+    for number, lines in enumerate(_without_contents(_without_running_heads(pdf.pages), pdf.outline)):
+        joiner.page(number, lines)
+    return joiner.pieces()
+
+
+def _without_running_heads(pages: list[Page]) -> list[list[Line]]:
+    """Return the lines of each page without those at its edges that recur on others, numbers aside."""
+    edges: list[list[Line]] = []
+    count: Counter[str] = Counter()
+    for page in pages:
+        down = sorted(page.lines, key=lambda line: -line.top)
+        edge = [line for line in down[:2] if line.top > (1 - _EDGE) * page.height]
+        edge += [line for line in down[-2:] if line.bottom < _EDGE * page.height]
+        edges.append(edge)
+        count.update({_without_numbers(line.text) for line in edge})
+
+    def recurs(line: Line) -> bool:
+        times = count[_without_numbers(line.text)]
+        often = times >= _RECURS and (times >= _RECURS_SHARE * len(pages) or times >= _RECURS_SURELY)
+        return often or bool(_PAGE_NUMBER.fullmatch(line.text.strip()))
+
+    found = []
+    for page, edge in zip(pages, edges, strict=True):
+        gone = {id(line) for line in edge if recurs(line)}
+        found.append([line for line in page.lines if id(line) not in gone])
+    return found
+
+
+def _without_contents(pages: list[list[Line]], outline: list[Title]) -> list[list[Line]]:
+    """Return the lines of each page without those of a table of contents."""
+    titles = {_key(title.text) for title in outline}
+    found = []
+    for lines in pages:
+        contents = [
+            bool(_LEADER.search(line.text))
+            or (bool(_TRAILING_NUMBER.search(line.text)) and _key(_TRAILING_NUMBER.sub("", line.text)) in titles)
+            for line in lines
+        ]
+        whole = sum(contents) > _CONTENTS * max(1, len(lines))
+        found.append([] if whole else [line for line, one in zip(lines, contents, strict=True) if not one])
+    return found
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\W+", "", _NUMBER.sub("#", text.lower()))
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text.lower())
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block that more lines may join."""
+
+    kind: Literal["paragraph", "code", "list"]
+    text: str
+    page: int
+    size: float
+    number: str
+    """Of a list item that is numbered."""
+    turns: list[tuple[int, int]]
+
+
+class _Joiner:
+    def __init__(self, pdf: Pdf) -> None:
+        sizes: Counter[float] = Counter()
+        for page in pdf.pages:
+            for line in page.lines:
+                sizes[line.size] += len(line.text)
+        self._body = sizes.most_common(1)[0][0] if sizes else 10.0
+        self._outlined = bool(pdf.outline)
+        self._due: defaultdict[int, list[Title]] = defaultdict(list)
+        for title in pdf.outline:
+            self._due[title.page].append(title)
+        self._found: list[Piece] = []
+        self._open: _Open | None = None
+
+    def pieces(self) -> list[Piece]:
+        """Return all pieces."""
+        self._close()
+        return self._found
+
+    def page(self, number: int, lines: list[Line]) -> None:
+        """Add the lines of a page."""
+        if not lines:
+            return
+        edges = sorted(line.right for line in lines)
+        right, left = edges[max(0, int(0.9 * len(edges)) - 1)], min(line.left for line in lines)
+        step = self._step(lines)
+        before: Line | None = None
+        place = 0
+        while place < len(lines):
+            line = lines[place]
+            if title := self._title(lines, place, number):
+                count, level = title
+                self._heading(" ".join(one.text for one in lines[place : place + count]), level, number)
+                before, place = None, place + count
+                continue
+            if not self._outlined and line.size > self._body * _LARGE and len(line.text) < _LONGEST_HEADING:
+                self._large(line, before)
+            elif self._begins(line, before, step, right, 0 if before is None else right - _SHORT * (right - left)):
+                self._begin(line)
+            else:
+                self._join(line)
+            before, place = line, place + 1
+
+    def _step(self, lines: list[Line]) -> float:
+        """Return the usual distance of two lines of a page."""
+        pairs = zip(lines, lines[1:], strict=False)
+        gaps = sorted(a.baseline - b.baseline for a, b in pairs if abs(a.size - b.size) < 0.6)
+        gaps = [gap for gap in gaps if 0.5 * self._body <= gap < 3 * self._body]
+        return max(gaps[len(gaps) // 4] if gaps else 1.2 * self._body, self._body)
+
+    def _title(self, lines: list[Line], place: int, number: int) -> tuple[int, int] | None:
+        """Return how many lines from here on are a title of the outline, and its level."""
+        due = self._due.get(number)
+        if not due:
+            return None
+        for count in (1, 2, 3):
+            key = _key("".join(line.text for line in lines[place : place + count]))
+            for title in due:
+                wanted = _key(title.text)
+                extra = len(key) - len(wanted)
+                same = bool(wanted) and key.endswith(wanted) and extra <= 12
+                if same and _NUMBERED_TITLE.fullmatch(key[:extra]) and (lines[place].size >= self._body or not extra):
+                    due.remove(title)
+                    return count, title.level + 1
+        return None
+
+    def _heading(self, text: str, level: int, number: int) -> None:
+        self._close()
+        self._found.append(Piece("heading", _cleaned(text), level=level, page=number + 1))
+
+    def _large(self, line: Line, before: Line | None) -> None:
+        """Add a line in large type: a heading, or the next line of one."""
+        last = self._found[-1] if self._found and self._open is None else None
+        if last and last.kind == "heading" and last.page == line.page + 1 and before and before.size == line.size:
+            last.text = _glued(last.text, _cleaned(line.text))
+        else:
+            self._heading(line.text, 1 if line.size > self._body * _LARGER else 2, line.page)
+
+    def _begins(self, line: Line, before: Line | None, step: float, right: float, full: float) -> bool:
+        """Return whether a line begins a block."""
+        block = self._open
+        if block is None or (block.kind == "code") != line.code:
+            return True
+        if block.kind == "code":
+            return False
+        marked = bool(_BULLET.match(line.text) or _LETTERED.match(line.text))
+        ended = bool(_END.search(block.text))
+        if before is None:  # the first line of a page
+            return ended or marked or abs(block.size - line.size) > 0.6
+        gap = before.baseline - line.baseline
+        if gap < -2 * self._body:  # the next column
+            return ended or marked
+        indented = line.left > before.left + 0.8 * self._body and block.kind != "list"
+        return (
+            abs(before.size - line.size) > 0.8
+            or gap > _GAP * step
+            or marked
+            or (bool(_END.search(before.text)) and (before.right < full or indented))
+        )
+
+    def _begin(self, line: Line) -> None:
+        self._close()
+        text = clean(line.text) if line.code else line.text
+        bullet = None if line.code else _BULLET.match(text)
+        kind: Literal["paragraph", "code", "list"] = "code" if line.code else "list" if bullet else "paragraph"
+        number = (bullet["number"] or "") if bullet else ""
+        self._open = _Open(kind, text[bullet.end() :] if bullet else text, line.page, line.size, number, [])
+
+    def _join(self, line: Line) -> None:
+        block = self._open
+        assert block is not None
+        last_page = block.turns[-1][0] - 1 if block.turns else block.page
+        text = f"{block.text}\n{clean(line.text)}" if line.code else _glued(block.text, line.text)
+        if line.page != last_page:
+            block.turns.append((line.page + 1, len(text) - len(line.text)))
+        block.text = text
+
+    def _close(self) -> None:
+        block, self._open = self._open, None
+        if block is None:
+            return
+        text = block.text if block.kind == "code" else _cleaned(block.text)
+        if not text.strip():
+            return
+        turns = [(page, max(0, min(place, len(text)))) for page, place in block.turns]
+        piece = Piece("code" if block.kind == "code" else "paragraph", text, page=block.page + 1, turns=turns)
+        if block.kind != "list":
+            self._found.append(piece)
+            return
+        last = self._found[-1] if self._found else None
+        follows = last is not None and last.kind == "list" and last.ordered == bool(block.number)
+        if last is not None and follows and (not block.number or int(block.number) == last.level + len(last.items)):
+            last.items.append(Item([piece]))
+        else:
+            first = int(block.number or 1)
+            ordered = bool(block.number)
+            self._found.append(Piece("list", level=first, ordered=ordered, items=[Item([piece])], page=piece.page))
+
+
+def _cleaned(text: str) -> str:
+    return collapse(clean(text))
+
+
+def _glued(before: str, after: str) -> str:
+    """Return two lines of a paragraph as one."""
+    if before.endswith(_BROKEN):
+        return before[:-1] + after
+    if _HYPHEN.search(before) and _LOWER.match(after):
+        return before + after if _KEPT_HYPHEN.search(before) else before[:-1] + after
+    return before + after if _CJK_END.search(before) and _CJK_START.match(after) else f"{before} {after}"

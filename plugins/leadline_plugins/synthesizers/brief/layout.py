@@ -1,0 +1,101 @@
+"""Set chosen units as Markdown: grouped by document and heading path, each passage a blockquote with its citation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+
+from leadline.citations import cite, uncitable
+from leadline.records import Evidence
+from leadline_plugins.synthesizers.brief.choose import Rated
+from leadline_plugins.synthesizers.brief.units import Unit
+from leadline_plugins.text.tokens import has_cjk
+
+OMITTED = "[…]"
+_MARKUP = re.compile(r"[\\`*_<\[\]]")
+_IMAGE = re.compile(r"(?<!\\)!\[")
+_CELLS = re.compile(r"(?<!\\)\|")
+
+
+def layout(rated: Rated, shown: Sequence[int], titles: Mapping[str, str], level: int) -> str:
+    """Return the Markdown of the shown units under headings of a level; the document with the best comes first."""
+    best: dict[str, float] = {}
+    for place in shown:
+        name = rated.source(place)
+        best[name] = max(best.get(name, 0.0), rated.ratings[place])
+    parts: list[str] = []
+    for name in sorted(best, key=lambda name: -best[name]):
+        title = titles.get(name, "")
+        parts.append(f"{'#' * level} {plain(title or name)}")
+        own = [rated.units[place] for place in shown if rated.source(place) == name]
+        parts += _document(own, rated.passages, title, level + 1)
+    return "\n\n".join(parts)
+
+
+def _document(own: Sequence[Unit], passages: Sequence[Evidence], title: str, level: int) -> Iterator[str]:
+    """Yield the passages of a document in its order, each group under its heading path and page."""
+    own = sorted(own, key=lambda unit: (passages[unit.passage].span, unit.start))
+    last = ""
+    for place, group in groupby(own, key=lambda unit: unit.passage):
+        passage = passages[place]
+        where = _where(passage, title)
+        if where and where != last:
+            yield f"{'#' * level} *{plain(where)}*"
+        last = where
+        yield _quoted(passage, list(group))
+
+
+def _where(passage: Evidence, title: str) -> str:
+    """Return the heading path of a passage without the title of its document, and its page."""
+    path = [one for one in passage.path if one != title]
+    page = "" if passage.page is None else f"p. {passage.page}"
+    return ", ".join(filter(None, (" › ".join(path), page)))
+
+
+def _quoted(passage: Evidence, own: Sequence[Unit]) -> str:
+    text = _text(passage, own)
+    ends = "\n\n" if own[-1].block.kind in ("table", "code") else "" if has_cjk(text[-1]) else " "
+    lines = uncitable(text).split("\n")
+    cited = f"{ends}{cite(passage.id)}".split("\n")
+    lines = [*lines[:-1], lines[-1] + cited[0], *cited[1:]]
+    return "\n".join(f"> {line}".rstrip() for line in lines)
+
+
+def _text(passage: Evidence, own: Sequence[Unit]) -> str:
+    """Return the shown units of a passage, after the lead where they begin it, with marks for what is omitted."""
+    first = own[0]
+    parts = [_lead(passage.lead, first)] if passage.lead and first.block.start == 0 else []
+    text = "".join(parts) + _shown(first)
+    for last, unit in pairwise(own):
+        text += _between(passage.quote, last, unit) + _shown(unit)
+    return text
+
+
+def _lead(lead: str, first: Unit) -> str:
+    """Return what introduces a passage; the header of a divided table continues in its rows."""
+    header = lead.rsplit("\n", 1)[-1]
+    if first.block.kind == "table" and header.lstrip().startswith("|"):
+        return f"{lead}\n|{' --- |' * (len(_CELLS.findall(header.strip())) - 1)}\n"
+    return f"{lead}\n\n"
+
+
+def _shown(unit: Unit) -> str:
+    return unit.text if unit.block.kind == "code" else _IMAGE.sub(r"!\[", unit.text)
+
+
+def _between(quote: str, last: Unit, unit: Unit) -> str:
+    """Return what joins two units: the text between them, or the mark for what is omitted there."""
+    between = quote[last.end : unit.start]
+    if not between.strip():
+        return between
+    if last.block is not unit.block:
+        return f" {OMITTED}\n\n" if last.block.kind == "paragraph" else f"\n\n{OMITTED}\n\n"
+    if unit.block.kind == "table":
+        return f"\n| {OMITTED} |\n"
+    return f"\n\n{OMITTED}\n\n" if unit.block.kind in ("list", "definition") else f" {OMITTED} "
+
+
+def plain(text: str) -> str:
+    """Return text of a page or a question as Markdown in one line, nothing of it as markup."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))

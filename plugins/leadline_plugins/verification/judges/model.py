@@ -1,0 +1,73 @@
+"""The judge `model`: asks the chat model for a verdict with the exact words of the passage.
+
+A verdict without words that occur in a cited passage does not count, except `unsupported`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from leadline.contracts import Call, Context
+from leadline.errors import CallFailed
+from leadline.hookspecs import PluginSettings
+from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
+from leadline_plugins.verification.quotes import locate
+from leadline_plugins.verification.tasks import VERIFY, ClaimReply, batches, request
+
+CONFIDENCE = 0.8
+"""Of a model's verdict, against 1 for the same words: models do not know how sure they are."""
+
+
+class Model:
+    """Asks in batches; what the model leaves out is asked once more. Without a chat model it judges nothing."""
+
+    def __init__(self, settings: PluginSettings, context: Context) -> None:
+        """Need nothing of either: the model is that of the run."""
+
+    async def judge(self, wanted: JudgeRequest, call: Call, /) -> Judgements:
+        """Return a judgement for each claim, `not_judged` where the model's words do not count."""
+        if not await call.run.by_chat(VERIFY.name):
+            return Judgements()
+        groups = list(batches(wanted.claims, wanted.passages))
+        replies = await call.run.each(groups, lambda claims: _asked(claims, wanted, call))
+        return Judgements(judgements=tuple(one for reply in replies for one in reply))
+
+
+async def _asked(claims: Sequence[Claim], wanted: JudgeRequest, call: Call) -> list[Judgement]:
+    found: dict[str, ClaimReply] = {}
+    left, why = list(claims), "the model said nothing about it"
+    for _ in range(2):
+        inputs = request(left, wanted.passages, wanted.sources)
+        try:
+            reply = await call.run.perform(VERIFY.of(inputs))
+        except CallFailed as failed:
+            why = f"the model was not asked: {failed.record.text}"
+            break
+        numbered = dict(enumerate(left, start=1))
+        found |= {numbered[one.claim].id: one for one in reply.verdicts if one.claim in numbered}
+        left = [claim for claim in left if claim.id not in found]
+        if not left:
+            break
+    passages = {one.id: one for one in wanted.passages}
+    silent = [Judgement(claim_id=one.id, verdict="not_judged", reason=why, confidence=0) for one in left]
+    answered = (claim for claim in claims if claim.id in found)
+    return [*(_judgement(claim, found[claim.id], passages) for claim in answered), *silent]
+
+
+def _judgement(claim: Claim, said: ClaimReply, passages: dict[str, Evidence]) -> Judgement:
+    """Return a reply as a judgement on the exact words of a cited passage."""
+    if said.verdict == "unsupported":
+        return Judgement(claim_id=claim.id, verdict="unsupported", reason=said.reason, confidence=CONFIDENCE)
+    for name in claim.evidence_ids:
+        if said.quote.strip() and name in passages and (span := locate(said.quote, passages[name].quote)):
+            return Judgement(
+                claim_id=claim.id,
+                verdict=said.verdict,
+                quote=passages[name].quote[slice(*span)],
+                evidence_id=name,
+                reason=said.reason,
+                confidence=CONFIDENCE,
+            )
+    shown = "quotes words that no cited passage has" if said.quote.strip() else "quotes no words of a passage"
+    reason = f"the model calls it {said.verdict}, but {shown}"
+    return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)

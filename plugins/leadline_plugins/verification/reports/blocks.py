@@ -1,0 +1,178 @@
+"""The blocks of a Markdown report with their visible text, and where links, code and web addresses are in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Span = tuple[int, int]
+
+_URL = re.compile(r"https?://[^\s<>\"`|，。；、：！？（）【】「」『』《》“”]+")
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_TRAILING = ".,;:!?'*_\\"
+_NUMBERS = re.compile(r"[\[【]?\^?[\w.-]{0,3}\d{1,3}(?:\s*[,，–-]\s*\d{1,3})*[\]】]?")
+_SUP = re.compile(r"\[?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]?")
+
+
+@dataclass
+class Flat:
+    """Visible text; `links` with their addresses, `code`, `images` and `escaped` brackets by their spans."""
+
+    text: str = ""
+    links: list[tuple[int, int, str]] = field(default_factory=list)
+    code: list[Span] = field(default_factory=list)
+    escaped: list[Span] = field(default_factory=list)
+    images: list[Span] = field(default_factory=list)
+
+    def add(self, other: Flat, between: str = "") -> None:
+        """Append another text."""
+        at = len(self.text) + len(between)
+        self.text += between + other.text
+        self.links += [(start + at, end + at, url) for start, end, url in other.links]
+        self.code += [(start + at, end + at) for start, end in other.code]
+        self.escaped += [(start + at, end + at) for start, end in other.escaped]
+        self.images += [(start + at, end + at) for start, end in other.images]
+
+    def bare(self) -> Iterator[tuple[int, int, str]]:
+        """Yield the addresses in the text that are no links."""
+        for start, end in addresses(self.text):
+            if not within(start, self.links) and not within(start, self.code):
+                yield start, end, self.text[start:end]
+
+
+def within(at: int, spans: Sequence[tuple[Any, ...]]) -> bool:
+    """Return whether a place lies in one of the spans."""
+    return any(span[0] <= at < span[1] for span in spans)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of text. `kind`: heading, text, row, code. `level` of a heading; `number` of an ordered list's item.
+
+    `row` is the place of a row in its table, 0 for the header; `cells` are the spans of its cells.
+    """
+
+    kind: str
+    flat: Flat
+    level: int = 0
+    number: int | None = None
+    item: bool = False
+    row: int = 0
+    cells: tuple[Span, ...] = ()
+
+
+def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
+    """Return the blocks of a document, and its link definitions (label to address)."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table").disable("text_join")  # an escape must stay one
+    # Addresses are kept as written, neither encoded nor refused.
+    parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
+    parser.validateLink = bool  # type: ignore[method-assign,assignment]
+    env: dict[str, Any] = {}
+    tokens = parser.parse(markdown, env)
+    defined = {label.casefold(): found["href"] for label, found in env.get("references", {}).items()}
+    return list(_blocks(tokens)), defined
+
+
+def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
+    level, number, items, row = 0, None, 0, None
+    rows = 0
+    cells: list[Span] = []
+    for token in tokens:
+        match token.type:
+            case "heading_open":
+                level = int(token.tag[1])
+            case "heading_close":
+                level = 0
+            case "list_item_open":
+                items += 1
+                number = int(token.info) if token.info.isdigit() else None
+            case "list_item_close":
+                items, number = items - 1, None
+            case "table_open":
+                rows = -1
+            case "tr_open":
+                row, rows, cells = Flat(), rows + 1, []
+            case "tr_close":
+                row = row or Flat()
+                yield Block("row", row, row=rows, cells=tuple(cells))
+                row = None
+            case "fence" | "code_block" | "html_block":
+                yield Block("code", Flat(token.content))
+            case "inline" if row is not None:
+                row.add(flatten(token.children), " | " if cells else "")
+                cells.append((cells[-1][1] + len(" | ") if cells else 0, len(row.text)))
+            case "inline":
+                yield Block("heading" if level else "text", flatten(token.children), level, number, items > 0)
+                number = None
+            case _:
+                pass
+
+
+def flatten(children: Sequence[Any]) -> Flat:
+    """Return inline tokens as visible text; what is only a number's link or superscript reads as `[1]`."""
+    flat, opened, href, raised = Flat(), 0, "", False
+    for token in children:
+        match token.type:
+            case "text" | "text_special" if raised and _SUP.fullmatch(token.content):
+                flat.text += f"[{token.content.strip('[]')}]"
+            case "text" | "text_special":
+                if token.info == "escape" and token.content == "[":
+                    flat.escaped.append((len(flat.text), len(flat.text) + 1))
+                flat.text += token.content
+            case "softbreak" | "hardbreak":
+                flat.text += "\n"
+            case "code_inline":
+                flat.code.append((len(flat.text), len(flat.text) + len(token.content)))
+                flat.text += token.content
+            case "link_open":
+                opened, href = len(flat.text), str(token.attrs.get("href", ""))
+            case "link_close":
+                said = flat.text[opened:]
+                flat.escaped = [span for span in flat.escaped if span[0] < opened]  # a link is marked by its address
+                if _NUMBERS.fullmatch(said) and said[0] not in "[【":
+                    flat.text = f"{flat.text[:opened]}[{said}]"
+                flat.links.append((opened, len(flat.text), href))
+            case "image":
+                shown = len(flat.text)
+                flat.add(flatten(token.children or ()))
+                flat.images.append((shown, len(flat.text)))
+                source = str(token.attrs.get("src", ""))
+                flat.links.append((len(flat.text), len(flat.text), source))
+            case "html_inline":
+                raised = token.content.lower().startswith("<sup")
+                flat.text += "\n" if token.content.lower().startswith("<br") else ""
+            case _:
+                pass
+    return flat
+
+
+# --- web addresses ---------------------------------------------------------------------------------------------------
+
+
+def addresses(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the web addresses of a text, without the punctuation after them; brackets only in pairs."""
+    for match in _URL.finditer(text):
+        yield match.start(), match.start() + len(trimmed(match.group()))
+
+
+def host(url: str) -> str:
+    """Return the site of an address, in lower case and without `www.`."""
+    return re.sub(r"^\w+://(?:www\.)?", "", url.casefold()).partition("/")[0]
+
+
+def trimmed(url: str) -> str:
+    """Return an address without the punctuation that belongs to the text around it."""
+    depth = dict.fromkeys(_PAIRS.values(), 0)
+    for at, char in enumerate(url):
+        if char in depth:
+            depth[char] += 1
+        elif char in _PAIRS:
+            depth[_PAIRS[char]] -= 1
+            if depth[_PAIRS[char]] < 0:
+                url = url[:at]
+                break
+    return url.rstrip(_TRAILING)

@@ -1,0 +1,92 @@
+"""The citation marks of a text: numbers in brackets, footnotes, links, authors with a year."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from leadline_plugins.verification.reports.blocks import Flat, within
+
+_ONE = r"\^?\d{1,3}"
+NUMBERS = (
+    r"[\[【［](?:(?:sources?|refs?|references?|citations?|来源|參考|参考|文献)\.?[\s:：]*+)?\s*+"
+    rf"({_ONE}(?:\s*+(?:[,，、;；&]|[-–—~]|and)\s*+{_ONE})*)\s*+(?:†[^\]】]{{0,200}})?[\]】］]"
+)
+"""A mark by number; the numbers are its one group."""
+_NUMBERED = re.compile(NUMBERS, re.IGNORECASE)
+_PART = re.compile(rf"({_ONE})(?:\s*[-–—~]\s*({_ONE}))?")
+_NOTE = re.compile(r"\[\^([^\]\s]+)\]")
+_LONGEST_RANGE = 60
+_YEAR = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\.d\.)"
+_SITE = r"(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,24}"
+_NAME = rf"(?:[A-ZÀ-ÖØ-Þ\u4e00-\u9fff][^()\[\];\n]{{1,80}}?|{_SITE})"
+_PARENTHESIS = re.compile(rf"\(({_NAME},?\s+{_YEAR}(?:,\s*pp?\.\s*[\d–-]+)?(?:;\s*{_NAME},?\s+{_YEAR})*)\)")
+_NARRATIVE = re.compile(rf"\b([A-ZÀ-ÖØ-Þ][\w’'-]+(?:\s+et al\.?|\s+(?:and|&)\s+[A-ZÀ-ÖØ-Þ][\w’'-]+)?)\s+\(({_YEAR})\)")
+_AUTHOR = re.compile(rf"({_NAME}),?\s+({_YEAR})")
+_WEB = ("http://", "https://")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A source as the report lists it: `7`, `^note`, or by its place (`#3`) where the list has no numbers."""
+
+    key: str
+    text: str
+    urls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A pointer in the text: `[1, 3-5]` has the keys 1, 3, 4, 5; a link has a `url`. Offsets are in characters."""
+
+    text: str
+    start: int
+    end: int
+    keys: tuple[str, ...] = ()
+    url: str = ""
+    silent: bool = True
+    """Whether it is no part of its sentence."""
+
+
+def numbered(flat: Flat) -> Iterator[Mark]:
+    """Yield the marks by number or footnote, in order."""
+    for match in sorted([*_NUMBERED.finditer(flat.text), *_NOTE.finditer(flat.text)], key=lambda found: found.start()):
+        keys = values(match.group(1)) if match.re is _NUMBERED else (f"^{match.group(1)}",)
+        plain_note = match.re is _NOTE and match.group(1).isdigit()
+        if keys and not plain_note and not within(match.start(), (*flat.code, *flat.escaped)):
+            yield Mark(match.group(), match.start(), match.end(), keys)
+
+
+def values(text: str) -> tuple[str, ...]:
+    """Return the keys that `1, 3-5` names; none where one is 0: then it is an interval."""
+    keys: list[str] = []
+    for first, last in _PART.findall(text):
+        low, high = int(first.lstrip("^")), int((last or first).lstrip("^"))
+        if low == 0 or not 0 <= high - low <= _LONGEST_RANGE:
+            return ()
+        sign = "^" if first.startswith("^") else ""
+        keys += [f"{sign}{number}" for number in range(low, high + 1)]
+    return tuple(keys)
+
+
+def linked(flat: Flat) -> Iterator[Mark]:
+    """Yield links to the web and bare addresses; one in parentheses of its own is no part of the sentence."""
+    for start, end, url in sorted([*flat.links, *flat.bare()]):
+        if not url.lower().startswith(_WEB):
+            continue
+        left, right = start, end
+        while flat.text[left - 1 : left] in ("(", "（", "[") and flat.text[right : right + 1] in (")", "）", "]"):
+            left, right = left - 1, right + 1
+        said = flat.text[start:end]
+        bare = left != start or said.startswith(_WEB) or bool(_NUMBERED.fullmatch(said)) or not said
+        yield Mark(flat.text[left:right], left, right, url=url, silent=bare)
+
+
+def authored(flat: Flat) -> Iterator[tuple[Mark, tuple[tuple[str, str], ...]]]:
+    """Yield marks by author or site and year, each with the names and years."""
+    for match in _PARENTHESIS.finditer(flat.text):
+        if not within(match.start() + 1, flat.links):
+            yield Mark(match.group(), match.start(), match.end()), tuple(_AUTHOR.findall(match.group(1)))
+    for match in _NARRATIVE.finditer(flat.text):
+        yield Mark(match.group(), match.start(), match.end(), silent=False), (match.groups(),)  # type: ignore[misc]

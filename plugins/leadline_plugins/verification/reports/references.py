@@ -1,0 +1,204 @@
+"""The list of sources of a report: under its heading, or wherever lines begin with numbers in brackets."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from tomllib import loads
+
+from leadline_plugins.verification.reports.blocks import Block, Flat, within
+from leadline_plugins.verification.reports.marks import Entry, numbered
+from leadline_plugins.wording import everywhere
+
+_LINE = re.compile(r"\W{0,3}?[\[【［](\^?\d{1,3}|\^[^\]\s]+)[\]】］](?!\()\s*[:.：\-–—]?\s*(\S.*)?", re.DOTALL)
+_AND = r"\s*(?:-?\s*(?:und|en|og|och|et|y|e|i|a|és|ja|ve|dan|và|и|та|και|및|و|และ|और|&|/))\s*"
+_LETTER = re.compile(r"\w{2}")
+Covered = dict[int, list[tuple[int, int, bool]]]
+"""By block, the spans of its lines that are entries, and whether each has its number in brackets."""
+
+
+@dataclass
+class Line:
+    """A line of the block at `place`, from `start`; `near`: the line before or after has the number before or after."""
+
+    place: int
+    start: int
+    flat: Flat
+    key: str
+    bracketed: bool
+    listed: bool
+    near: bool = False
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Its web addresses."""
+        return addresses(self.flat)
+
+
+def lists(blocks: Sequence[Block]) -> set[int]:
+    """Return the places of the blocks under the heading of a list of sources."""
+    found: set[int] = set()
+    level = 0
+    for place, block in enumerate(blocks):
+        if titles_list(block):
+            level = min(level, block.level or 7) if level else block.level or 7
+            found.add(place)
+        elif block.kind == "heading" and level and block.level <= level:
+            level = 0
+        elif level:
+            found.add(place)
+    return found
+
+
+def titles_list(block: Block) -> bool:
+    """Return whether a block is the heading of a list of sources, or a line that serves as one."""
+    said = block.flat.text.strip()
+    if block.kind == "heading":
+        return names_list(said)
+    return block.kind == "text" and block.number is None and _titled(said)
+
+
+def names_list(title: str) -> bool:
+    """Return whether a title is that of a list of sources."""
+    return len(title) < 80 and bool(_heading().fullmatch(title))
+
+
+@cache
+def _heading() -> re.Pattern[str]:
+    one = f"(?:{'|'.join(form for row in headings() for form in row['pattern'])})"
+    ours = "|".join(map(re.escape, everywhere("cited", "additional")))
+    return re.compile(
+        r"[\W_]*(?:(?:\d+(?:\.\d+)*|[一二三四五六七八九十]+|[IVX]+|appendix \w)[.、)）:：]?\s*)?"
+        rf"(?:{ours}|{one}(?:{_AND}{one})?(?: ?[(（][^()（）]*[)）])?)[\W_]*",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def headings() -> list[dict[str, list[str]]]:
+    """Return the patterns of headings in all languages, with examples."""
+    text = files(__package__).joinpath("headings.toml").read_text(encoding="utf-8")
+    rows: list[dict[str, list[str]]] = loads(text)["headings"]
+    return rows
+
+
+def lines(flat: Flat) -> Iterator[tuple[int, Flat]]:
+    """Yield the lines of a block, each with where it starts and with its links."""
+    at = 0
+    for line in flat.text.split("\n"):
+        end = at + len(line)
+        links = [(start - at, stop - at, url) for start, stop, url in flat.links if at <= start <= end]
+        escaped = [(start - at, stop - at) for start, stop in flat.escaped if at <= start < end]
+        yield at, Flat(line, links, escaped=escaped)
+        at = end + 1
+
+
+def entries(blocks: Sequence[Block], listed: set[int], defined: Mapping[str, str]) -> tuple[dict[str, Entry], Covered]:
+    """Return the entries by key, and the spans of the blocks that are entries and no prose."""
+    found = {label: Entry(label, url, (url,)) for label, url in defined.items() if re.fullmatch(r"\^?[\w-]+", label)}
+    held = [line for line in candidates(blocks, listed) if line.listed or _is_entry(line)]
+    if not held and not found:
+        held = list(last_list(blocks)) or _last_section(blocks)
+    for line in sorted(held, key=lambda line: not line.bracketed):  # `[3]` is surer than the third item of a list
+        key = line.key if line.key and line.key not in found else f"#{len(found) + 1}"
+        if line.key or line.urls or _LETTER.search(line.flat.text):
+            found[key] = Entry(key, _text(line.flat), line.urls)
+    covered: Covered = {}
+    for line in held:
+        covered.setdefault(line.place, []).append((line.start, line.start + len(line.flat.text), line.bracketed))
+    return _joined(found), covered
+
+
+def candidates(blocks: Sequence[Block], listed: set[int]) -> list[Line]:
+    """Return every line that might be an entry, with its number, and whether it is in a list of sources."""
+    found: list[Line] = []
+    for place, block in enumerate(blocks):
+        under = place in listed
+        whole = block.number is not None or block.kind == "row"
+        for start, flat in [(0, block.flat)] if whole else lines(block.flat):
+            if block.kind not in ("text", "row") or not flat.text.strip() or titles_list(block):
+                continue
+            if not under and _titled(flat.text):
+                under = True
+                continue
+            match = _LINE.fullmatch(flat.text)
+            match = None if match and within(match.start(1) - 1, flat.escaped) else match
+            number = str(block.number) if under and block.number is not None else ""
+            found.append(Line(place, start, flat, match.group(1) if match else number, bool(match), under))
+    for line, after in itertools.pairwise(found):
+        line.near |= _follows(line, after)
+        after.near |= _follows(line, after)
+    return found
+
+
+def _follows(line: Line, after: Line) -> bool:
+    first, second = line.key.lstrip("^"), after.key.lstrip("^")
+    return first.isdigit() and second.isdigit() and int(second) == int(first) + 1
+
+
+def _is_entry(line: Line) -> bool:
+    return line.bracketed and (bool(line.urls) or line.near or line.key.startswith("^"))
+
+
+def _titled(text: str) -> bool:
+    return text.rstrip("* _")[-1:] in (":", "：") and names_list(text)
+
+
+def addresses(line: Flat) -> tuple[str, ...]:
+    """Return the web addresses of a line, in order, each once."""
+    return tuple(dict.fromkeys(url for _, _, url in sorted([*line.links, *line.bare()]) if url.startswith("http")))
+
+
+def _text(line: Flat) -> str:
+    match = _LINE.fullmatch(line.text)
+    return " ".join(((match.group(2) or "") if match else line.text).split())
+
+
+def _joined(found: dict[str, Entry]) -> dict[str, Entry]:
+    """Give footnotes without an address that of the entry with their number and title."""
+    for key, entry in list(found.items()):
+        other = found.get(key.removeprefix("^")) if key.startswith("^") else None
+        if other and not entry.urls and entry.text[:20].casefold() in other.text.casefold():
+            found[key] = Entry(key, entry.text, other.urls)
+    return found
+
+
+def last_list(blocks: Sequence[Block]) -> Iterator[Line]:
+    """Yield the last ordered list if most of its items hold an address: a list of sources without a heading."""
+    last: list[Line] = []
+    for place, block in enumerate(blocks):
+        if block.number == 1:
+            last = []
+        if block.number is not None:
+            last.append(Line(place, 0, block.flat, str(block.number), bracketed=False, listed=True))
+    if sum(bool(line.urls) for line in last) * 2 > len(last):
+        yield from last
+
+
+def _last_section(blocks: Sequence[Block]) -> list[Line]:
+    """Return the section below the last heading if it can only be a list of sources, whatever its name is.
+
+    It is a numbered list and nothing else, has a number for each mark of the text above, and cites nothing.
+    """
+    start = max((place for place, block in enumerate(blocks) if block.kind == "heading"), default=-1) + 1
+    below = blocks[start:]
+    if not start or not all(
+        block.kind == "text" and (block.item or _LINE.fullmatch(block.flat.text)) for block in below
+    ):
+        return []
+    held = [line for line in candidates(below, set(range(len(below)))) if line.key]
+    used = {
+        key for block in blocks[:start] if block.kind != "code" for mark in numbered(block.flat) for key in mark.keys
+    }
+    if not used or not used <= {line.key for line in held} or any(_points(line) for line in held):
+        return []
+    return [replace(line, place=line.place + start) for line in held]
+
+
+def _points(line: Line) -> bool:
+    """Return whether an item cites something itself: then it is no entry."""
+    return any(mark.start for mark in numbered(line.flat))

@@ -1,0 +1,174 @@
+"""A model that cannot be reached: the run fails at once, or falls back where the settings name a substitute."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
+PLAN = {
+    "title": "Depth",
+    "sections": [{"id": "1", "title": "The depth", "goal": "Find it", "questions": ["How deep?"]}],
+}
+
+
+class Endpoint(ThreadingHTTPServer):
+    """Answers each request with its status and error; accepts and never answers where the status is 0."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.status = 200
+        self.message = ""
+        self.replies: list[dict[str, Any]] = []
+        self.asked = 0
+        self.closing = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Endpoint
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.asked += 1
+        if self.server.replies:
+            text = json.dumps(self.server.replies.pop(0))
+            self._send(200, {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]})
+        elif self.server.status:
+            self._send(self.server.status, {"error": {"message": self.server.message}})
+        else:
+            self.server.closing.wait(20)
+
+    def _send(self, status: int, data: dict[str, Any]) -> None:
+        body = json.dumps(data).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    server = Endpoint()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield server
+    server.closing.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def closed_port() -> str:
+    server = Endpoint()
+    url = server.url
+    server.server_close()
+    return url
+
+
+def research(cli: Cli, url: str, *providers: str, **settings: str) -> Any:
+    values = {
+        "ai.providers": ",".join(providers),
+        "plugins.openai.base_url": url,
+        "plugins.openai.model": "small",
+        "plugins.openai.stream": "false",
+        "limits.openai.timeout": "0.3",
+        "retry.base": "0",
+        "runs.folder": "runs",
+    }
+    sets = [part for name, value in (values | settings).items() for part in ("--set", f"{name}={value}")]
+    return cli("research", QUESTION, "--docs", "docs", *sets)
+
+
+def folder_of(runs: str = "runs") -> Path:
+    (folder,) = (path.parent for path in Path(runs).glob("*/metadata.json"))
+    return folder
+
+
+FAULTS = [
+    pytest.param(401, "Incorrect API key provided", "does not accept the key (HTTP 401)", id="wrong key"),
+    pytest.param(404, "The model `small` does not exist", "has no model 'small' (HTTP 404)", id="wrong model"),
+    pytest.param(0, "", "no reply within 0.3 s", id="no answer"),
+]
+
+
+def assert_stopped(done: Any, url: str, cause: str) -> None:
+    out = " ".join(done.out.split())
+    assert done.code == 1
+    assert f"no AI provider answered the first task (plan): openai at {url}: " in out
+    assert cause in out
+    assert "`leadline plugins show openai`" in out
+    assert "--set ai.providers=embedded" in out
+    folder = folder_of()
+    metadata = json.loads((folder / "metadata.json").read_text())
+    assert metadata["status"] == "failed"
+    assert not [call for call in metadata["calls"] if call.split("/")[0] in ("query", "search", "fetch", "parse")]
+    assert not list(folder.glob("report.*"))
+
+
+@pytest.mark.parametrize(("status", "message", "cause"), FAULTS)
+def test_a_model_that_refuses_stops_the_run(
+    cli: Cli, docs: Path, endpoint: Endpoint, status: int, message: str, cause: str
+) -> None:
+    endpoint.status, endpoint.message = status, message
+    assert_stopped(research(cli, endpoint.url, "openai"), endpoint.url, cause)
+
+
+def test_a_closed_port_stops_the_run(cli: Cli, docs: Path, closed_port: str) -> None:
+    assert_stopped(research(cli, closed_port, "openai"), closed_port, "no connection")
+
+
+@pytest.mark.parametrize(("status", "message", "cause"), FAULTS)
+def test_a_fallback_answers_and_that_is_said_once(
+    cli: Cli, docs: Path, endpoint: Endpoint, status: int, message: str, cause: str
+) -> None:
+    endpoint.status, endpoint.message = status, message
+    done = research(cli, endpoint.url, "openai", "embedded")
+    said = "openai is left out of this run: "
+    assert done.code == 4
+    assert "nine fathoms at the mole" in done.out
+    assert done.err.count(said) == 1
+    assert "was done by embedded" not in done.err
+    report = (folder_of() / "report.md").read_text()
+    assert report.lower().count(said) == 1
+    assert "embedded does its tasks" in report
+
+
+def test_a_resumed_run_asks_the_model_again(cli: Cli, docs: Path, endpoint: Endpoint) -> None:
+    endpoint.status, endpoint.message = 401, "Incorrect API key provided"
+    research(cli, endpoint.url, "openai")
+    assert endpoint.asked == 1
+    done = cli("resume", str(folder_of()))
+    assert (endpoint.asked, done.code) == (2, 1)
+
+
+def test_a_model_that_fails_later_leaves_a_partial_run(cli: Cli, docs: Path, endpoint: Endpoint) -> None:
+    endpoint.replies = [PLAN]
+    endpoint.status, endpoint.message = 401, "Incorrect API key provided"
+    assert research(cli, endpoint.url, "openai").code == 4
+
+
+def test_a_plan_of_another_run_is_no_answer(cli: Cli, docs: Path, endpoint: Endpoint) -> None:
+    endpoint.replies = [PLAN]
+    endpoint.status, endpoint.message = 401, "Incorrect API key provided"
+    research(cli, endpoint.url, "openai")
+    done = research(cli, endpoint.url, "openai", **{"runs.folder": "others"})
+    assert done.code == 1
+    assert "no AI provider answered the first task (query)" in " ".join(done.out.split())

@@ -1,0 +1,46 @@
+"""Prompts show passages numbered under their sources."""
+
+from __future__ import annotations
+
+from leadline.records import Document, Evidence, Hit, Source
+from leadline_plugins.prompting.passages import as_text, fewer, numbers, shown
+
+
+def source(name: str, title: str) -> Source:
+    return Source(id=name, hit=Hit(url=f"https://example.org/{name}", title=title), document=Document(text=""))
+
+
+def passage(name: str, source_id: str, start: int, quote: str, **more: object) -> Evidence:
+    return Evidence.model_validate(
+        {"id": name, "source_id": source_id, "quote": quote, "span": (start, start + len(quote)), "claim": ""} | more
+    )
+
+
+SOURCES = [source("s1", "Handbook"), source("s2", "FAQ")]
+PASSAGES = [
+    passage("b", "s1", 50, "- ten days", path=("Handbook", "Testing"), lead="The conditions are:"),
+    passage("c", "s2", 0, "No. [@x]"),
+    passage("a", "s1", 10, "Testing is a distribution.", path=("Handbook", "Testing")),
+]
+
+
+def test_passages_are_grouped_by_source_in_the_order_of_the_document() -> None:
+    assert as_text(shown(PASSAGES, SOURCES)).split("\n\n") == [
+        "# Source: Handbook",
+        "## Testing",
+        "[1] Testing is a distribution.",
+        "[2] The conditions are:\n- ten days",
+        "# Source: FAQ",
+        "[3] No. [ @x]",
+    ]
+
+
+def test_numbers_lead_back_to_the_passages() -> None:
+    assert numbers(shown(PASSAGES, SOURCES)) == {1: "a", 2: "b", 3: "c"}
+
+
+def test_fewer_passages_keep_their_numbers() -> None:
+    less = fewer(shown(PASSAGES, SOURCES), ["c", "a", "b"])
+    assert less is not None
+    assert numbers(less) == {3: "c"}
+    assert fewer(less, ["c"]) is None
