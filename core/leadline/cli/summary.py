@@ -11,7 +11,7 @@ from typing import Any
 
 from leadline.cli.common import near
 from leadline.cli.out import columns, several, wrapped
-from leadline.findings import UNBORNE
+from leadline.findings import FAILED
 from leadline.printable import by_reason, one_line, shortened
 from leadline.runs.folder import METADATA
 from leadline.runs.state import Metadata
@@ -20,14 +20,9 @@ WIDEST = 100
 """Cells of a line, however wide the terminal: longer ones are hard to read."""
 
 
-_DONE = {"recited": "cited anew", "weakened": "marked as not confirmed", "dropped": "taken out"}
-_KINDS = {
-    "partial": "supported in part",
-    "hedged": "marked as not confirmed",
-    "undecided": "not decided",
-    "doubted": "doubted by a rule",
-}
-"""The kinds of claims that are not called by a verdict's name."""
+_DONE = {"recited": "cited anew", "weakened": "reworded", "dropped": "dropped"}
+_KINDS = {"partial": "supported in part", "not_judged": "not judged"}
+"""Verdicts under another name than their own."""
 _ERRORS = 3
 """Errors that are shown: most of those that were lived through changed nothing in the report."""
 
@@ -104,8 +99,8 @@ def checks(found: dict[str, Any]) -> str:
     """Return what the verification says of the citations: the decision, its grounds, what else is wrong, the counts."""
     if not found:
         return ""
-    kinds: Mapping[str, int] = found.get("kinds") or dict(sorted(found.get("claims", {}).items()))
-    counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in kinds.items() if count)
+    kinds: Mapping[str, int] = found.get("claims", {})
+    counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in sorted(kinds.items()) if count)
     changed = _changed(found.get("repairs", ()))
     return "; ".join(filter(None, (_decision(found), f"claims: {counts}" if counts else "", changed)))
 
@@ -124,24 +119,27 @@ def _decision(found: Mapping[str, Any]) -> str:
 def _wrong(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with the name of the ground that it may be, the worst first."""
     claims: Mapping[str, int] = found.get("claims", {})
-    unborne, bare = sum(claims.get(kind, 0) for kind in UNBORNE), found.get("paragraph_without_citation_count", 0)
+    grounds = found.get("grounds", ())
+    failed = sum(claims.get(kind, 0) for kind in FAILED)
+    open_ones = claims.get("not_judged", 0) if "unsupported" in grounds else 0
+    bare = found.get("paragraph_without_citation_count", 0)
     if not found.get("report_passed", True):
-        yield "no_claims", "no citation could be checked"
-    if against := found.get("contradicted_in_summary", 0):
-        yield "unborne", f"the summary says {several(against, 'thing')} that its source contradicts"
-    if unborne:
-        yield "unborne", f"{unborne} of {several(sum(claims.values()), 'claim')} not borne by what is cited"
+        yield "no_claims", "no claim with a citation"
+    if failed:
+        yield "unsupported", f"{failed} of {several(sum(claims.values()), 'claim')} not supported by what is cited"
+    if open_ones:
+        yield "unsupported", f"{several(open_ones, 'claim')} not judged"
     if bare:
-        yield "bare", f"{several(bare, 'paragraph')} without a citation at the end"
+        yield "uncited", f"{several(bare, 'paragraph')} without a citation at the end"
     if unknown := found.get("unknown_ids", ()):
-        yield "unknown_ids", f"{several(len(unknown), 'citation')} of what is not there"
+        yield "unknown_ids", f"{several(len(unknown), 'citation')} of unknown passages"
 
 
 def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
-    """Return what was done about claims that were not borne; those that only say so now are told apart."""
+    """Return what was done about claims that were not supported."""
     if not repairs:
         return ""
-    done = Counter("said anew" if one.get("now") else _DONE.get(one["done"], one["done"]) for one in repairs)
+    done = Counter(_DONE.get(one["done"], one["done"]) for one in repairs)
     return f"changed before: {', '.join(f'{count} {what}' for what, count in sorted(done.items()))}"
 
 

@@ -1,4 +1,4 @@
-"""`leadline verify`: the citations of any Markdown report, also another tool's, held against their sources."""
+"""`leadline verify`: the citations of any Markdown report, also another tool's, checked against their sources."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -20,7 +20,7 @@ from leadline.cli.sources import Found, from_folder, from_run, from_web
 from leadline.cli.summary import cost
 from leadline.door.kinds import CHAT
 from leadline.errors import ConfigError, NoEvidence, UsageError
-from leadline.findings import UNBORNE
+from leadline.findings import FAILED
 from leadline.hookspecs import GROUP
 from leadline.journal.rows import Row
 from leadline.printable import one_line
@@ -29,10 +29,13 @@ from leadline.runs.aside import aside, model_of
 from leadline.runs.summary import usage_of
 
 REJECTED = 3
-"""The exit code where a claim is not borne, or a citation points nowhere."""
+"""The exit code where a claim is not supported, or a citation has no entry."""
 UNREAD = NoEvidence.exit_code
-"""The exit code where sources were to be read, and no claim could be held against any."""
+"""The exit code where sources were to be read, and no claim could be judged."""
+_SHOWN = (*FAILED, "partial", "not_judged")
+"""The verdicts whose claims are listed."""
 _TASK = "verify_claim"
+_QUESTION = "Do the sources of this report support its claims?"
 
 
 @dataclass(frozen=True)
@@ -43,75 +46,60 @@ class Checked:
     model: str = ""
     cost: str = ""
     own: bool = False
-    """Whether it is a run's own report: of that each paragraph must end with a citation."""
+    """Whether it is a run's report as data: each of its paragraphs must end with a citation."""
     tolerated: bool = False
-    """Whether the run accepted it with claims that are not borne."""
+    """Whether the run accepted it with claims that are not supported."""
 
     @property
     def judged_by(self) -> dict[str, int]:
-        """The verdicts, by who gave them: `exact`, `words`, `model`."""
-        return dict(Counter(claim.by for claim in self.found.claims if claim.by))
-
-    def words(self, by: str) -> str:
-        """Return who judged, for people."""
-        own = f"by the model {self.model}" if self.model else "by the run's model"
-        return {"exact": "by rule", "words": "by words, without a model", "model": own, "": "not judged"}[by]
+        """The number of decided claims by judge."""
+        return dict(Counter(claim.judge for claim in self.found.claims if claim.judge))
 
 
 def run(args: argparse.Namespace) -> int:
     """Print what was found."""
-    checker = _checker()
-    own = None if args.sources or args.fetch else asyncio.run(_own(args))
-    if own:
-        found = checker.recheck(own.report, own.markdown)
-        checked = Checked(found, own=True, tolerated=_tolerated(own.report))
-    else:
-        checked = asyncio.run(_foreign(args, checker))
+    checked = asyncio.run(_checked(args, _checker()))
     found, wanted = checked.found, args.sources or args.fetch
     if args.json:
         write_json({**found.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
     else:
         _show(checked)
-        if found.sources and not (own or wanted):
-            say("No source was read. Hold the claims against them: leadline verify FILE --fetch, or --sources DIR")
+        if found.sources and not (checked.own or wanted or checked.judged_by):
+            say("No source was read. Check the claims against them: leadline verify FILE --fetch, or --sources DIR")
     if not found.passed:
         return REJECTED
-    return UNREAD if wanted and not checked.judged_by else 0
+    return UNREAD if wanted and found.unchecked == len(found.claims) else 0
+
+
+async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
+    async with client_of(args) as client:
+        own = None if args.sources or args.fetch else await own_report(args.file, client)
+        if own and not own.markdown:
+            found = await _judged(client, lambda run: checker.recheck(own.report, run))
+            return Checked(*found, own=True, tolerated=_tolerated(own.report))
+        text = own.markdown if own else _read(args.file)
+        if not (own or args.sources or args.fetch):
+            return Checked(await checker.check(text, {}))
+        documents = await _documents(args, checker.wanted(text), client, own)
+        found = await _judged(client, lambda run: checker.check(text, documents, run))
+        return Checked(*found, tolerated=own is not None and _tolerated(own.report))
 
 
 def _tolerated(report: Report) -> bool:
-    """Return whether the run accepted its report with claims that are not borne, as it does by default."""
+    """Return whether the run accepted its report with claims that are not supported, as it does by default."""
     known: Any = report.metadata.get("verification") or {}
-    return bool(known.get("passed")) and any(known.get("claims", {}).get(kind) for kind in UNBORNE)
+    return bool(known.get("passed")) and any(known.get("claims", {}).get(kind) for kind in FAILED)
 
 
-async def _own(args: argparse.Namespace) -> OwnReport | None:
-    async with client_of(args) as client:
-        return await own_report(args.file, client)
-
-
-async def _foreign(args: argparse.Namespace, checker: Any) -> Checked:
-    """Return what was found in the report of any tool."""
-    text = _read(args.file)
-    if not (args.sources or args.fetch):
-        return Checked(checker.check(text, {}))
-    async with client_of(args) as client:
-        documents = await _documents(args, checker.wanted(text), client)
-        checked = Checked(checker.check(text, documents))
-        return await _by_model(client, checker, checked) if checker.is_open(checked.found) else checked
-
-
-async def _by_model(client: Client, checker: Any, checked: Checked) -> Checked:
-    """Have the configured model judge what rules left open, where one is configured; say what it could not."""
-    async with aside(client.load(), "Are the citations of this report borne by their sources?") as session:
-        model = await model_of(session.run, _TASK)
-        if not model:
-            return checked
-        found = await checker.asked(session.run, checked.found)
+async def _judged(client: Client, check: Callable[[Any], Awaitable[Any]]) -> tuple[Any, str, str]:
+    """Return what the configured judges find, the model that was asked, and what it cost; print notices."""
+    async with aside(client.load(), _QUESTION) as session:
+        found = await check(session.run)
         for notice in session.run.notices:
             say(f"note: {notice}")
         rows = session.journal.rows()
-        return Checked(found, model, _cost(rows))
+        asked = any(row.kind == CHAT for row in rows)
+        return found, await model_of(session.run, _TASK) if asked else "", _cost(rows) if asked else ""
 
 
 def _cost(rows: Sequence[Row]) -> str:
@@ -134,8 +122,10 @@ def _read(name: str) -> str:
         raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
 
 
-async def _documents(args: argparse.Namespace, wanted: tuple[Any, ...], client: Client) -> dict[str, Document]:
-    found = await _found(args, wanted, client)
+async def _documents(
+    args: argparse.Namespace, wanted: tuple[Any, ...], client: Client, own: OwnReport | None
+) -> dict[str, Document]:
+    found = from_run(own.report, wanted) if own else await _found(args, wanted, client)
     for key, problem in found.problems.items():
         say(f"[{key}] was not read: {problem}")
     return found.documents
@@ -151,58 +141,58 @@ async def _found(args: argparse.Namespace, wanted: tuple[Any, ...], client: Clie
 
 def _show(checked: Checked) -> None:
     found = checked.found
-    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(found.counts.items())) or "none was judged"
+    counted = (
+        ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(found.counts.items()))
+        or "none was judged"
+    )
     rows = [
         ("Report", one_line(found.title)),
         ("Citations", f"{several(found.marks, 'mark')}, {several(len(found.sources), 'source')} cited"),
         ("Claims", f"{len(found.claims)}: {counted}"),
     ]
-    judged = ", ".join(f"{count} {checked.words(by)}" for by, count in sorted(checked.judged_by.items()))
-    rows += [("Judged", judged)] if judged else []
-    rows += [("Unread", f"{several(found.unchecked, 'claim')} of which no source was read")] if found.unchecked else []
+    judged = ", ".join(f"{count} by {name}" for name, count in sorted(checked.judged_by.items()))
+    model = f" ({checked.model})" if checked.model else ""
+    rows += [("Judged", f"{judged or 'none'}{model}")] if judged or model else []
+    rows += [("Unread", f"{several(found.unchecked, 'claim')} whose source was not read")] if found.unchecked else []
     rows += [("Nowhere", f"no entry for {', '.join(found.dangling)}")] if found.dangling else []
     rows += [("Not cited", ", ".join(found.uncited_sources))] if found.uncited_sources else []
     bare = found.paragraphs_without_citation
     rows += [("Bare", f"{several(bare, 'paragraph')} {_bare(checked)}")] if bare else []
     rows += [("Cost", checked.cost)] if checked.cost else []
     write(table([*rows, ("Passed", _passed(checked))]))
-    for claim in (claim for claim in found.claims if claim.verdict in UNBORNE):
+    for claim in (claim for claim in found.claims if claim.verdict in _SHOWN):
+        judge = f" (by {claim.judge})" if claim.judge else ""
         write(
-            f"\n{claim.verdict} ({checked.words(claim.by)}) {_cites(claim)} {one_line(claim.claim)}\n"
-            f"  {claim.reason}\n  > {claim.passage[:300]}"
+            f"\n{claim.verdict.replace('_', ' ')}{judge} [{claim.source}] {one_line(claim.claim)}\n"
+            f"  {one_line(claim.reason)}\n  > {claim.passage[:300]}"
         )
 
 
-def _cites(claim: Any) -> str:
-    """Say what a claim cites; of one that cites nothing itself, what it was held against."""
-    return f"[{claim.source}]" if claim.own else f"without a citation of its own, held against [{claim.source}]:"
-
-
 def _bare(checked: Checked) -> str:
-    """Say what a paragraph lacks that counts as bare."""
+    """Return what such a paragraph lacks."""
     return "without a citation at the end" if checked.own else "without a citation"
 
 
 def _passed(checked: Checked) -> str:
-    """Say whether the report passed; what nobody could judge has not."""
+    """Return whether the report passed."""
     found = checked.found
     if not found.passed:
         accepted = " (the run itself was accepted: verify.require_support is off)" if checked.tolerated else ""
         return f"no: {_grounds(checked)}{accepted}"
-    if not checked.judged_by:
-        return "nothing was judged: every mark points at a source, and no source was read"
-    return f"yes, of the {len(found.claims) - found.unchecked} that could be judged" if found.unchecked else "yes"
+    if found.unchecked == len(found.claims):
+        return "nothing was judged: every mark has a source, and no source was read"
+    decided = len(found.claims) - found.unchecked - found.counts.get("not_judged", 0)
+    return "yes" if decided == len(found.claims) else f"yes, of the {decided} that could be judged"
 
 
 def _grounds(checked: Checked) -> str:
-    """Say why a report did not pass."""
+    """Return why a report did not pass."""
     found = checked.found
     if not found.claims:
         return "nothing in it cites a source"
-    unborne = [(found.counts[kind], kind) for kind in UNBORNE if found.counts.get(kind)]
-    said = [
-        f"{count} {kind}" if at else f"{several(count, 'claim')} {kind}" for at, (count, kind) in enumerate(unborne)
-    ]
+    kinds = FAILED if any(map(found.counts.get, FAILED)) else (*FAILED, "not_judged")
+    failed = [(found.counts[kind], kind.replace("_", " ")) for kind in kinds if found.counts.get(kind)]
+    said = [f"{count} {kind}" if at else f"{several(count, 'claim')} {kind}" for at, (count, kind) in enumerate(failed)]
     if nowhere := len(found.dangling):
         said.append(f"{several(nowhere, 'number')} without an entry")
     if checked.own and (bare := found.paragraphs_without_citation):

@@ -52,7 +52,6 @@ BUILT_IN: dict[str, PipelineSettings] = {
             Loop(loop=("query", "search", "fetch", "extract", "digest", "review"), at_most=3),
             "analyze",
             "synthesize",
-            "judge",
             "chart",
             "illustrate",
             "write",

@@ -14,6 +14,7 @@ from leadline.contracts import Run
 from leadline.findings import FAILED
 from leadline.records import Claim, Document, Evidence, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
 from leadline_plugins.passages import passages_of
+from leadline_plugins.verification.checks import REQUIRED
 from leadline_plugins.verification.claims import Statements, of_sections, statements
 from leadline_plugins.verification.nearest import Nearest
 from leadline_plugins.verification.reports import CitedReport, Entry, read
@@ -109,6 +110,7 @@ async def check(markdown: str, documents: Mapping[str, Document], run: Run | Non
         dangling=tuple(known.report.dangling()),
         uncited_sources=tuple(key for key in known.report.entries if key not in used and not key.startswith("#")),
         bare=sum(one.states and not one.cite_ids for one in known.found.paragraphs),
+        failing=_failing(run),
     )
 
 
@@ -134,6 +136,7 @@ async def recheck(report: Report, run: Run) -> CheckedReport:
         dangling=tuple(dict.fromkeys(name for name in used if name not in known)),
         uncited_sources=(),
         bare=len(found.uncited),
+        failing=_failing(run),
         strict=True,
     )
 
@@ -147,6 +150,7 @@ def _summed(
     dangling: tuple[str, ...],
     uncited_sources: tuple[str, ...],
     bare: int,
+    failing: Sequence[VerdictKind],
     strict: bool = False,
 ) -> CheckedReport:
     """Return what was found with its counts; `strict`: paragraphs without a citation fail the report."""
@@ -161,8 +165,13 @@ def _summed(
         dangling=dangling,
         uncited_sources=uncited_sources,
         paragraphs_without_citation=bare,
-        passed=bool(claims) and not (dangling or (strict and bare) or any(counts[kind] for kind in FAILED)),
+        passed=bool(claims) and not (dangling or (strict and bare) or any(counts[kind] for kind in failing)),
     )
+
+
+def _failing(run: Run | None) -> Sequence[VerdictKind]:
+    """Return the verdicts that fail a report by the settings."""
+    return REQUIRED if run and run.settings.verify.require_support else FAILED
 
 
 def _read(markdown: str) -> _Read:

@@ -14,7 +14,7 @@ from leadline.findings import FAILED, Repair
 from leadline.records import Claim, Report, Section, Verdict
 from leadline_plugins.verification.claims import blocks
 from leadline_plugins.verification.nearest import Nearest
-from leadline_plugins.verification.tasks import REPAIR, batches, request
+from leadline_plugins.verification.tasks import REPAIR, batches, inputs_of
 from leadline_plugins.verification.verdicts import Library, judge
 
 _TRIED = 3
@@ -111,7 +111,7 @@ async def _reworded(run: Run, bad: Sequence[Verdict], library: Library) -> dict[
 
 async def _said(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, str]:
     wanted = library.request(claims)
-    inputs = request(claims, wanted.passages, wanted.sources, library.language)
+    inputs = inputs_of(claims, wanted.passages, wanted.sources, library.language)
     try:
         reply = await run.perform(REPAIR.of(inputs))
     except CallFailed as failed:

@@ -67,7 +67,7 @@ class RewordedReply(Record):
     claims: tuple[Reworded, ...] = ()
 
 
-def request(
+def inputs_of(
     claims: Sequence[Claim], passages: Sequence[Evidence], sources: Sequence[Source], language: str = ""
 ) -> ClaimsRequest:
     """Return the inputs of a task: claims and passages are numbered from 1."""

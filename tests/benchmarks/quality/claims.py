@@ -1,9 +1,10 @@
-"""How well claims are judged without a model: judged claims of six collections, and swaps made from supported ones.
+"""How well the judges decide labelled claims: `restate` and `claims` of $EVAL_DATA.
 
-    python tests/benchmarks/quality/claims.py [--out predictions.jsonl] [--url http://127.0.0.1:8080/v1]
+    python tests/benchmarks/quality/claims.py [restate] [claims] [--url http://127.0.0.1:8080/v1 | --small] [--sample 9]
 
-The data lies in $EVAL_DATA, the scorers in $EVAL_SCORE. The measure has four weights, fitted on these collections with
-each weighing alike; `claims_swapped.py` makes the swaps.
+Without a model the judges are `exact` alone; with --url a chat model judges what that leaves; --small serves a model of
+135 million parameters on this machine. Each claim cites one passage, the text of its source. The scorers are those of
+$EVAL_SCORE.
 """
 
 from __future__ import annotations
@@ -11,22 +12,28 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
-import itertools
 import json
 import os
+import random
 import sys
-from collections import Counter
+import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import claims_by_model
-import claims_swapped
+import leadline
+from leadline.contracts import Run
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer
+from leadline.records import Claim, Document, Evidence, Hit, Source, Verdict
+from leadline.testing.plugins import plugin
+from leadline_plugins.verification.tasks import VERIFY
+from leadline_plugins.verification.verdicts import Library, judge
 
-from leadline_plugins.checks.causes import cause
-from leadline_plugins.checks.judge import judge
-from leadline_plugins.checks.passages import passage
-from leadline_plugins.stages.questioning import BATCH
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from small_model import NAME, small_model
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))
@@ -34,84 +41,123 @@ SCORE = Path(os.environ.get("EVAL_SCORE", DATA.parent / "eval" / "score"))
 Row = dict[str, Any]
 
 
-def rows() -> list[Row]:
-    """Return all judged claims, with `text` and the spans of its sentences where they are known."""
-    found = [json.loads(line) for path in sorted((DATA / "claims").glob("*.jsonl")) for line in path.open()]
+def rows(name: str) -> list[Row]:
+    """Return the labelled claims of a set, with the passage as `text`."""
+    found = [json.loads(line) for path in sorted((DATA / name).glob("*.jsonl")) for line in path.open()]
     for row in found:
-        given = row["evidence"] if isinstance(row["evidence"], list) else None
-        row["text"], row["spans"] = "\n".join(given) if given else row["evidence"], None
-        if given:
-            ends = [0]
-            for sentence in given:
-                ends.append(ends[-1] + len(sentence) + 1)
-            row["spans"] = [(start, end - 1) for start, end in itertools.pairwise(ends)]
+        given = row.get("passage") or row["evidence"]
+        row["text"] = given if isinstance(given, str) else "\n".join(given)
     return found
 
 
-def by_measure(found: Sequence[Row]) -> list[Row]:
-    """Return the model-free predictions."""
-    judged = [judge(row["claim"], row["text"], spans=row["spans"]) for row in found]
-    return [{"id": row["id"], "label": one.verdict, "score": one.score} for row, one in zip(found, judged, strict=True)]
+def sample(found: Sequence[Row], count: int) -> list[Row]:
+    """Return about so many rows, as many of each collection and label; the same ones each time."""
+    groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in sorted(found, key=lambda row: str(row["id"])):
+        groups[row.get("kind") or row["source"], row["label"]].append(row)
+    chance, each = random.Random(7), max(1, round(count / len(groups)))
+    return [row for _, group in sorted(groups.items()) for row in chance.sample(group, min(each, len(group)))]
 
 
-def report(scorer: Any, found: Sequence[Row], said: Sequence[Row]) -> None:
-    """Print the scores by collection."""
-    for name, scores in scorer.score(found, said).items():
-        auc = f"{scores['auc']:.3f}" if "auc" in scores else "-"
-        print(f"{name:14} {scores['n']:5}  balanced {scores['balanced_acc']:.3f}  auc {auc}")
+class Judging:
+    """A stage that has all claims judged as runs do, and keeps the verdicts."""
+
+    def __init__(self, found: Sequence[Row]) -> None:
+        self._found = found
+        self.verdicts: list[Verdict] = []
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Judge."""
+        sources, passages, claims = [], [], []
+        for number, row in enumerate(self._found):
+            text, name = row["text"], str(row["id"])
+            sources.append(Source(id=f"s{number}", hit=Hit(url=f"x:{number}"), document=Document(text=text)))
+            passages.append(
+                Evidence.model_validate(
+                    {"id": f"e{number}", "source_id": f"s{number}", "quote": text, "span": (0, len(text)), "claim": ""}
+                )
+            )
+            claims.append(
+                Claim(
+                    id=name,
+                    # Few claims a call: a small model loses the thread.
+                    section_id=f"{number // 25}",
+                    text=row["claim"],
+                    span=(0, 0),
+                    evidence_ids=(f"e{number}",),
+                )
+            )
+        self.verdicts = await judge(run, claims, Library(passages, sources))
 
 
-def beside_a_model(scorer: Any, found: Sequence[Row], args: argparse.Namespace) -> None:
-    """Print how a model judges a sample, and how the measure judges the claims that it answered."""
-    stage, metadata = asyncio.run(claims_by_model.judged(found, args.url, args.model, args.batch))
-    said = claims_by_model.predictions(stage, found)
-    answered = {row["id"] for row in said}
-    kept = [row for row in found if row["id"] in answered]
-    print(f"answered {len(kept)} of {len(found)} in {metadata.seconds:.0f} s, {metadata.calls['chat/openai']} calls")
-    print("\n".join(metadata.notices))
-    print(f"tokens {metadata.usage['tokens']}; verdicts {dict(Counter(row['label'] for row in said))}")
-    print("by the model:")
-    report(scorer, kept, said)
-    print("by the measure, the same claims:")
-    report(scorer, kept, by_measure(kept))
-    if args.out:
-        args.out.write_text("".join(json.dumps(row) + "\n" for row in said))
+async def judged(found: Sequence[Row], url: str, model: str) -> tuple[list[Verdict], Any]:
+    """Have the claims judged; returns the verdicts and what that took."""
+    stage = Judging(found)
+    offer: Any = StageOffer(lambda settings, context: stage, PluginSettings, "Judges claims", tasks=(VERIFY,))
+    settings: dict[str, Any] = {
+        "pipeline": "judging",
+        "pipelines": {"judging": {"stages": ["judging"], "level": "fast"}},
+        "observers": [],
+        "budget": {"model_calls": 100_000, "tokens": 100_000_000, "seconds": 36_000},
+    }
+    if url:
+        settings |= {
+            "ai.providers": ["openai"],
+            "plugins.openai.base_url": url,
+            "plugins.openai.model": model,
+            "plugins.openai.extra_body": {"temperature": 0, "seed": 1, "max_tokens": 2_000},
+            "limits": {"openai": {"at_once": 2, "timeout": 900}},
+        }
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        plugins = [plugin("judging", stages=offer)]
+        async with leadline.Client(plugins=plugins, folder=place, cache=place / "cache", set=settings) as client:
+            result = await client.research("Do the passages support the claims?")
+    return stage.verdicts, result.metadata
 
 
-def against_a_copyist(found: Sequence[Row]) -> None:
-    """Print what of that which rules name is lost to a judge who copies the best sentence for each claim."""
-    counts: Counter[tuple[str, bool]] = Counter()
-    for row in found:
-        named = cause(row["claim"], row["text"])
-        if named and named.against:
-            copied = passage(row["claim"], row["text"], row["spans"]).best
-            counts[row["label"], named.answered(copied, [row["text"]])] += 1
-    for label in sorted({label for label, _ in counts}):
-        lost, kept = counts[label, True], counts[label, False]
-        print(f"{label:14} {lost + kept:5} have a difference named, {lost} lose it to a copied sentence")
+def predictions(found: Sequence[Row], verdicts: Sequence[Verdict]) -> list[Row]:
+    """Return what both scorers read."""
+    return [
+        {"id": row["id"], "verdict": one.verdict, "label": one.verdict}
+        for row, one in zip(found, verdicts, strict=True)
+    ]
+
+
+def shown(name: str, found: Sequence[Row], said: Sequence[Row]) -> None:
+    """Print the scores of a set."""
+    scores = importlib.import_module(name).score(found, said)
+    if name == "restate":
+        print(json.dumps({key: round(value, 3) for key, value in scores["ALL"].items() if value == value}))
+        return
+    for collection, one in scores.items():
+        print(
+            f"{collection:14} {one['n']:5}  balanced {one['balanced_acc']:.3f}  two-way F1 {one['two_way']['f1']:.3f}"
+        )
 
 
 def main() -> None:
-    """Judge, score, swap."""
+    """Judge and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, help="where the predictions go, one a line")
-    parser.add_argument("--url", help="a model's base URL: a sample is judged by it and by the measure, no swaps")
-    parser.add_argument("--model", default="", help="its name, where the server has several")
-    parser.add_argument("--sample", type=int, default=190, help="claims for it, as many of each collection and label")
-    parser.add_argument("--batch", type=int, default=BATCH, help="claims in one call")
+    parser.add_argument("sets", nargs="*", default=["restate", "claims"])
+    parser.add_argument("--url", default="")
+    parser.add_argument("--model", default=NAME)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     sys.path.insert(0, str(SCORE))
-    scorer = importlib.import_module("claims")
-    found = rows()
-    if args.url:
-        beside_a_model(scorer, claims_by_model.sample(found, args.sample), args)
-        return
-    said = by_measure(found)
-    if args.out:
-        args.out.write_text("".join(json.dumps(row) + "\n" for row in said))
-    report(scorer, found, said)
-    claims_swapped.report(found)
-    against_a_copyist(found)
+    with small_model() if args.small else nullcontext(args.url) as url:
+        for name in args.sets:
+            found = sample(rows(name), args.sample) if args.sample else rows(name)
+            verdicts, metadata = asyncio.run(judged(found, url, args.model))
+            counts = Counter((row["label"], one.verdict) for row, one in zip(found, verdicts, strict=True))
+            print(name, len(found), "claims", f"{metadata.seconds:.0f} s", dict(Counter(one.judge for one in verdicts)))
+            print("\n".join(f"  {label} -> {verdict}: {count}" for (label, verdict), count in sorted(counts.items())))
+            said = predictions(found, verdicts)
+            shown(name, found, said)
+            if args.out:
+                args.out.write_text("".join(json.dumps(row) + "\n" for row in said))
 
 
 if __name__ == "__main__":

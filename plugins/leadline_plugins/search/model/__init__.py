@@ -1,4 +1,4 @@
-"""The plugin `model`: a language model's own web search as an engine.
+"""The plugin `model`: a language model's own web search as an engine, and the chat model as a judge of claims.
 
 The model searches and says which pages it rests on; those pages are the hits, to be fetched and quoted like any
 others. What the model says about them is a snippet and never evidence. One module a vendor: each has its own form of
@@ -15,8 +15,10 @@ from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.model.settings import ModelSettings, ready, vendor_of
 from leadline_plugins.search.model.vendors import Vendor
+from leadline_plugins.verification.judges.model import ModelJudge
+from leadline_plugins.verification.tasks import VERIFY
 
-__all__ = ["ModelSearch", "ModelSettings", "leadline_search_providers"]
+__all__ = ["ModelSearch", "ModelSettings", "leadline_claim_judges", "leadline_search_providers"]
 
 _TIMEOUT = 120.0
 """Seconds: the model searches several times and reads pages."""
@@ -74,4 +76,17 @@ def leadline_search_providers() -> Iterator[Offer[ModelSettings, ModelSearch]]:
         ready=ready,
         priced=True,
         timeout=_TIMEOUT,
+    )
+
+
+@hookimpl
+def leadline_claim_judges() -> Iterator[Offer[ModelSettings, ModelJudge]]:
+    """Offer the judge. It asks the models of the run, and needs none of these settings."""
+    yield Offer(
+        lambda settings, context: ModelJudge(),
+        ModelSettings,
+        "Asks the chat model for verdicts with the exact words of the passage",
+        answers=(),
+        calls=True,
+        tasks=(VERIFY,),
     )

@@ -6,13 +6,16 @@ and passes that on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import PluginSettings
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
 from leadline_plugins.verification.occurs import lacking
 from leadline_plugins.verification.quotes import verbatim
+
+_TIMEOUT = 120.0
+"""Seconds: whole sources are read."""
 
 
 class Exact:
@@ -47,3 +50,16 @@ def _same_words(claim: Claim, cited: Sequence[Evidence]) -> Judgement | None:
                 reason="the passage states it in the same words",
             )
     return None
+
+
+@hookimpl
+def leadline_claim_judges() -> Iterator[Offer[PluginSettings, Exact]]:
+    """Offer the judge."""
+    yield Offer(
+        Exact,
+        PluginSettings,
+        "Supports claims that a passage states word for word; finds numbers and quotations that occur nowhere",
+        keep=False,
+        free=True,
+        timeout=_TIMEOUT,
+    )

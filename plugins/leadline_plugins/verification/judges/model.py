@@ -7,29 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leadline.contracts import Call, Context
+from leadline.contracts import Call
 from leadline.errors import CallFailed
-from leadline.hookspecs import PluginSettings
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
 from leadline_plugins.verification.quotes import locate
-from leadline_plugins.verification.tasks import VERIFY, ClaimReply, batches, request
+from leadline_plugins.verification.tasks import VERIFY, ClaimReply, batches, inputs_of
 
 CONFIDENCE = 0.8
 """Of a model's verdict, against 1 for the same words: models do not know how sure they are."""
 
 
-class Model:
+class ModelJudge:
     """Asks in batches; what the model leaves out is asked once more. Without a chat model it judges nothing."""
 
-    def __init__(self, settings: PluginSettings, context: Context) -> None:
-        """Need nothing of either: the model is that of the run."""
-
-    async def judge(self, wanted: JudgeRequest, call: Call, /) -> Judgements:
+    async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
         """Return a judgement for each claim, `not_judged` where the model's words do not count."""
         if not await call.run.by_chat(VERIFY.name):
             return Judgements()
-        groups = list(batches(wanted.claims, wanted.passages))
-        replies = await call.run.each(groups, lambda claims: _asked(claims, wanted, call))
+        groups = list(batches(request.claims, request.passages))
+        replies = await call.run.each(groups, lambda claims: _asked(claims, request, call))
         return Judgements(judgements=tuple(one for reply in replies for one in reply))
 
 
@@ -37,7 +33,7 @@ async def _asked(claims: Sequence[Claim], wanted: JudgeRequest, call: Call) -> l
     found: dict[str, ClaimReply] = {}
     left, why = list(claims), "the model said nothing about it"
     for _ in range(2):
-        inputs = request(left, wanted.passages, wanted.sources)
+        inputs = inputs_of(left, wanted.passages, wanted.sources)
         try:
             reply = await call.run.perform(VERIFY.of(inputs))
         except CallFailed as failed:

@@ -59,6 +59,7 @@ class Block:
     level: int = 0
     number: int | None = None
     item: bool = False
+    quoted: bool = False
     row: int = 0
     cells: tuple[Span, ...] = ()
 
@@ -78,7 +79,7 @@ def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
 
 
 def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
-    level, number, items, row = 0, None, 0, None
+    level, number, items, quotes, row = 0, None, 0, 0, None
     rows = 0
     cells: list[Span] = []
     for token in tokens:
@@ -92,13 +93,15 @@ def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
                 number = int(token.info) if token.info.isdigit() else None
             case "list_item_close":
                 items, number = items - 1, None
+            case "blockquote_open" | "blockquote_close":
+                quotes += 1 if token.type.endswith("open") else -1
             case "table_open":
                 rows = -1
             case "tr_open":
                 row, rows, cells = Flat(), rows + 1, []
             case "tr_close":
                 row = row or Flat()
-                yield Block("row", row, row=rows, cells=tuple(cells))
+                yield Block("row", row, quoted=quotes > 0, row=rows, cells=tuple(cells))
                 row = None
             case "fence" | "code_block" | "html_block":
                 yield Block("code", Flat(token.content))
@@ -106,7 +109,9 @@ def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
                 row.add(flatten(token.children), " | " if cells else "")
                 cells.append((cells[-1][1] + len(" | ") if cells else 0, len(row.text)))
             case "inline":
-                yield Block("heading" if level else "text", flatten(token.children), level, number, items > 0)
+                yield Block(
+                    "heading" if level else "text", flatten(token.children), level, number, items > 0, quotes > 0
+                )
                 number = None
             case _:
                 pass

@@ -17,7 +17,7 @@ from leadline_plugins.verification.reports.marks import Entry, Mark, authored, l
 from leadline_plugins.verification.reports.references import Covered, entries, lists
 from leadline_plugins.wording import say, tags
 
-_OF_ITSELF = ("method", "checks")
+_OF_ITSELF = ("method", "checks", "statistics")
 _SPACED = re.compile(r"\s+")
 
 
@@ -118,13 +118,13 @@ def _by(entry: Entry, name: str) -> bool:
 def _of_itself(blocks: Sequence[Block]) -> frozenset[int]:
     """Return the places of the headings under which a report of ours describes its method and checks.
 
-    It is known by the heading of its sources, or by both of these. Sections may have such a title too: the last counts.
+    It is known by the heading of its sources, or by two of these. Sections may have such a title too: the last counts.
     """
     last = {block.flat.text.strip(): place for place, block in enumerate(blocks) if block.kind == "heading"}
     found: set[int] = set()
     for tag in tags():
         own = [last[name] for name in (say(told, tag) for told in _OF_ITSELF) if name in last]
-        if say("cited", tag) in last or len(own) == len(_OF_ITSELF):
+        if say("cited", tag) in last or len(own) > 1:
             found.update(own)
     return frozenset(found)
 
@@ -140,8 +140,14 @@ class _Prose:
         self.targets: dict[str, int] = {}
 
     def add(self, block: Block, own: Sequence[Mark]) -> None:
-        """Add a block, with a blank line around what is no item or row."""
+        """Add a block, with a blank line around what is no item or row; a quotation stays one block."""
         text = block.flat.text
+        if block.quoted:
+            self.lines += [">"] if self.lines[-1:] and self.lines[-1].startswith(">") else [""]
+            self.lines.append(f"> {_line(self._cited(text, own, 0, len(text)))}")
+            return
+        if self.lines and self.lines[-1].startswith(">"):
+            self.lines.append("")
         if block.kind == "heading":
             self.lines.append(f"\n{'#' * block.level} {_line(text)}\n")
         elif block.kind == "row":
