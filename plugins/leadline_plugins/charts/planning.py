@@ -43,7 +43,7 @@ class PlannedChart(Record):
     unit: Text = ""
     x_label: Text = ""
     y_label: Text = ""
-    rows: tuple[PlannedRow, ...] = ()
+    rows: tuple[Annotated[PlannedRow, SINGLE], ...] = ()
     section: int = 0
     """The number of its section, from 1; 0 where it is not known."""
     code: str = ""

@@ -330,22 +330,12 @@ def test_a_schema_and_the_form_itself_are_told_to_be_filled_in() -> None:
         parse('{"text": "..."}', Written)
 
 
-def test_of_charts_the_one_that_does_not_read_is_left_out() -> None:
-    bad = {"title": "A", "chart_type": "bar", "points": [{"label": "a", "value": "high"}]}
-    good = {"title": "B", "chart_type": "bar", "points": [{"label": "b", "value": "3.5"}]}
-    (chart,) = parse(json.dumps({"charts": [bad, good]}), ChartPlan).charts
-    assert (chart.title, chart.points[0].value) == ("B", 3.5)
-    with pytest.raises(BadReply, match=r"charts\[0\]\.points\[0\]\.value must be a number"):
-        parse(json.dumps({"charts": [bad]}), ChartPlan)
-
-
-@pytest.mark.parametrize(
-    "said", ["[@edb44a4feea]", "@edb44a4feea", "[edb44a4feea]", " [@ edb44a4feea] ", "edb44a4feea"]
-)
-def test_an_id_is_read_without_the_marks_of_a_citation(said: str) -> None:
-    point = {"label": "a", "value": 1, "evidence_id": said}
-    (chart,) = parse(json.dumps({"charts": [{"title": "A", "chart_type": "bar", "points": [point]}]}), ChartPlan).charts
-    assert chart.points[0].evidence_id == "edb44a4feea"
+def test_of_charts_and_rows_the_one_that_does_not_read_is_left_out() -> None:
+    rows = [{"label": "a", "value": "high", "passage": 1}, {"label": "b", "value": "3.5", "passage": "2"}]
+    (chart,) = parse(json.dumps({"charts": [{"x": 1}, {"title": "B", "type": "bar", "rows": rows}]}), ChartPlan).charts
+    assert [(row.label, row.value, row.passage) for row in chart.rows] == [("b", 3.5, 2)]
+    with pytest.raises(BadReply, match=r"charts\[0\] lacks"):
+        parse(json.dumps({"charts": [{"x": 1}]}), ChartPlan)
 
 
 def test_an_empty_list_is_no_reply_that_has_other_fields() -> None:
