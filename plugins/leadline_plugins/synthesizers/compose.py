@@ -64,8 +64,10 @@ async def compose(
         length=run.settings.report.length,
     )
     failed = "the sections were not rewritten" if whole else "there is no summary and no conclusion"
-    if whole and not await run.by_chat(kind.name, kind.role):
-        await tell_once(run, f"{failed}: report.write = single needs a language model")
+    if not await run.by_chat(kind.name, kind.role):
+        if whole:
+            await tell_once(run, f"{failed}: report.write = single needs a language model")
+        return Composed(title, tuple(sections))
     reply = await perform_or(run, kind.of(request), Composition(), failed)
     composed = await compute(taken, reply, sections, ids, title, whole=whole)
     for notice in composed.notices:
