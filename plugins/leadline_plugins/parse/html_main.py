@@ -137,7 +137,7 @@ def _root(top: Node) -> Node:
         if part is None or part.mass < _HOLDS * root.mass or part.tag in _UNBROKEN:
             return root
         kind, others = _kind(part), [one for one in root.elements if one is not part and one.total]
-        chapters = part.tag in ("section", "div", "article") and any(_kind(one) == kind and one.mass for one in others)
+        chapters = part.tag in ("section", "div", "article") and any(_kind(one) == kind for one in others)
         if chapters or any(one.tag in _TEXTS and one.mass for one in others):
             return root  # one chapter of several, or a table after its introduction
         root = part
