@@ -21,7 +21,7 @@ from leadline_plugins.passages.size import cjk_characters
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.rounds import today
-from leadline_plugins.tasks.planning import Clarification, ClarifyRequest
+from leadline_plugins.tasks.planning import CLARIFY_EXAMPLE, CLARIFY_SCHEMA, Clarification, ClarifyRequest
 from leadline_plugins.text import content_words, language
 from leadline_plugins.text.foreign import answered_in_language
 from leadline_plugins.text.tokens import has_cjk
@@ -58,6 +58,9 @@ ASK = TaskKind(
     template("clarify"),
     check=answered_in_language(_said),
     expects=_expects,
+    schema=CLARIFY_SCHEMA,
+    example=CLARIFY_EXAMPLE,
+    show=ClarifyRequest.as_text,
 )
 
 
