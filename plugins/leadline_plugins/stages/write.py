@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.findings import (
     ANALYSIS,
@@ -23,7 +24,7 @@ from leadline.findings import (
     Findings,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Report, Section
+from leadline.records import Evidence, Figure, Report, Section
 from leadline_plugins.stages.method import Lacking, lacking, method, used
 from leadline_plugins.stages.placing import placed, without_strange
 from leadline_plugins.synthesizers.compose import ASK, WHOLE, Composed, compose
@@ -59,12 +60,22 @@ class Writing:
             language=question.language,
             sections=whole,
             sources=sources,
-            evidence=evidence,
+            evidence=_used(evidence, sections, whole, figures),
             figures=figures,
             metadata={"question": question.text, "created": run.now().isoformat(), "method": facts},
         )
         text = "\n\n".join(section.text or "" for section in whole)
         await run.emit("message", {"kind": "report", "text": text})
+
+
+def _used(
+    evidence: Sequence[Evidence], written: Sequence[Section], sections: Sequence[Section], figures: Sequence[Figure]
+) -> tuple[Evidence, ...]:
+    """Return the passages that writers were given or that the report cites: the others stay with the run."""
+    ids = {name for section in written for name in section.evidence_ids}
+    ids |= {name for section in sections for name in cited(section.text or "")}
+    ids |= {name for figure in figures for name in figure.evidence_ids}
+    return tuple(item for item in evidence if item.id in ids)
 
 
 async def _lacking(findings: Findings, run: Run) -> Lacking | None:
