@@ -132,7 +132,7 @@ class Research(Section):
     max_queries: Count = Field(20, description="Queries of a run, all in all.")
     pages_per_query: Count = Field(3, description="Pages read for each query.")
     section_tokens: Count = Field(
-        2_000, description="Tokens of passages for a section; each key question after the first adds half as much."
+        1_700, description="Tokens of passages for a section; each key question after the first adds half as much."
     )
     synthesizer: str = Field(
         "prose", description="Writes the sections: prose (by the model, where there is one), brief (passages found)."

@@ -49,7 +49,11 @@ def checked(chart: PlannedChart, sources: Iterable[ShownSource], language: str) 
     left = chart.model_copy(update={"rows": kept})
     changed = ""
     form = form_of(chart.type)
-    if language == "data" and form in _SEPARATE and (changed := _no_whole(left, form) or (dropped and "a part is missing")):
+    if (
+        language == "data"
+        and form in _SEPARATE
+        and (changed := _no_whole(left, form) or (dropped and "a part is missing"))
+    ):
         left = left.model_copy(update={"type": _SEPARATE[form]})
     problem = "; ".join(filter(None, (*_unfit(left), *(_own_numbers(left) if language == "python" else ()))))
     return Checked(left, dropped, changed, f"{problem}: {dropped}" if problem and dropped else problem)
@@ -135,7 +139,9 @@ def _own_numbers(chart: PlannedChart) -> Iterator[str]:
         yield f"the code is not Python: {error}"
         return
     own = {abs(number) for row in chart.rows for number in (row.value, number_in(row.label)) if number is not None}
-    own |= {float(value) for row in chart.rows for one in numbers(f"{row.series}\n{row.label}") for value in one.readings}
+    own |= {
+        float(value) for row in chart.rows for one in numbers(f"{row.series}\n{row.label}") for value in one.readings
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             strange = [number for number in _constants(node) if number not in own]

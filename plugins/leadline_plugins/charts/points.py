@@ -14,7 +14,22 @@ from leadline.errors import Unsupported
 from leadline.printable import one_line
 from leadline.records import Chart, Record, Text
 
-FORMS = tuple("line bar stacked grouped horizontal area scatter pie histogram box heatmap timeline".split())
+FORMS = tuple(
+    [
+        "line",
+        "bar",
+        "stacked",
+        "grouped",
+        "horizontal",
+        "area",
+        "scatter",
+        "pie",
+        "histogram",
+        "box",
+        "heatmap",
+        "timeline",
+    ]
+)
 """The names of `chart_type`."""
 MOST_POINTS = 2000
 _SPOKEN = 24

@@ -87,7 +87,9 @@ class Charting:
         planned = plan.charts[: run.settings.charts.max]
         for place, one in enumerate(planned, start=1):
             if failures >= most:
-                await tell(run, f"{len(planned) - place + 1} more charts were skipped after {failures} failures in a row")
+                await tell(
+                    run, f"{len(planned) - place + 1} more charts were skipped after {failures} failures in a row"
+                )
                 break
             chart, figure = await _made(run, one, place, request, sources)
             charts.append(chart)

@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from leadline.citations import CITATION, cite, uncitable
+from leadline.citations import CITATION, cite, uncitable, uncited
 from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.findings import FAILED, Repair
 from leadline.records import Claim, Report, Section, Verdict
-from leadline_plugins.verification.claims import blocks
+from leadline_plugins.verification.claims import blocks, shown
 from leadline_plugins.verification.nearest import Nearest
 from leadline_plugins.verification.tasks import REPAIR, batches, inputs_of
 from leadline_plugins.verification.verdicts import Library, judge
@@ -150,10 +150,11 @@ def _replacement(old: str, change: _Change) -> str:
     if change.text is None:
         return ""
     marks = "".join(map(cite, change.ids))
-    bare = CITATION.sub("", old).strip()
+    bare = uncited(old).strip()
+    if bare.startswith("|"):
+        return f"{bare.rstrip('| ')} {marks} |"
     # A recited claim keeps its Markdown; a reworded one is plain text.
-    recited = CITATION.sub("", old).rstrip() if _plain(bare) == _plain(change.text) else change.text
-    return f"{recited} {marks}" if not recited.startswith("|") else f"{recited.rstrip('| ')} {marks} |"
+    return f"{bare if _plain(shown(bare)) == _plain(change.text) else change.text} {marks}"
 
 
 def _plain(text: str) -> str:

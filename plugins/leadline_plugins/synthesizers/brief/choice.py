@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ _WORDS = 0.3
 """The weight of BM25 beside the score of the best chain."""
 _NEAR, _DOCUMENTS = 0.7, 4
 """Documents from this share of the best rating are shown, and at most so many."""
+_PAIR = 0.5
+"""The weight of a pair of CJK characters beside a word: every word of two has one more pair with the next."""
 _FIRST = 0.6
 """Sentences from this share of the best rating are shown first, and then what surrounds them."""
 
@@ -52,10 +55,8 @@ def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str])
     scores = index.scores(question)
     best = sorted(sorted(scores, key=lambda place: (-scores[place], place))[:_CANDIDATES])
     found = [unit for place in best for unit in units(passages[place].quote, place)]
-    terms = dict.fromkeys(content_words(question))
-    rarity = {term: index.rarity(term) for term in terms}
-    weights = {term: value / sum(rarity.values()) for term, value in rarity.items()}
-    known = frozenset(terms)
+    weights = _weights(question, index, len(passages))
+    known = frozenset(weights)
     links = [
         Link(
             held=known & content_set(unit.text),
@@ -70,6 +71,18 @@ def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str])
     most = max(words.values(), default=1.0)
     rated = [rating + _WORDS * words.get(place, 0.0) / most for place, rating in enumerate(ratings(len(found), ranked))]
     return Rated(passages, found, rated, links, ranked, weights)
+
+
+def _weights(question: str, index: Bm25, count: int) -> Weights:
+    """Return the weights of the words of a question: those in fewer passages say more.
+
+    The differences are smaller than those of BM25, by which a word in every passage is worth nothing. A pair of CJK
+    characters is half a word.
+    """
+    raw = {word: math.log(1 + (count + 1) / (index.count(word) + 0.5)) for word in content_words(question)}
+    raw = {word: value * _PAIR if has_cjk(word) else value for word, value in raw.items()}
+    total = sum(raw.values())
+    return {word: value / total for word, value in raw.items()}
 
 
 def choose(rated: Rated, room: float, language: str) -> list[int]:

@@ -1,0 +1,115 @@
+"""Claims of a report's Markdown, and paragraphs without a citation."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.records import Section
+from leadline_plugins.verification.claims import Statements, of_sections
+from leadline_plugins.verification.data import languages
+
+
+def read(text: str) -> Statements:
+    return of_sections([Section(id="s1", title="Costs", text=text)])
+
+
+def claims(text: str) -> list[tuple[str, str]]:
+    return [(claim.text, "".join(claim.evidence_ids)) for claim in read(text).claims]
+
+
+def uncited(text: str) -> list[str]:
+    return [one.text for one in read(text).uncited]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rose [@a]. It fell.[@b]", [("It rose.", "a"), ("It fell.", "b")]),
+        ("It rose. [@a] [@b] It fell [@c].", [("It rose.", "ab"), ("It fell.", "c")]),
+        ("It rose. It fell [@a].", [("It rose.", "a"), ("It fell.", "a")]),
+        ("It rose by 3.5 %, e.g. in May [@a].", [("It rose by 3.5 %, e.g. in May.", "a")]),
+        ("これは文です。[@a]次の文です[@b]。", [("これは文です。", "a"), ("次の文です。", "b")]),
+        ("**It** rose in\nthe [year](https://x.example) [@a].", [("It rose in the year.", "a")]),
+        ("It rose.\n\n[@a]", [("It rose.", "a")]),
+        (
+            "- one ship\n- two ships [@a]\n\n- three ships [@b]",
+            [("one ship", "a"), ("two ships", "a"), ("three ships", "b")],
+        ),
+        ("The ships are: [@a]\n\n- one\n- two", [("one", "a"), ("two", "a")]),
+        (
+            "| City | People |\n|---|---|\n| Bonn | 330,000 |\n| Ulm | 126,000 [@a] |",
+            [("City: Bonn; People: 330,000", "a"), ("City: Ulm; People: 126,000", "a")],
+        ),
+        ("> It rose. It fell.\n>\n> - So it was [@a]", [("It rose. It fell. - So it was", "a")]),
+    ],
+)
+def test_what_is_a_claim_and_what_it_cites(text: str, expected: list[tuple[str, str]]) -> None:
+    assert claims(text) == expected
+    assert not uncited(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# A heading",
+        "Did it rise?",
+        "又涨了吗？",
+        "The ships are:\n\n- one [@a]",
+        "See the section on ships.",
+        "More is told in [the next part](#ships).",
+        "**Figure 2.** Ships by year",
+        "图2：历年船只",
+        "![](figure:1)",
+        "```\nIt rose.\n```",
+        "$$\nx = 2\n$$",
+        "---",
+        "",
+    ],
+)
+def test_what_states_nothing_is_neither_a_claim_nor_uncited(text: str) -> None:
+    assert [one for one, _ in claims(text)] in ([], ["one"])
+    assert not uncited(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("It rose.", "It rose."),
+        ("It rose [@a]. It fell. So it was.", "It fell. So it was."),
+        ("- one ship [@a]\n- two ships", "two ships"),
+    ],
+)
+def test_what_ends_without_a_citation_is_uncited_at_its_place(text: str, bare: str) -> None:
+    [one] = read(text).uncited
+    assert one.text == bare
+    assert text[slice(*one.span)].lstrip("- ") == bare
+
+
+def test_a_claim_knows_its_span_its_headings_and_the_sentence_before_it() -> None:
+    text = "### Ships\n\nIt rose. It fell [@a]. So.[@b]"
+    found = read(text).claims
+    assert [text[slice(*claim.span)] for claim in found] == ["It rose.", "It fell [@a].", "So.[@b]"]
+    assert {claim.under for claim in found} == {("Costs", "Ships")}
+    assert [claim.before for claim in found] == ["", "It rose.", "It fell."]
+    assert [claim.id for claim in found] == ["s1.1", "s1.2", "s1.3"]
+
+
+def test_headings_of_the_same_level_replace_each_other() -> None:
+    found = read("## A\n\nOne [@a].\n\n### B\n\nTwo [@a].\n\n## C\n\nThree [@a].").claims
+    assert [claim.under[1:] for claim in found] == [("A",), ("A", "B"), ("C",)]
+
+
+@pytest.mark.parametrize(
+    ("table", "example"),
+    [(table, row[2]) for tables in languages().values() for table in ("captions", "pointers") for row in tables[table]],
+)
+def test_captions_and_cross_references_of_each_language_are_no_claims(table: str, example: str) -> None:
+    assert not claims(example)
+    assert not uncited(example)
+
+
+@pytest.mark.parametrize(
+    "piece", ["[1] One - one.txt\n", "a [@b", "| ", "**", "> ", "1. x\n", "[@a] ", "- ", "x\n", "``` ", "(", "a. "]
+)
+def test_long_input_of_any_kind_is_read(piece: str) -> None:
+    read(piece * 20_000)

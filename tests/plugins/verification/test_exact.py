@@ -1,0 +1,93 @@
+"""The judge `exact`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import pytest
+
+from leadline.hookspecs import PluginSettings
+from leadline.records import Judgement, JudgeRequest
+from leadline_plugins.verification.judges.exact import Exact
+
+PASSAGE = "The bay is **40 fathoms** deep; it was “sounded” in 1831. It is not true that ships are safe."
+PASSAGE += "\n\n- one lamp\n- two lamps"
+NewRequest = Callable[..., JudgeRequest]
+
+
+async def judged(request: JudgeRequest) -> list[Judgement]:
+    found = await Exact(PluginSettings(), cast("Any", None)).judge(request, cast("Any", None))
+    return list(found.judgements)
+
+
+@pytest.mark.parametrize(
+    ("claim", "quote"),
+    [
+        (
+            'The bay is 40 fathoms deep; it was "sounded" in 1831.',
+            "The bay is **40 fathoms** deep; it was “sounded” in 1831",
+        ),
+        (
+            "the bay is 40  fathoms deep; it was sounded in 1831",
+            "The bay is **40 fathoms** deep; it was “sounded” in 1831",
+        ),
+        ("two lamps", "two lamps"),
+        (
+            "It is not true that ships are safe. […] two lamps",
+            "It is not true that ships are safe.\n\n- one lamp\n- two lamps",
+        ),
+    ],
+)
+async def test_the_same_words_are_supported_with_the_quote(new_request: NewRequest, claim: str, quote: str) -> None:
+    [found] = await judged(new_request(claim, PASSAGE))
+    assert (found.verdict, found.quote, found.evidence_id) == ("supported", quote, "a")
+
+
+async def test_a_row_is_supported_by_the_same_row_under_the_same_header(new_request: NewRequest) -> None:
+    table = "| City | People |\n|---|---|\n| Bonn | 330,000 |"
+    [found] = await judged(new_request("City: Bonn; People: 330,000", table))
+    assert found.verdict == "supported"
+    assert not await judged(new_request("City: Bonn; Ships: 330,000", table))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Ships are safe.",
+        "The bay is 40 fathoms deep.",
+        "two lamps […] one lamp",
+        "The bay is deep.",
+        "lamps",
+        "",
+    ],
+)
+async def test_nothing_else_is_supported(new_request: NewRequest, claim: str) -> None:
+    assert all(one.verdict == "not_judged" for one in await judged(new_request(claim, PASSAGE)))
+
+
+async def test_part_of_a_chinese_sentence_is_not_supported(new_request: NewRequest) -> None:
+    assert not await judged(new_request("可以混用软件源。", "用户不可以混用软件源。"))
+
+
+@pytest.mark.parametrize(
+    ("claim", "lacks"),
+    [
+        ("The bay is 50 fathoms deep.", "“50” does not occur in the cited source"),
+        ("It was sounded in April 1831.", "“April” does not occur in the cited source"),
+        ("Fitz wrote “the bay is very shallow”.", "the quoted text “the bay is very shallow” does not occur"),
+    ],
+)
+async def test_what_occurs_nowhere_in_the_source_is_passed_on(new_request: NewRequest, claim: str, lacks: str) -> None:
+    [found] = await judged(new_request(claim, PASSAGE))
+    assert found.verdict == "not_judged"
+    assert lacks in found.reason
+
+
+async def test_the_whole_source_counts_not_only_the_passage(new_request: NewRequest) -> None:
+    source = f"{PASSAGE}\n\nElsewhere it is 50 fathoms deep."
+    assert not await judged(new_request("The bay is 50 fathoms deep.", PASSAGE, source=source))
+
+
+async def test_a_quotation_in_another_script_is_a_translation(new_request: NewRequest) -> None:
+    assert not await judged(new_request("他写道“这个海湾其实非常浅”。", PASSAGE))

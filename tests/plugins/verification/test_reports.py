@@ -1,0 +1,251 @@
+"""Citations of reports by any tool: marks, entries, addresses, and the prose with its citations."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.records import Section
+from leadline_plugins.verification.claims import of_sections
+from leadline_plugins.verification.reports import CitedReport, read
+from leadline_plugins.verification.reports.references import headings, names_list
+
+SOURCES = (
+    "\n\n## Sources\n\n[1] One: https://example.org/1\n[2] Two: https://example.org/2\n[3] Three\n[4] Four\n[5] Five\n"
+)
+
+
+def keys(report: CitedReport) -> list[str]:
+    return [key for mark in report.marks for key in mark.keys]
+
+
+def claims(report: CitedReport) -> dict[str, list[str]]:
+    """Return the claims of a report with the keys and addresses that each cites."""
+    found = of_sections([Section(id="s", title="", text=report.text)]).claims
+    return {claim.text: [report.targets[int(place)] for place in claim.evidence_ids] for claim in found}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("The bay is deep [1].", ["1"]),
+        ("The bay is deep.[1][2]", ["1", "2"]),
+        ("The bay is deep [1, 3-5].", ["1", "3", "4", "5"]),
+        ("The bay is deep [3–5].", ["3", "4", "5"]),
+        ("The bay is deep [2; 5].", ["2", "5"]),
+        ("海湾很深【1】，也很宽【2】。", ["1", "2"]),
+        ("The bay is deep[^1].", ["^1"]),
+        ("The bay is deep<sup>2</sup>.", ["2"]),
+        ("The bay is deep<sup>[2]</sup>.", ["2"]),
+        (r"The bay is deep \[4\].", ["4"]),
+        ("The bay is deep 【1†source】.", ["1"]),
+        ("The bay is deep [Source 3].", ["3"]),
+        ("| bay | deep [2] |\n|---|---|\n| lake | flat [3] |", ["2", "3"]),
+        ("The share lies in [0, 1] and `x[1]` is code.", []),
+        ("```\nx[1]\n```", []),
+        ("[A page](https://example.org/2) says so.", []),
+        ("It was sounded in [1831].", []),
+    ],
+)
+def test_marks_in_the_text(said: str, expected: list[str]) -> None:
+    report = read(said + SOURCES)
+    assert keys(report) == expected
+    assert not list(report.dangling())
+
+
+def test_an_escaped_bracket_is_no_mark_where_others_are() -> None:
+    report = read(rf"The bay is deep \[9\]. [1] It is \[1, 2\] wide. [2]{SOURCES}")
+    assert keys(report) == ["1", "2"]
+    assert not list(report.dangling())
+    assert claims(report) == {"The bay is deep [9].": ["1"], "It is [1, 2] wide.": ["2"]}
+    assert not read(rf"Deep. [1]{SOURCES}\[9\] Not an entry https://example.org/9").entry("9")
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "## References\n\n1. One. https://example.org/a_(b)\n2. [Two](https://example.org/2)\n",
+        "## 参考文献\n\n[1] One https://example.org/a_(b)\n\n[2] Two: <https://example.org/2>\n",
+        "**Sources:**\n\n- [1] One (https://example.org/a_(b)).\n- [2] Two https://example.org/2,\n",
+        "参考文献：\n[1] https://example.org/a_(b) - One\n[2] https://example.org/2 - Two",
+        "[1]: https://example.org/a_(b)\n[2]: https://example.org/2 'Two'\n",
+        "[^1]: One https://example.org/a_(b)\n[^2]: Two https://example.org/2\n",
+        "## Notes\n\n| # | source |\n|---|---|\n| [1] | https://example.org/a_(b) |\n| [2] | https://example.org/2 |\n",
+        "1. One https://example.org/a_(b)\n2. Two https://example.org/2\n",
+    ],
+)
+def test_lists_of_sources(listed: str) -> None:
+    report = read(f"# Bay\n\nThe bay is deep [1]. It is wide [2].\n\n{listed}")
+    found = [report.entry(key) for key in keys(report)]
+    assert [entry.urls[0] for entry in found if entry] == ["https://example.org/a_(b)", "https://example.org/2"]
+    assert set(report.urls) == {"https://example.org/a_(b)", "https://example.org/2"}
+    assert list(claims(report)) == ["The bay is deep.", "It is wide."]
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        *(
+            "Literaturverzeichnis",
+            "Quellen",
+            "Quellen- und Literaturverzeichnis",
+            "Références",
+            "Sources et références",
+        ),
+        *(
+            "Referencias",
+            "Bibliografía",
+            "Bibliografia",
+            "Fonti",
+            "Referências",
+            "Bronnen",
+            "Källor",
+            "Źródła",
+            "Kaynakça",
+        ),
+        *("Список литературы", "5. Список использованных источников", "Джерела", "Βιβλιογραφία", "참고문헌", "출처"),
+        *(
+            "المراجع",
+            "المصادر والمراجع",
+            "منابع",
+            "מקורות",
+            "เอกสารอ้างอิง",
+            "संदर्भ",
+            "Tài liệu tham khảo",
+            "參考資料",
+            "引用文献",
+        ),
+    ],
+)
+def test_lists_of_sources_without_addresses_have_names_in_many_languages(title: str) -> None:
+    report = read(
+        f"# T\n\nDeep. [1] Wide. [2]\n\n## {title}\n\n1. Wang: Depths, 2020.\n2. Li: Widths, 2021.\n\n## More\n\nText."
+    )
+    assert [report.entries[key].text for key in ("1", "2")] == ["Wang: Depths, 2020.", "Li: Widths, 2021."]
+    assert not list(report.dangling())
+
+
+@pytest.mark.parametrize(
+    "title", ["Risiken", "Die Quellen der Donau", "Источники энергии", "المياه", "The sources of rivers"]
+)
+def test_other_headings_name_no_list(title: str) -> None:
+    assert not names_list(title)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "1. Wang: Depths, 2020.\n2. Li: Widths, 2021.",
+        "1) Wang: Depths, 2020.\n\n   Second edition.\n\n2) Li: Widths, 2021.",
+        "[1] Wang: Depths, 2020.",
+    ],
+)
+def test_a_last_section_of_nothing_but_the_numbers_that_are_cited_is_the_list(listed: str) -> None:
+    report = read(f"# T\n\n## Body\n\nDeep. [1]\n\n## Vitlaust\n\n{listed}")
+    assert report.entries["1"].text == "Wang: Depths, 2020."
+    assert not list(report.dangling())
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "Do this:\n\n1. Dig.\n2. Fill.",
+        "1. Dig, for it is deep [2].\n2. Fill.",
+        "1. Dig.\n2. Fill.\n\nSo be it.",
+    ],
+)
+def test_other_last_lists_are_none(listed: str) -> None:
+    report = read(f"# T\n\n## Body\n\nDeep. [1]\n\n## Steps\n\n{listed}")
+    assert not report.entries
+
+
+def test_a_last_list_that_lacks_a_number_is_none() -> None:
+    assert not read("# T\n\nDeep. [1] Wide. [7]\n\n## Steps\n\n1. Dig.\n2. Fill.").entries
+
+
+def test_authors_with_years_point_at_the_entry_that_begins_with_them() -> None:
+    report = read(
+        "The bay is deep (Fitz, 1831). Beaufort et al. (1832) sounded it again. So did others (Nobody, 1900).\n\n"
+        "## References\n\nBeaufort, F. (1832). *Soundings*. https://example.org/b\n\n"
+        "Fitz, R. (1831). *The bay*. https://example.org/f\n"
+    )
+    entries = [report.entry(key) for key in keys(report)]
+    assert [entry.urls for entry in entries if entry] == [("https://example.org/f",), ("https://example.org/b",)]
+
+
+def test_sites_with_years_point_at_the_entry_that_lies_there() -> None:
+    report = read(
+        "The bay is deep (maps.bay.example, 1831). It is wide (www.tide.example, 1832; maps.bay.example, 1831). "
+        "It is cold (nowhere.example, 1831), and older than (maps.bay.example, 1700).\n\n"
+        "## References\n\n- The tide. (1832). *Tide*. https://tide.example/a\n"
+        "- Soundings. (1831). *Maps*. https://www.maps.bay.example/b\n"
+    )
+    entries = [report.entry(key) for key in keys(report)]
+    assert [entry.text.split(".")[0] for entry in entries if entry] == ["Soundings", "The tide", "Soundings"]
+
+
+def test_marks_of_all_kinds_come_in_the_order_of_the_text() -> None:
+    report = read("Deep ([Fitz](https://fitz.example/)) [1], wide ([Tide](https://tide.example/)) [2]." + SOURCES)
+    assert [mark.url or mark.keys for mark in report.marks] == [
+        "https://fitz.example/",
+        ("1",),
+        "https://tide.example/",
+        ("2",),
+    ]
+
+
+def test_a_link_is_cited_for_the_sentence_it_stands_in() -> None:
+    report = read(
+        "The bay is 40 fathoms deep ([Fitz, 1831](https://example.org/f)). [Others](https://x.org/) agree fully."
+    )
+    assert claims(report) == {
+        "The bay is 40 fathoms deep.": ["https://example.org/f"],
+        "Others agree fully.": ["https://x.org/"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("| Bay | 40 fathoms [1] | 1831 |", {"a: Bay; b: 40 fathoms; c: 1831": ["1"]}),
+        ("| Bay [1] | 40 fathoms [2] |", {"a: Bay; b: 40 fathoms": ["1", "2"]}),
+        ("| [Bay](https://example.org/) | deep |", {"a: Bay; b: deep": ["https://example.org/"]}),
+        ("| Bay | deep |\n| Lake | flat [2] |", {"a: Bay; b: deep": ["2"], "a: Lake; b: flat": ["2"]}),
+    ],
+)
+def test_a_row_is_a_claim_with_its_header_cells(rows: str, expected: dict[str, list[str]]) -> None:
+    columns = rows.partition("\n")[0].count("|") - 1
+    head = f"|{'|'.join('abc'[:columns])}|\n{'|-' * columns}|"
+    assert claims(read(f"{head}\n{rows}{SOURCES}")) == expected
+
+
+def test_a_quotation_is_one_claim() -> None:
+    report = read("> The bay is deep.\n>\n> - It is wide.\n>\n> It is cold. [1]" + SOURCES)
+    assert claims(report) == {"The bay is deep. It is wide. It is cold.": ["1"]}
+
+
+@pytest.mark.parametrize("row", headings(), ids=lambda row: str(row["name"]))
+def test_the_examples_of_headings_name_lists(row: dict[str, list[str]]) -> None:
+    assert all(map(names_list, row["examples"]))
+
+
+def test_a_report_of_ours_is_read_without_what_it_says_of_itself() -> None:
+    report = read(
+        "# Bay\n\nDeep. [1]\n\n## Method\n\nMade today.\n\n## Checks\n\n1 claim checked.\n\n"
+        "## Cited Sources (Used in Report)\n\n[1] One - https://example.org/1\n\n"
+        "## Citation Statistics\n\n- Cited: 1 of 1 source\n"
+    )
+    assert claims(report) == {"Deep.": ["1"]}
+    assert "today" not in report.text
+    assert "Cited: 1" not in report.text
+
+
+def test_what_points_nowhere_is_said() -> None:
+    report = read("The bay is deep [1][9]." + SOURCES)
+    assert list(report.dangling()) == ["9"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[", "[1]", "![](", "# \n\n[1]", "## Sources\n\n## Sources", "[1]: ", "> [^1]\n\n[^1]:"]
+)
+def test_whatever_comes_is_read(text: str) -> None:
+    assert isinstance(read(text), CitedReport)
