@@ -15,11 +15,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from leadline.errors import BadReply
-<<<<<<< HEAD
-from leadline.findings import Analysis, Digest, Plan, PlannedSection, Review
-=======
 from leadline.findings import Analysis, Digest, Plan, Review
->>>>>>> main
 from leadline.records import SINGLE, Confidence, Record, Text
 from leadline.replies.coercion import coerced
 from leadline.replies.parsing import reading
@@ -32,11 +28,8 @@ from leadline_plugins.tasks.writing import Composition, Written
 
 
 class Learning(Record):
-<<<<<<< HEAD
-=======
     """A claim with its quote."""
 
->>>>>>> main
     claim: Text
     quote: Text
     start: int = -1
@@ -45,36 +38,14 @@ class Learning(Record):
 
 
 class Learnings(Record):
-<<<<<<< HEAD
-    """Items that are left out one by one."""
-=======
     """A list of records that stand by themselves."""
->>>>>>> main
 
     learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
 
 
-<<<<<<< HEAD
-class SortedSection(Record):
-    section: PlannedSection
-    evidence_ids: tuple[str, ...]
-    length: int = 0
-
-
-class Sorted(Record):
-    """Records within records."""
-
-    sections: tuple[SortedSection, ...]
-    answers: bool = True
-    reason: Text = ""
-
-
-class PlacedSection(Record):
-=======
 class PlacedSection(Record):
     """The numbers of pieces that belong to a section."""
 
->>>>>>> main
     id: str
     pieces: tuple[int, ...]
 
@@ -87,11 +58,8 @@ class Placed(Record):
 
 
 class ClaimVerdict(Record):
-<<<<<<< HEAD
-=======
     """A choice, with a number between 0 and 1."""
 
->>>>>>> main
     id: str
     verdict: Literal["supported", "partial", "contradicted", "unsupported", "remark"]
     reason: Text = ""
@@ -100,11 +68,7 @@ class ClaimVerdict(Record):
 
 
 class ClaimVerdicts(Record):
-<<<<<<< HEAD
-    """Choices and shares."""
-=======
     """A list of ids beside a list of records."""
->>>>>>> main
 
     supported: tuple[str, ...] = ()
     confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
@@ -413,15 +377,6 @@ def test_a_schema_and_the_form_itself_are_told_to_be_filled_in() -> None:
         parse('{"text": "..."}', Written)
 
 
-<<<<<<< HEAD
-def test_of_charts_the_one_that_does_not_read_is_left_out() -> None:
-    bad = {"title": "A", "chart_type": "bar", "points": [{"label": "a", "value": "high"}]}
-    good = {"title": "B", "chart_type": "bar", "points": [{"label": "b", "value": "3.5"}]}
-    (chart,) = parse(json.dumps({"charts": [bad, good]}), ChartPlan).charts
-    assert (chart.title, chart.rows[0].value) == ("B", 3.5)
-    with pytest.raises(BadReply, match=r"charts\[0\]\.rows\[0\]\.value must be a number"):
-        parse(json.dumps({"charts": [bad]}), ChartPlan)
-=======
 def test_of_items_that_stand_by_themselves_the_one_that_does_not_read_is_left_out() -> None:
     bad, good = {"claim": "A."}, {"claim": "B.", "quote": "C."}
     (only,) = parse(json.dumps({"learnings": [bad, good]}), Learnings).learnings
@@ -432,19 +387,13 @@ def test_of_items_that_stand_by_themselves_the_one_that_does_not_read_is_left_ou
 
 class Pointer(Record):
     evidence_id: str
->>>>>>> main
 
 
 @pytest.mark.parametrize(
     "said", ["[@edb44a4feea]", "@edb44a4feea", "[edb44a4feea]", " [@ edb44a4feea] ", "edb44a4feea"]
 )
 def test_an_id_is_read_without_the_marks_of_a_citation(said: str) -> None:
-<<<<<<< HEAD
-    section = {"section": {"id": "1", "title": "A"}, "evidence_ids": [said]}
-    assert parse(json.dumps({"sections": [section]}), Sorted).sections[0].evidence_ids == ("edb44a4feea",)
-=======
     assert parse(json.dumps({"evidence_id": said}), Pointer).evidence_id == "edb44a4feea"
->>>>>>> main
 
 
 def test_an_empty_list_is_no_reply_that_has_other_fields() -> None:

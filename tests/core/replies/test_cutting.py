@@ -12,35 +12,18 @@ from hypothesis import strategies as st
 
 from leadline.errors import BadReply
 from leadline.findings import Digest, Plan
-<<<<<<< HEAD
-from leadline.records import SINGLE, Confidence, Record, Text
-=======
 from leadline.records import SINGLE, Record
->>>>>>> main
 from leadline.replies.cutting import whole_sentences
 from leadline.tasks import parse
 from leadline_plugins.tasks.writing import Composition, Written
 
 
 class Learning(Record):
-<<<<<<< HEAD
-    claim: Text
-    quote: Text
-    start: int = -1
-    confidence: Confidence = "medium"
-    score: float = 0.0
-
-
-class Learnings(Record):
-    """Items that are left out one by one."""
-
-=======
     claim: str
     quote: str
 
 
 class Learnings(Record):
->>>>>>> main
     learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
 
 
