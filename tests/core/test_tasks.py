@@ -417,10 +417,6 @@ async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp
     assert any(text.startswith("no queries were proposed") for text in result.metadata.notices)
 
 
-class EvidenceRequest(Record):
-    evidence: tuple[Evidence, ...]
-
-
 @pytest.mark.parametrize(("model", "requests"), [("chat", 2), ("chat:small", 1)])
 async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, requests: int, tmp_path: Path) -> None:
     """The model says that it is too much, or the settings have said so before anything is sent."""

@@ -103,7 +103,7 @@ def folder_of(runs: str = "runs") -> Path:
 
 
 FAULTS = [
-    pytest.param(401, "Incorrect API key provided", "does not accept the key (HTTP 401)", id="wrong key"),
+    pytest.param(401, "Incorrect API key provided", "does not accept the key", id="wrong key"),
     pytest.param(404, "The model `small` does not exist", "has no model 'small' (HTTP 404)", id="wrong model"),
     pytest.param(0, "", "no reply within 0.3 s", id="no answer"),
 ]
