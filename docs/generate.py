@@ -4,7 +4,8 @@
 
 A fenced block with a title is quoted: `title="examples/…"` from a file, `title="leadline.records.Hit …"` from the
 source of the named classes, `title="leadline.events"` from a module's docstring. `reference/settings.md` is written
-from the models of the settings. A test tells when to run it.
+from the models of the settings, `reference/prompts.md` from the tasks of the built-in plugins. A test tells when to run
+it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+from leadline.api import Client
+from leadline.models.declared import Declared, declared
+from leadline.prompt_text import prompt_messages
 from leadline.settings.load import commented_toml, compose
 from leadline_plugins.search.local.settings import LocalSettings
 
 DOCS = Path(__file__).parent
 SETTINGS = DOCS / "reference" / "settings.md"
+PROMPTS = DOCS / "reference" / "prompts.md"
 PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
 _QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)(.*?)(^```$)', re.MULTILINE | re.DOTALL)
 _INTRODUCTION = """# Settings
@@ -26,6 +31,12 @@ _INTRODUCTION = """# Settings
 Every key, its default and what it does, with the section of the plugin `local`; `leadline plugins show NAME` tells that
 of any other. How the settings come together, and how they are written in the environment and on the command line, is
 told in [how to set things](../how-to/settings.md). `leadline config init` writes this file for the plugins you chose.
+"""
+_ABOUT_PROMPTS = """# Prompts
+
+The full text of every prompt, as a language model reads it. `{title}` and the like stand for inputs; a list shows one
+item. The schema is also sent beside the prompt (`response_format`) to servers that support it.
+`leadline prompts show TASK` prints the same with your templates: [how to change prompts](../how-to/prompts.md).
 """
 
 
@@ -60,9 +71,23 @@ def settings_page() -> str:
     return f"{_INTRODUCTION}\n```toml\n{commented_toml(compose({'local': LocalSettings}))}```\n"
 
 
+def prompts_page() -> str:
+    """Return the reference of the prompts."""
+    built_in = [one for one in declared(Client().host.loadable()) if one.plugin.distribution == "leadline"]
+    return "\n".join([_ABOUT_PROMPTS, *map(_prompt, sorted(built_in, key=lambda one: one.task.name))])
+
+
+def _prompt(one: Declared) -> str:
+    task = one.task
+    messages = prompt_messages(task, task.prompt)
+    blocks = (f"The {message.role} message:\n\n````text\n{message.text}\n````\n" for message in messages)
+    return "\n".join([f"## {task.name}\n\nAsked by `{one.plugin.name}`, role `{task.role}`.\n", *blocks])
+
+
 def main() -> None:
     """Write all pages that are not as they should be."""
     SETTINGS.write_text(settings_page(), encoding="utf-8")
+    PROMPTS.write_text(prompts_page(), encoding="utf-8")
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         if filled(text) != text:

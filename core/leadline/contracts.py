@@ -278,7 +278,11 @@ class AIProvider(Protocol):
 
 
 class TaskProvider(Protocol):
-    """Answers typed tasks without chat, as `embedded` does; raises `Unsupported` for a task it does not know."""
+    """Answers typed tasks without chat; raises `Unsupported` for a task it does not know.
+
+    One that sets `algorithm = True`, as `embedded` does, is not asked what only understanding language can answer: the
+    stages then do without.
+    """
 
     async def perform(self, task: Task[R], call: Call, /) -> R: ...
 

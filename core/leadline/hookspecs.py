@@ -101,7 +101,7 @@ class Offer(Generic[S, M]):
     """Seconds between the starts of two calls."""
     calls: bool = False
     """Whether it asks others through `call.run` to do its work: then their calls are limited, timed and retried, and
-    its own is not. For chart runners, formatters, sandboxes and embedders."""
+    its own is not. For chart runners, formatters, sandboxes, embedders, rerankers and claim judges."""
     timeout: float | None = None
     """Seconds a call may take; None leaves it to the house: `search.timeout` for engines, 30 for the rest."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()

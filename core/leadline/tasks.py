@@ -1,7 +1,7 @@
-"""Typed tasks: what a stage asks of a model, how it is put to a chat, and how the reply is read.
+"""Typed tasks: what a stage asks of a model, and the messages that put it to a chat.
 
-A chat vendor implements only `chat`; rendering is here, parsing and the one repair in `leadline.replies`: behind the
-journal, so that a better parser serves old journals too.
+A chat vendor implements only `chat`. Replies are parsed in `leadline.replies`, after the journal, so that a better
+parser serves old journals too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from leadline.door.keys import plain
 from leadline.errors import BadReply
-from leadline.journal.wire import lined
+from leadline.journal.wire import lined, without_surrogates
 from leadline.records import Json, Message, Record, Text, Tool
 from leadline.replies.parsing import NotInForm
 from leadline.replies.parsing import parse as parse
@@ -29,19 +29,31 @@ Role = Literal["thinking", "task"]
 class Task(Generic[R]):
     """A typed request to a model.
 
-    `name` is its key in `[ai.tasks]` and in `[prompts]`; `prompt` is the default template, the text a model is
-    instructed with; `sample` tells wanted repetitions apart. `shrink` returns the inputs with less in them, least
-    relevant first, or None where nothing can be left out: asked when the inputs are over a model's context. `heard`
-    takes the reply piece by piece while a chat streams it, each with the number of its attempt, so that work can begin
-    on its first part; a reply from the journal does not pass there, and neither does a corrected one. `check` is given
-    inputs and reply of a chat, and says what makes the reply unusable though it fits: the wrong language; else nothing.
-    `mend` is given both where the reply that was asked for again has such a fault too, and returns what is of use of
-    it, with what is to be told, if anything; None for nothing.
-    `lacks` is given both where that reply was cut off, and says what may be missing from what was whole of it.
-    `shows` names the fields of a reply, at any depth, that people read while it is streamed.
-    `schema` is the JSON schema of the reply, compact and written by hand (see `leadline.schemas`); None derives it from
-    the record. `example` is a short reply as JSON. `show` returns the inputs as plain text or Markdown for the model;
-    None shows them as JSON.
+    What the model reads:
+
+    - `prompt`: the instructions, a template that `[prompts]` of the settings may replace.
+    - `schema`: the JSON schema of the reply, compact and written by hand (see `leadline.schemas`); None derives it from
+      the record.
+    - `example`: a short reply as JSON.
+    - `show`: returns the inputs as plain text or Markdown; None shows them as JSON.
+
+    How a reply is taken:
+
+    - `check`: given inputs and reply, returns why the reply is unusable although it fits, such as the wrong language;
+      empty if it is usable. The model is then asked once more.
+    - `mend`: given inputs and the second reply if `check` refuses it too, returns its usable part and a notice (or an
+      empty text); None if no part is usable.
+    - `lacks`: given inputs and the second reply if it was cut off, returns what may be missing.
+
+    Other fields:
+
+    - `name`: the key in `[ai.tasks]` and `[prompts]`.
+    - `sample`: distinguishes deliberate repetitions.
+    - `shrink`: returns smaller inputs when they exceed the model's context, without the least relevant part; None if
+      nothing can be left out.
+    - `heard`: receives each piece of a streamed reply with the number of its attempt, but no replayed or
+      corrected reply.
+    - `shows`: names the fields of a reply, at any depth, that people read while it is streamed.
     """
 
     name: str
@@ -164,7 +176,7 @@ def as_json(data: Json) -> str:
 
 def fenced(text: str) -> str:
     """Return text between the fence marks. Marks inside the text are disarmed, so that it cannot close the fence."""
-    return f"<{FENCE}>\n{_MARK.sub('&lt;', text)}\n</{FENCE}>"
+    return f"<{FENCE}>\n{_MARK.sub('&lt;', without_surrogates(text))}\n</{FENCE}>"
 
 
 def talk(task: Task[Any], prompt: str, turns: tuple[Message, ...], speaker: str) -> tuple[Message, ...]:

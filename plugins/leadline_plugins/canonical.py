@@ -1,7 +1,7 @@
 """One form for all addresses of one page: to tell that two are the same, never to fetch or to cite.
 
 Since it is only compared, it may forget more than an address could: http for https, `www`, mobile and AMP copies. The
-standard library does; courlan, which trafilatura brings, keeps mobile and AMP hosts apart and drops parameters that
+standard library does; courlan keeps mobile and AMP hosts apart and drops parameters that
 may choose the content (`source`, `keyword`).
 """
 

@@ -137,7 +137,7 @@ def _composition(text: str) -> dict[str, Any]:
 def _verdicts(text: str) -> dict[str, Any]:
     """Find every claim supported by the sentence that it repeats."""
     known = passages(text.partition("\n# Claims")[0])
-    return {"verdicts": [_verdict(*claim.groups(), known) for claim in _CLAIM.finditer(text)]}
+    return {"verdicts": [_verdict(number, claim, cites, known) for number, claim, cites in _CLAIM.findall(text)]}
 
 
 def _verdict(number: str, claim: str, cites: str, known: Mapping[str, str]) -> dict[str, Any]:

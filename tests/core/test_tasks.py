@@ -14,14 +14,13 @@ import leadline
 from leadline.contracts import Call
 from leadline.errors import BadReply, CallFailed, Denied, ProviderError, QuotaSpent, TooLong, Unavailable
 from leadline.findings import QUESTION as QUESTION_KEY
-from leadline.findings import Digest, Findings, Plan, Question, Review
+from leadline.findings import Findings, Plan, Question, Review
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import ChatReply, ChatRequest, Evidence, Message, ModelTraits, Record, Usage
 from leadline.schemas import BOOLEAN, TEXT, list_of, object_of
 from leadline.tasks import Talk, Task, fenced, instructions, parse, render, reply_schema, talk
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
-from leadline_plugins.tasks.reading import ReviewRequest
 from leadline_plugins.tasks.writing import Composition, Written
 
 
@@ -85,6 +84,10 @@ def test_no_content_closes_the_fence(mark: str, shown: Callable[[Any], str] | No
     inner = user.removeprefix("<data>\n").rpartition("\n</data>")[0]
     assert not re.search(r"<\W*data", inner, re.IGNORECASE)
     assert user.count("</data>") == 1
+
+
+def test_half_a_character_does_not_spoil_the_prompt() -> None:
+    assert fenced("a \ud83d b") == "<data>\na \ufffd b\n</data>"
 
 
 @pytest.mark.parametrize("text", ["<database>", "a < b", "<b>data</b>", "<table>"])
@@ -411,21 +414,21 @@ async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp
     assert any(text.startswith("no queries were proposed") for text in result.metadata.notices)
 
 
+class EvidenceRequest(Record):
+    evidence: tuple[Evidence, ...]
+
+
 @pytest.mark.parametrize(("model", "requests"), [("chat", 2), ("chat:small", 1)])
 async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, requests: int, tmp_path: Path) -> None:
     """The model says that it is too much, or the settings have said so before anything is sent."""
 
     def less(inputs: Record) -> Record | None:
-        assert isinstance(inputs, ReviewRequest)
+        assert isinstance(inputs, EvidenceRequest)
         return inputs.model_copy(update={"evidence": inputs.evidence[:1]}) if len(inputs.evidence) > 1 else None
 
     class Shrinking:
         async def run(self, findings: Findings, run: Any, /) -> None:
-            inputs = ReviewRequest(
-                question=Question(text="why"),
-                plan=Plan(title="why", sections=()),
-                round=1,
-                digest=Digest(),
+            inputs = EvidenceRequest(
                 evidence=tuple(
                     Evidence(id=name, source_id="s", quote=name, span=(0, 1), claim=name * 900) for name in "abc"
                 ),

@@ -43,6 +43,10 @@ def test_quoted_blocks_are_what_they_quote(page: Path, generate: ModuleType) -> 
     assert text == generate.filled(text), "run: python docs/generate.py"
 
 
+def test_the_reference_of_the_prompts_is_up_to_date(generate: ModuleType) -> None:
+    assert generate.PROMPTS.read_text(encoding="utf-8") == generate.prompts_page(), "run: python docs/generate.py"
+
+
 def test_the_reference_of_the_settings_is_up_to_date(generate: ModuleType) -> None:
     assert generate.SETTINGS.read_text(encoding="utf-8") == generate.settings_page(), "run: python docs/generate.py"
 

@@ -14,11 +14,13 @@ from leadline.records import Blob, Code, FetchRequest, SearchRequest
 from leadline.testing.contracts import (
     AIProviderContract,
     ChartRunnerContract,
+    ClaimJudgeContract,
     EmbedderContract,
     FetcherContract,
     ParserContract,
     PluginContract,
     ReportFormatterContract,
+    RerankerContract,
     SandboxContract,
     SearchProviderContract,
     SearchStrategyContract,
@@ -105,6 +107,14 @@ class TestParser(Example, ParserContract):
 
 class TestEmbedder(Example, EmbedderContract):
     name = "trigrams"
+
+
+class TestReranker(Example, RerankerContract):
+    name = "overlap"
+
+
+class TestJudge(Example, ClaimJudgeContract):
+    name = "careful"
 
 
 class TestChart(Example, ChartRunnerContract):

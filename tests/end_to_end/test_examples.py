@@ -182,6 +182,13 @@ def test_embedder(ask: Ask) -> None:
     assert like > unlike
 
 
+def test_reranker_and_claim_judge(ask: Ask) -> None:
+    settings = '[ai]\nreranker = "overlap"\n[verify]\njudges = ["careful"]'
+    done = kept(ask(probe(settings)), "probe.json")
+    assert done["scores"] == [1, 0.25, 0.25]
+    assert done["verdicts"] == ["supported"]
+
+
 FORMATS = ["markdown", "quotes_csv"]
 
 

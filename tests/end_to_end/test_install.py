@@ -13,7 +13,7 @@ from pydoc_data.topics import topics
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MEGABYTES, DISTRIBUTIONS = 150, 45
+MEGABYTES, DISTRIBUTIONS = 110, 35
 LOADED = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))\n"
 RUN = """
 import asyncio, leadline
@@ -28,7 +28,7 @@ asyncio.run(main())
 """
 BORROWED = {"brief", "matplotlib"}
 """Plugins whose module a chosen one builds on, and the chart runner that `auto` looks at."""
-READERS = {"docx", "lxml", "pypdfium2", "trafilatura"}
+READERS = {"lxml", "pypdfium2", "selectolax"}
 """What only documents of other kinds need."""
 
 

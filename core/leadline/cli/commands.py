@@ -174,8 +174,8 @@ def _prompts(commands: Any) -> None:
     parser = _command(group, "list", "list the tasks: who asks each, and where its template is", "prompts", "list_")
     _settings(parser)
     _json(parser)
-    parser = _command(group, "show", "show a task: its template, its inputs, its reply", "prompts", "show")
-    parser.add_argument("name", metavar="NAME")
+    parser = _command(group, "show", "show the full text of a prompt, or of all", "prompts", "show")
+    parser.add_argument("name", metavar="TASK", nargs="?", default="", help="a task of `leadline prompts list`")
     _settings(parser)
     _json(parser)
 

@@ -124,8 +124,16 @@ def _checked(result: Result) -> str:
     except (OSError, ValueError):
         return ""
     headings = [found.start() for found in _HEADING.finditer(written)]
-    behind = headings[len(result.report.sections) :]
+    report = result.report
+    repeated = bool(report.sections) and _bare(report.sections[0].title) == _bare(
+        report.title
+    )  # its heading is left out
+    behind = headings[len(report.sections) - repeated :]
     return _PICTURE.sub("", written[: behind[0] if behind else None]).strip()
+
+
+def _bare(title: str) -> str:
+    return "".join(filter(str.isalnum, title)).casefold()
 
 
 def _write_markdown(text: str) -> None:

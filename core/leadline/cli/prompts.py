@@ -1,4 +1,4 @@
-"""`leadline prompts`: what models are asked and told, task by task, and where each template comes from."""
+"""`leadline prompts`: list the tasks of models, and show the full text of each prompt."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from leadline.errors import UsageError
 from leadline.hosting.loading import named
 from leadline.models.declared import Declared, declared
 from leadline.nearest import choose_from
-from leadline.records import Record
-from leadline.schemas import schema_of
+from leadline.prompt_text import prompt_messages
+from leadline.records import Message
 from leadline.settings.load import Loaded
+from leadline.tasks import reply_schema
 
 _OURS = "leadline"
 """The distribution whose templates are the built-in ones."""
@@ -32,16 +33,16 @@ def list_(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print a task: its template, its inputs, its reply. Raises `UsageError` where nobody asks it."""
+    """Print the prompt of a task, or of all tasks. Raises `UsageError` for a task that no plugin asks."""
     loaded, tasks = _all(client_of(args))
-    found = [one for one in tasks if one.task.name == args.name]
+    found = [one for one in tasks if args.name in ("", one.task.name)]
     if not found:
         raise UsageError(f"no such task: {args.name!r}; {choose_from(args.name, {one.task.name for one in tasks})}")
     if args.json:
         data = [_whole(one, loaded) for one in found]
         write_json(data[0] if len(data) == 1 else data)
     else:
-        write("\n\n".join(_shown(one, loaded) for one in found))
+        write("\n\n\n".join(_shown(one, loaded) for one in found))
     return 0
 
 
@@ -76,38 +77,14 @@ def _template(one: Declared, loaded: Loaded) -> str:
 def _shown(one: Declared, loaded: Loaded) -> str:
     task = one.task
     head = f"{task.name}  (asked by {one.plugin.name}, role {task.role}, template from {_origin(one, loaded)})"
-    parts = [head, _template(one, loaded) or "(no template: only the inputs and the schema of the reply are sent)"]
-    records: tuple[tuple[str, type[Record]], ...] = (("Inputs", task.inputs), ("Reply", task.reply))
-    for label, record in records:
-        form: Any = schema_of(record)
-        parts.append(f"{label}: {record.__name__}. {_about(record)}".rstrip() + f"\n{_fields(form)}")
-        parts += [f"{name}:\n{_fields(one)}" for name, one in form.get("$defs", {}).items() if "properties" in one]
-    parts.append(f'Replace the template: prompts.{task.name} = "FILE.md"; the model: ai.tasks.{task.name}')
-    return "\n\n".join(parts)
+    messages = [f"--- {message.role} ---\n{message.text}" for message in _messages(one, loaded)]
+    note = "" if task.reply is Message else f"Reply: {task.reply.__name__}. "
+    replace = f'{note}Replace the template: prompts.{task.name} = "FILE.md"; the model: ai.tasks.{task.name}'
+    return "\n\n".join([head, *messages, replace])
 
 
-def _about(record: type[Record]) -> str:
-    """Return the first line of a record's docstring; empty where its author wrote none."""
-    return next(iter((record.__doc__ or "").strip().splitlines()), "")
-
-
-def _fields(form: Any) -> str:
-    """Return the fields of a record's JSON schema: name, type, whether it must be given."""
-    needed = form.get("required", ())
-    rows = ((name, _type(one), "required" if name in needed else "") for name, one in form["properties"].items())
-    return table(rows, ("field", "type", ""), indent="  ")
-
-
-def _type(form: Any) -> str:
-    """Return the type of a field in a word or two, from its JSON schema."""
-    if "$ref" in form:
-        return str(form["$ref"]).rpartition("/")[2]
-    if choices := form.get("enum"):
-        return " | ".join(map(str, choices))
-    if branches := form.get("anyOf"):
-        return " | ".join(map(_type, branches))
-    kind = str(form.get("type", "any"))
-    return f"list of {_type(form['items'])}" if "items" in form else kind
+def _messages(one: Declared, loaded: Loaded) -> tuple[Message, ...]:
+    return prompt_messages(one.task, _template(one, loaded))
 
 
 def _data(one: Declared, loaded: Loaded) -> dict[str, Any]:
@@ -115,7 +92,7 @@ def _data(one: Declared, loaded: Loaded) -> dict[str, Any]:
 
 
 def _whole(one: Declared, loaded: Loaded) -> dict[str, Any]:
-    inputs: type[Record] = one.task.inputs
-    reply: type[Record] = one.task.reply
-    schemas = {"inputs_schema": schema_of(inputs), "reply_schema": schema_of(reply)}
-    return {**_data(one, loaded), "template": _template(one, loaded), **schemas}
+    task = one.task
+    messages = [{"role": message.role, "text": message.text} for message in _messages(one, loaded)]
+    form = {} if task.reply is Message else {"example": task.example, "schema": reply_schema(task)}
+    return {**_data(one, loaded), "template": _template(one, loaded), "messages": messages, **form}

@@ -105,7 +105,7 @@ class Models:
         """Return whether the first of a task's chain that can be reached is a chat."""
         for choice in self._named(task, role):
             if not self._standing.absent(choice.member.name) and (provider := await self._made(choice)) is not None:
-                return not performs(provider)
+                return not getattr(provider, "algorithm", False)
         return False
 
     async def _made(self, choice: Choice) -> Any:

@@ -23,8 +23,8 @@ from leadline.schemas import schema_of
 R = TypeVar("R", bound=Record)
 _PROSE = 200
 """Characters from which prose is a text, and no remark about it."""
-_CITES = re.compile(r"[\[(（【]\s?@?e[0-9a-f]{10}\b", re.IGNORECASE)
-"""What is meant for a citation by its id: `(e49ee05564e)`."""
+_CITES = re.compile(r"[\[【]\^?\d{1,3}[\]】]")
+"""A citation by number: `[1]`."""
 _PLACEHOLDERS = frozenset({"", "...", "…", "string", "<text>", "text"})
 _ROUNDS = 3
 """What is left out can show what else does not fit; so often it is looked at again."""

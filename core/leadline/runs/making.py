@@ -1,4 +1,4 @@
-"""What a run has made for it, each behind the door: sections, figures, files, what a program or an embedder gives."""
+"""The calls of a run to the plugins that make something: sections, figures, files, vectors, scores, judgements."""
 
 from __future__ import annotations
 
@@ -103,22 +103,21 @@ class Making:
             return None
         member = self._house.member("rerankers", self._settings.ai.reranker)
         request = RerankRequest(query=query, texts=tuple(texts))
-        ranking = await self._leaf("rerank", Ranking, member, request, (await member.get()).rerank)
-        if len(ranking.scores) != len(texts):
-            raise PluginError(f"reranker '{member.name}' returned {len(ranking.scores)} scores for {len(texts)} texts")
-        return ranking
+        reranker = await member.get()
+
+        async def do(request: RerankRequest, call: Call) -> Ranking:
+            ranking: Ranking = await reranker.rerank(request, call)
+            if isinstance(ranking, Ranking) and len(ranking.scores) != len(request.texts):
+                raise ValueError(f"it returned {len(ranking.scores)} scores for {len(request.texts)} texts")
+            return ranking
+
+        return await self._leaf("rerank", Ranking, member, request, do, free=member.offer.free)
 
     async def judge(self, request: JudgeRequest, name: str) -> Judgements:
-        """Have claims judged by one judge; judgements of claims that were not asked about are dropped."""
+        """Have claims judged by one judge."""
         member = self._house.member("claim_judges", name)
         judge = await member.get()
-        if member.offer.tasks:  # it asks a model through the run: its own call is neither limited nor timed
-            form = Kind(name="judge", reply=Judgements, composite=True)
-            made = await self._door.call(form, request, judge.judge, maker=self._with_tasks(member), task="judge")
-        else:
-            made = await self._leaf("judge", Judgements, member, request, judge.judge)
-        asked = {claim.id for claim in request.claims}
-        return Judgements(judgements=tuple(one for one in made.judgements if one.claim_id in asked))
+        return await self._leaf("judge", Judgements, member, request, judge.judge, free=member.offer.free)
 
     async def format(self, report: Report, name: str) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too. Spent time cuts none off."""
@@ -156,10 +155,11 @@ class Making:
         free: bool = False,
         costs: EmbedCosts | None = None,
     ) -> R:
-        calls = member.offer.calls
+        # A plugin that asks others through the run has their limits and times, and none of its own.
+        calls = member.offer.calls or bool(member.offer.tasks)
         kept, alone = keep and member.offer.keep, not (keep or calls)
         form = Kind(name=kind, reply=reply, keep=kept, alone=alone, composite=calls, free=free)
         if costs and not calls:
             form = replace(form, need=costs.need, price=costs.priced)
-        maker = replace(member.maker, limiter=None) if calls else member.maker
+        maker = self._with_tasks(member) if calls else member.maker
         return await self._door.call(form, request, do, maker=maker, task=kind)

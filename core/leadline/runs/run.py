@@ -142,8 +142,14 @@ class ActiveRun:
         return await self._making.rerank(query, texts)
 
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
-        """Have claims judged by the judge of that name."""
-        return await self._making.judge(request, name)
+        """Have claims judged by the judge of that name; judgements on other claims are dropped with a notice."""
+        made = await self._making.judge(request, name)
+        asked = {claim.id for claim in request.claims}
+        kept = tuple(one for one in made.judgements if one.claim_id in asked)
+        if others := len(made.judgements) - len(kept):
+            what = "judgement names a claim" if others == 1 else "judgements name claims"
+            await self._notice(f"judge {name}: {others} {what} that it was not asked about; dropped")
+        return Judgements(judgements=kept)
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report; never kept, so that a better formatter serves old runs too. Spent time cuts none off."""

@@ -10,7 +10,7 @@ from leadline.nearest import choose_from
 from leadline.settings.model import Settings
 from leadline.settings.selections import PLAIN
 
-_ASKED = ("ai_providers", "embedders", "search_providers")
+_ASKED = ("ai_providers", "claim_judges", "embedders", "rerankers", "search_providers")
 """The kinds whose plugins may ask models."""
 
 

@@ -74,7 +74,8 @@ def selections(core: Settings) -> Iterator[Selection]:
     """Yield what the settings select, but for the stages."""
     for key, kind in _KINDS.items():
         value = _value(core, key)
-        names = value if isinstance(value, tuple) else (_provider(value),) if value else ()
+        single = _provider(value) if key == "ai.embedder" else value
+        names = value if isinstance(value, tuple) else (single,) if value else ()
         yield Selection(key, kind, tuple(dict.fromkeys(names)))
     for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
         for name, model in models.items():

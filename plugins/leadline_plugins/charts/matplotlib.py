@@ -121,7 +121,9 @@ def _saved(figure: Any, kind: str) -> bytes:
 class MatplotlibSettings(PluginSettings):
     """The look of charts."""
 
-    fonts: tuple[str, ...] = Field(CHAIN, min_length=1, description="Font families; the first that has a character is used.")
+    fonts: tuple[str, ...] = Field(
+        CHAIN, min_length=1, description="Font families: the first with a character is used."
+    )
     title: bool = Field(False, description="Whether the picture shows the title; the caption has it.")
 
 

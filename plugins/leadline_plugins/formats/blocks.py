@@ -32,12 +32,12 @@ class Blocks:
         self._columns = columns
         self._notes: dict[int, Block] = {}
         self._in_note = False
-        self._level = 1
+        self._base = self._level = 1
         """Of the heading above: the next is at most one deeper, though a writer skipped some."""
 
-    def of(self, text: str) -> Iterator[Node]:
-        """Yield the blocks of a Markdown text."""
-        self._level = 1
+    def of(self, text: str, level: int = 1) -> Iterator[Node]:
+        """Yield the blocks of a Markdown text; `level` is that of the heading above, 0 for none."""
+        self._base = self._level = level
         root = nested(parser().parse(text))
         notes = [note for child in root.children if child.kind == "footnote_block" for note in child.children]
         self._notes = {note.token.meta["id"]: note for note in notes}
@@ -52,7 +52,8 @@ class Blocks:
     def _block(self, node: Block) -> Iterator[Node]:
         match node.kind:
             case "heading":
-                self._level = min(max(2, int(node.token.tag[1]) - 1), self._level + 1)
+                below = int(node.token.tag[1]) - 2 + self._base
+                self._level = min(max(self._base + 1, below), self._level + 1)
                 title, *rest = portions(self._inlines(node))
                 yield header(self._level, self._name(), title)
                 yield from map(para, rest)

@@ -34,13 +34,13 @@ class Written:
         return await self._write(await built(report, self._medium, self._context, call), self._context, call)
 
 
-def offer(name: str, does: str, medium: Medium, write: Write) -> Offer[Any, Written]:
-    """Return the offer of a format by Pandoc; `name` is its extra's too."""
+def offer(name: str, does: str, medium: Medium, write: Write, *modules: str) -> Offer[Any, Written]:
+    """Return the offer of a format by Pandoc; `name` is also that of its extra, `modules` are what else it imports."""
     return Offer(
         lambda settings, context: Written(medium, write, context),
         PluginSettings,
         does,
-        requires=(f"pypandoc=leadline[{name}]",),
+        requires=tuple(f"{module}=leadline[{name}]" for module in ("pypandoc", *modules)),
         keep=False,
         at_once=2,
         timeout=120,

@@ -15,9 +15,9 @@ from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.figures import Numbered, Placing, credited, data_url, numbered
-from leadline_plugins.formats.marks import failures, label, marks_of, summary
+from leadline_plugins.formats.marks import failures, legend, marks_of, summary
 from leadline_plugins.formats.method import Told, heading, paragraphs
-from leadline_plugins.formats.passages import Passages, places, wrapped_in_mark, wrapped_in_strong
+from leadline_plugins.formats.passages import Passages, places
 from leadline_plugins.formats.references import Lists, checked
 from leadline_plugins.formats.sections import headed, texts
 from leadline_plugins.formats.tree import (
@@ -36,7 +36,7 @@ from leadline_plugins.formats.tree import (
     text,
     words,
 )
-from leadline_plugins.wording import say
+from leadline_plugins.wording import listed, say
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
@@ -64,7 +64,7 @@ class Document:
     blocks: list[Node]
     files: tuple[Blob, ...] = ()
     checks: str = ""
-    """What the judges decided, as a sentence; empty where none was asked."""
+    """What the judges decided, and what the marks mean; empty where none was asked."""
 
     @property
     def length(self) -> int:
@@ -118,7 +118,9 @@ class Builder:
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"
         language = self._language if _LANGUAGE.fullmatch(self._language) else ""
-        return Document(title, language, blocks, files, summary(self._marks, self._language))
+        told = (tell(self._marks, self._language) for tell in (summary, legend))
+        checks = listed(filter(None, told), self._language, "space")
+        return Document(title, language, blocks, files, checks)
 
     def _lists(self, entries: Mapping[str, list[Node]]) -> Lists:
         named = {name for section in self._report.sections for name in cited(section.text or "")}
@@ -127,9 +129,8 @@ class Builder:
         for item in self._report.evidence:
             if item.id in named and item.id in self._numbers.by_evidence:
                 passages.setdefault(item.source_id, []).append(item)
-        wrap = wrapped_in_mark if self._medium.screen else wrapped_in_strong
-        setting = Passages(self._marks, wrap, self._language)
         screen = self._medium.screen
+        setting = Passages(self._marks, self._language, screen=screen)
         return Lists(self._report, self._numbers, passages, setting, entries, self._name, below=screen)
 
     def _name(self) -> str:
@@ -144,10 +145,11 @@ class Builder:
     def _set(self, section: Section) -> Iterator[Node]:
         """Yield a section; figures its text shows stand behind the block that shows them."""
         self._recent = {}
-        if headed(section, self._report):
+        level = 1 if headed(section, self._report) else 0
+        if level:
             yield header(1, self._name(), words(" ".join(section.title.split())))
         for markdown in texts(section, self._marks, self._language):
-            for block in self._blocks.of(unenclosed(markdown)):
+            for block in self._blocks.of(unenclosed(markdown), level):
                 if block["c" if block["t"] == "Para" else "t"]:
                     yield block
                 yield from map(self._figure, self._asked)
@@ -201,8 +203,7 @@ class Builder:
         if not mark.sign or number in self._placed:
             return []
         self._placed.add(number)
-        why = mark.why(self._language)
-        said = label(mark.kind, self._language) + (f"{say('colon', self._language)}{why}" if why else "")
+        said = mark.told(self._language)
         sign: list[Node] = [{"t": "Superscript", "c": words(mark.sign)}]
         entry = self._checks.get(number)
         shown = [link(sign, f"#check-{entry}", attributes("", aria_label=said))] if entry else sign

@@ -3,55 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from leadline_plugins.formats.tree import Node, text
 
-Wrap = Callable[[list[Node], tuple[str, ...]], Node]
+Names = tuple[str, ...]
+Wrap = Callable[[list[Node], Names], Node]
 """Make one node of inlines that belong to the quotes of these names."""
-_LEAVES = {"Str", "Code", "CodeBlock", "Math"}
-_UNDIVIDED = _LEAVES - {"Str"}
-_SPACES = {"Space", "SoftBreak", "LineBreak"}
+_LEAVES = {"Str", "Code", "CodeBlock", "Math", "Space", "SoftBreak", "LineBreak"}
 
 
-def highlight(blocks: list[Node], quotes: Sequence[tuple[str, Sequence[str]]], wrap: Wrap) -> list[Node]:
+def highlight(blocks: list[Node], quotes: Iterable[tuple[str, Sequence[str]]], wrap: Wrap) -> list[Node]:
     """Return blocks with their quotes wrapped; `quotes` are names, each with the forms that its words may have.
 
     Words are found by their letters and digits, so that marks of Markdown at the edge of a quote do not matter. A
     quote may begin in one block and end in another. What is not found is not wrapped.
     """
     leaves = list(_leaves(blocks))
-    letters = [(leaf, at, sign) for leaf, node in enumerate(leaves) for at, sign in enumerate(text(node))]
-    letters = [(leaf, at, sign) for leaf, at, sign in letters if sign.isalnum()]
-    whole = "".join(sign for _, _, sign in letters)
-    owners: dict[int, dict[int, list[str]]] = {}
-    for name, words in ((name, words) for name, forms in quotes for words in _first(forms, whole)):
-        wanted = _letters(words)
-        start = whole.find(wanted)
-        found = letters[start : start + len(wanted)]
-        for leaf in {leaf for leaf, _, _ in found}:
-            places = [at for one, at, _ in found if one == leaf]
-            first, last = places[0], places[-1]
-            last += _ending(words, text(leaves[leaf])[last + 1 :]) if leaf == found[-1][0] else 0
-            for at in range(first, last + 1):
-                owners.setdefault(id(leaves[leaf]), {}).setdefault(at, []).append(name)
-    return _wrapped(blocks, owners, wrap) if owners else blocks
-
-
-def _first(forms: Sequence[str], whole: str) -> list[str]:
-    """Return the first form of a quote that a passage has."""
-    return [words for words in forms if _letters(words) and _letters(words) in whole][:1]
+    whole = "".join(map(text, leaves))
+    places = [place for place, sign in enumerate(whole) if sign.isalnum()]
+    letters = _letters(whole)
+    names: list[Names] = [()] * len(whole)
+    for name, forms in quotes:
+        words = next((form for form in forms if _letters(form) and _letters(form) in letters), "")
+        if words:
+            first = letters.index(_letters(words))
+            last = places[first + len(_letters(words)) - 1] + 1
+            tail = words.strip()[len(words.strip().rstrip(_signs(words))) :]  # its full stop, a percent sign
+            last += len(tail) if whole.startswith(tail, last) else 0
+            for place in range(places[first], last):
+                names[place] = (*names[place], name)
+    owners, start = {}, 0
+    for leaf in leaves:
+        owners[id(leaf)] = names[start : start + len(text(leaf))]
+        start += len(text(leaf))
+    return [node for node, _ in _all(blocks, owners, wrap)] if any(names) else blocks
 
 
 def _letters(words: str) -> str:
     return "".join(filter(str.isalnum, words))
 
 
-def _ending(words: str, after: str) -> int:
-    """Return how many characters after the last letter belong to the quote: its full stop, a percent sign."""
-    words = words.strip()
-    tail = words[len(words.rstrip("".join(set(filter(lambda sign: not sign.isalnum(), words))))) :]
-    return len(tail) if tail and after.startswith(tail) else 0
+def _signs(words: str) -> str:
+    return "".join(sign for sign in words if not sign.isalnum())
 
 
 def _leaves(node: Any) -> Iterator[Node]:
@@ -65,55 +60,28 @@ def _leaves(node: Any) -> Iterator[Node]:
             yield from _leaves(content)
 
 
-def _wrapped(node: Any, owners: dict[int, dict[int, list[str]]], wrap: Wrap) -> Any:
+def _all(nodes: list[Any], owners: dict[int, list[Names]], wrap: Wrap) -> Iterator[tuple[Any, Names]]:
+    """Yield a list of nodes, each run that belongs to the same quotes as one."""
+    pieces = (piece for node in nodes for piece in _pieces(node, owners, wrap))
+    for names, run in groupby(pieces, key=lambda piece: piece[1]):
+        inlines = [node for node, _ in run]
+        yield from [(wrap(inlines, names), ())] if names else [(node, ()) for node in inlines]
+
+
+def _pieces(node: Any, owners: dict[int, list[Names]], wrap: Wrap) -> Iterator[tuple[Any, Names]]:
+    """Yield a node, words in pieces, each with the names of its quotes."""
+    own = owners.get(id(node), [])
     match node:
         case list():
-            return list(_joined((piece for item in node for piece in _pieces(item, owners, wrap)), wrap))
-        case {"t": _, "c": content}:
-            return {**node, "c": _wrapped(content, owners, wrap)}
-    return node
-
-
-def _pieces(item: Any, owners: dict[int, dict[int, list[str]]], wrap: Wrap) -> Iterator[Any]:
-    """Yield an item of a list, or a leaf in pieces: those of quotes as pairs of the piece and the quotes' names."""
-    own = owners.get(id(item))
-    if not own:
-        yield _wrapped(item, owners, wrap) if not isinstance(item, dict) or item.get("t") not in _LEAVES else item
-    elif item["t"] == "CodeBlock":
-        (name, classes, values), code = item["c"]
-        yield {"t": "CodeBlock", "c": [[name, [*classes, "quoted"], values], code]}
-    elif item["t"] in _UNDIVIDED:
-        yield item, tuple(dict.fromkeys(name for names in own.values() for name in names))
-    else:
-        said, start = item["c"], 0
-        for at in range(1, len(said) + 1):
-            names = own.get(start, ())
-            if at == len(said) or own.get(at, ()) != names:
-                piece = {"t": "Str", "c": said[start:at]}
-                yield (piece, tuple(names)) if names else piece
-                start = at
-
-
-def _joined(pieces: Iterable[Any], wrap: Wrap) -> Iterator[Any]:
-    """Yield pieces; those of one quote in one node, with the spaces between them."""
-    held: list[Node] = []
-    spaces: list[Node] = []
-    names: tuple[str, ...] = ()
-    for piece in pieces:
-        if held and isinstance(piece, dict) and piece.get("t") in _SPACES:
-            spaces.append(piece)
-        elif isinstance(piece, tuple) and piece[1] == names and held:
-            held += [*spaces, piece[0]]
-            spaces = []
-        else:
-            if held:
-                yield wrap(held, names)
-                yield from spaces
-            held, spaces = [], []
-            if isinstance(piece, tuple):
-                held, names = [piece[0]], piece[1]
-            else:
-                yield piece
-    if held:
-        yield wrap(held, names)
-        yield from spaces
+            yield [inner for inner, _ in _all(node, owners, wrap)], ()
+        case {"t": "Str", "c": words} if any(own):
+            for names, run in groupby(zip(words, own, strict=True), key=lambda pair: pair[1]):
+                yield {"t": "Str", "c": "".join(sign for sign, _ in run)}, names
+        case {"t": "CodeBlock", "c": [[name, classes, values], code]} if any(own):
+            yield {"t": "CodeBlock", "c": [[name, [*classes, "quoted"], values], code]}, ()
+        case {"t": kind} if kind in _LEAVES:
+            yield node, next(filter(None, own), ())
+        case {"c": list() as content}:
+            yield {**node, "c": [inner for inner, _ in _all(content, owners, wrap)]}, ()
+        case _:
+            yield node, ()

@@ -15,11 +15,11 @@ from leadline_plugins.formats.address import followable, readable, titled
 from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import Placing, data_url, numbered
-from leadline_plugins.formats.marks import Mark, failures, label, legend, marks_of, signed, summary
+from leadline_plugins.formats.marks import Mark, failures, legend, marks_of, summary
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.passages import places
 from leadline_plugins.formats.references import bracketed, statistics
-from leadline_plugins.formats.sections import headed, texts
+from leadline_plugins.formats.sections import headed, signed, texts
 from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tree import clean
 from leadline_plugins.wording import say
@@ -47,9 +47,11 @@ class Markdown:
 
 
 def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
-    """Yield the sections, cited by number, each figure behind the paragraph that shows or first mentions it."""
+    """Yield the legend of the marks, then the sections, each figure after the paragraph that first mentions it."""
     shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
     placing, marks = Placing(figures, shown), marks_of(report)
+    if signs := legend(marks, report.language):
+        yield f"*{_plain(signs)}*"
     for section in report.sections:
         if headed(section, report):
             yield f"## {_plain(section.title)}"
@@ -99,7 +101,7 @@ def checks(report: Report) -> Iterator[str]:
         return
     titles = {one.id: " ".join(one.title.split()) for one in report.sections if headed(one, report)}
     yield f"## {say('checks', language)}"
-    yield from (_plain(line) for line in (summary(marks, language), legend(marks, language)) if line)
+    yield _plain(summary(marks, language))
     yield "\n".join(_failure(group, titles, language) for group in failures(marks))
 
 
@@ -112,7 +114,7 @@ def _failure(group: Sequence[Mark], titles: Mapping[str, str], language: str) ->
     times = f" × {len(group)}" if len(group) > 1 else ""
     why = first.why(language)
     end = f"{gap}{bracketed(why, language)}" if why else ""
-    kind = f"**{_plain(f'{first.sign} {label(first.kind, language)}{colon.rstrip()}')}**"
+    kind = f"**{_plain(f'{first.sign} {say(first.kind, language)}{colon.rstrip()}')}**"
     return f"- {kind}{gap}{_plain(f'{said}{times}{end}')}"
 
 

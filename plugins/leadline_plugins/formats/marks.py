@@ -1,22 +1,16 @@
-"""Marks at the claims of a report that are not supported: their places, signs, labels and legend.
-
-`marked` puts a token after each judged claim into the Markdown of a section. The parser reads it as an inline of its
-own, and the Markdown format replaces it by the sign: every format has its marks at the same places.
-"""
+"""Marks at the claims of a report that are not supported: their signs, what they mean, and the list of them."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from leadline.citations import CITATION, uncited, unenclosed
-from leadline.records import Report, Section
+from leadline.citations import uncited, unenclosed
+from leadline.records import Report
 from leadline_plugins.formats.inlines import spoken
-from leadline_plugins.formats.tree import SIGN, TOKEN
-from leadline_plugins.wording import everywhere, listed, say
+from leadline_plugins.wording import listed, say
 from leadline_plugins.wording.notices import retold
 
 KINDS = ("contradicted", "unsupported", "partial", "not_judged", "uncited", "supported")
@@ -32,13 +26,6 @@ _SUMMARY = "summary"
 """Id of the section that most readers read alone."""
 _BEGINNING = 200
 """Characters of a claim in the list of checks."""
-_ALL = "".join(SIGNS.values())
-_SHOWN = re.compile(rf"(?<=\d\])[{_ALL}]+|\[[{_ALL}]+\]")
-_TOKENS = re.compile(rf"(?:{TOKEN.pattern})+")
-_LAST_CELL = re.compile(r"(?<!\\)\|[ \t]*\Z")
-_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+[-:| \t]*\Z")
-_FENCE = re.compile(r"([ \t>]*)(?:`{3,}|~{3,})[^`\n]*\Z")
-_CLOSING = re.compile(r"\s*[)）]")
 
 
 @dataclass(frozen=True)
@@ -64,6 +51,11 @@ class Mark:
     def sign(self) -> str:
         """Its sign; empty for a supported claim."""
         return SIGNS.get(self.kind, "")
+
+    def told(self, language: str) -> str:
+        """Return its verdict, the reason and the judge."""
+        why = self.why(language)
+        return say(self.kind, language) + (f"{say('colon', language)}{why}" if why else "")
 
     @property
     def listed(self) -> bool:
@@ -106,63 +98,6 @@ def _shortened(markdown: str) -> str:
     return text if len(text) <= _BEGINNING else f"{text[:_BEGINNING].rsplit(' ', 1)[0]} …"
 
 
-def marked(section: Section, marks: Iterable[Mark]) -> str:
-    """Return the Markdown of a section with a token after each of its claims."""
-    text = (section.text or "").replace(SIGN, "\ufffd")
-    placed = sorted((*_place(text, mark.span), mark.number) for mark in marks if mark.section_id == section.id)
-    parts, last = [], 0
-    for place, before, number in placed:
-        parts += [text[last:place], f"{before}[{SIGN}{number}]"]
-        last = place
-    return "".join((*parts, text[last:]))
-
-
-def _place(text: str, span: tuple[int, int]) -> tuple[int, str]:
-    """Return where the token of a claim goes, and what comes before it.
-
-    That is after the citations that end the claim, else at its end; in a table within the last cell of the row; after
-    a block of code on a line of its own.
-    """
-    start, end = min(span[0], len(text)), min(span[1], len(text))
-    end = start + len(text[start:end].rstrip())
-    line = text.rfind("\n", 0, end) + 1
-    if fence := _FENCE.match(text, line, end):
-        return end, f"\n{fence[1]}"
-    while line > start and _RULE.match(text, line, end):  # of a table without rows
-        end = line - 1
-        line = text.rfind("\n", 0, end) + 1
-    if "|" in text[line:end].lstrip(" \t>")[:1] and (cell := _LAST_CELL.search(text, line, end)):
-        end = line + len(text[line : cell.start()].rstrip())
-    last = max((found.end() for found in CITATION.finditer(text, start, end)), default=end)
-    if not any(map(str.isalnum, text[last:end])):
-        end = last
-    closing = _CLOSING.match(text, end)
-    if closing and sum(map(text[start:end].count, "(（")) > sum(map(text[start:end].count, ")）")):
-        end = closing.end()
-    return end, ""
-
-
-def signed(markdown: str, marks: Sequence[Mark]) -> str:
-    """Return Markdown with signs in the places of tokens: bare after a number in brackets, else in brackets."""
-
-    def sign(run: re.Match[str]) -> str:
-        signs = "".join(dict.fromkeys(marks[int(number) - 1].sign for number in TOKEN.findall(run[0])))
-        return f"[{signs}]" if signs and run.string[run.start() - 1 : run.start()] != "]" else signs
-
-    return _TOKENS.sub(sign, markdown)
-
-
-def unmarked(markdown: str) -> str:
-    """Return a Markdown report without the signs that this project sets; any other report as it is."""
-    ours = any(said.partition("{")[0] in markdown for said in everywhere("marks"))
-    return _SHOWN.sub("", markdown) if ours else markdown
-
-
-def label(kind: str, language: str) -> str:
-    """Return the name of a verdict."""
-    return say(kind, language)
-
-
 def summary(marks: Sequence[Mark], language: str) -> str:
     """Return what the judges decided, the worst first; empty for a report that was not judged."""
     return listed(_summary(marks, language), language, "space")
@@ -177,7 +112,7 @@ def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
     if counts.keys() == {"not_judged"}:
         yield say("none_judged", language, total=counts.total())
     elif counts:
-        what = (f"{label(kind, language)} {counts[kind]}" for kind in reversed(KINDS) if counts[kind])
+        what = (f"{say(kind, language)} {counts[kind]}" for kind in reversed(KINDS) if counts[kind])
         yield say("checked", language, total=counts.total(), what=listed(what, language))
     if bare:
         told = say("bare", language, count=bare)
@@ -187,7 +122,7 @@ def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
 def legend(marks: Sequence[Mark], language: str) -> str:
     """Return what the signs of a report mean; empty where it has none."""
     used = {mark.kind for mark in marks}
-    what = [f"{SIGNS[kind]} {label(kind, language)}" for kind in KINDS if kind in used and kind in SIGNS]
+    what = [f"{SIGNS[kind]} {say(kind, language)}" for kind in KINDS if kind in used and kind in SIGNS]
     return say("marks", language, what=listed(what, language)) if what else ""
 
 

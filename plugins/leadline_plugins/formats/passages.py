@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
@@ -11,7 +11,7 @@ from urllib.parse import quote
 from leadline.records import Evidence, Source
 from leadline_plugins.formats.address import followable, titled
 from leadline_plugins.formats.blocks import Blocks
-from leadline_plugins.formats.highlight import Wrap, highlight
+from leadline_plugins.formats.highlight import highlight
 from leadline_plugins.formats.marks import Mark
 from leadline_plugins.formats.tree import Node, attributes, clean, link, para, strong, text, words
 from leadline_plugins.wording import listed, say
@@ -71,14 +71,14 @@ def _fragment(shown: str) -> str:
 
 
 class Passages:
-    """Sets passages as blocks. `claims` are the marks of the report; `wrap` wraps quoted words."""
+    """Sets passages as blocks: quoted words are marked on the screen, and bold in print."""
 
-    def __init__(self, claims: Sequence[Mark], wrap: Wrap, language: str) -> None:
+    def __init__(self, claims: Iterable[Mark], language: str, *, screen: bool) -> None:
         self._quotes: dict[str, list[Mark]] = {}
         for mark in claims:
             if mark.quote:
                 self._quotes.setdefault(mark.evidence_id, []).append(mark)
-        self._wrap = wrap
+        self._screen = screen
         self._language = language
 
     def blocks(self, item: Evidence) -> list[Node]:
@@ -88,6 +88,11 @@ class Passages:
         if _HEADER.search(item.lead):
             return highlight(_blocks(f"{item.lead}\n{item.quote}"), quotes, self._wrap)
         return [*_blocks(item.lead), *highlight(_blocks(item.quote), quotes, self._wrap)]
+
+    def _wrap(self, inlines: list[Node], names: tuple[str, ...]) -> Node:
+        if not self._screen:
+            return strong(inlines)
+        return {"t": "Span", "c": [attributes("", "mark", data_claims=" ".join(names)), inlines]}
 
     def line(self, item: Evidence, source: Source) -> Node:
         """Return the line above a passage, which leads to its place in the source."""
@@ -118,13 +123,3 @@ def _first(blocks: Any) -> str:
         case list():
             return next(filter(None, map(_first, blocks)), "")
     return ""
-
-
-def wrapped_in_strong(inlines: list[Node], names: tuple[str, ...]) -> Node:
-    """Return quoted words as print shows them."""
-    return strong(inlines)
-
-
-def wrapped_in_mark(inlines: list[Node], names: tuple[str, ...]) -> Node:
-    """Return quoted words as a page shows them, with the claims that they decide."""
-    return {"t": "Span", "c": [attributes("", "mark", data_claims=" ".join(names)), inlines]}

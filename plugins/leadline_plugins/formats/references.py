@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
 from leadline_plugins.formats.address import common_folder, shown, titled
-from leadline_plugins.formats.marks import Mark, failures, label, legend, summary
+from leadline_plugins.formats.marks import Mark, failures, legend, summary
 from leadline_plugins.formats.passages import Passages, places
 from leadline_plugins.formats.tree import (
     Node,
@@ -140,7 +140,7 @@ def checked(report: Report, marks: Sequence[Mark], name: Callable[[], str], plac
 def _failure(group: Sequence[Mark], language: str, placed: frozenset[int]) -> list[Node]:
     """Return a claim that is not supported: sign, verdict, words, and the reason."""
     first = group[0]
-    kind = strong(words(f"{first.sign} {label(first.kind, language)}{say('colon', language).rstrip()}"))
+    kind = strong(words(f"{first.sign} {say(first.kind, language)}{say('colon', language).rstrip()}"))
     said = words(first.text)
     claim = [link(said, f"#claim-{first.number}")] if first.number in placed else said
     times = f" × {len(group)}" if len(group) > 1 else ""

@@ -1,1 +1,5 @@
-"""Parsers: bytes to text. Each module but the shared `clean` and `media` is a plugin."""
+"""Parsers: bytes to documents with blocks.
+
+`text`, `html`, `feed`, `pdf` and `word` are plugins. They make pieces, which `layout` turns into Markdown and blocks.
+`markdown_blocks` reads the blocks of any text.
+"""

@@ -15,7 +15,7 @@ from leadline_plugins.parse.charset import decode
 from leadline_plugins.parse.layout import Layout
 from leadline_plugins.text import language
 
-__all__ = ["clean", "decode", "document", "file_title"]
+__all__ = ["clean", "decode", "document", "file_title", "printable"]
 
 _TELLING = 1_000
 """Characters by which the language is recognised."""
@@ -27,12 +27,17 @@ _GAPS = re.compile(r"\n{3,}")
 
 def clean(text: str) -> str:
     """Normalise line ends, remove what cannot be seen or stored, and the blank around the text and its lines."""
-    text = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text.replace("\r\n", "\n")))
+    text = printable(text)
     if " \n" in text or "\t\n" in text:  # looking is much faster than replacing nothing
         text = _TRAILING.sub("", text)
     if "\n\n\n" in text:
         text = _GAPS.sub("\n\n", text)
     return text.strip("\n").rstrip()
+
+
+def printable(text: str) -> str:
+    """Normalise line ends and remove what cannot be seen or stored."""
+    return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text.replace("\r\n", "\n")))
 
 
 def document(

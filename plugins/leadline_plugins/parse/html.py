@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from pydantic import Field
 
@@ -17,7 +16,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import BadReply, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
-from leadline_plugins.parse.clean import clean, decode, document
+from leadline_plugins.parse.clean import decode, document, printable
 from leadline_plugins.parse.html_hidden import Hidden
 from leadline_plugins.parse.html_images import images
 from leadline_plugins.parse.html_main import main_pieces
@@ -78,7 +77,7 @@ def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     from selectolax.lexbor import LexborHTMLParser
 
-    source = clean(decode(blob.data, charset(blob.media_type) or _meta_charset(blob.data)))[:_LONG]
+    source = printable(decode(blob.data, charset(blob.media_type) or _meta_charset(blob.data))[:_LONG])
     xhtml = bare(blob.media_type) == _XHTML or source.lstrip().startswith("<?xml")
     page = LexborHTMLParser(prepared(source, xhtml=xhtml))
     named = about(page)

@@ -18,13 +18,19 @@ _HEADING = re.compile("h[1-6]")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _ANCHORS = frozenset({"¶", "§", "#", "🔗", "[edit]"})
 """Texts of links to the heading that they are in."""
-_ANCHOR_CLASSES = frozenset(
-    "anchor anchorjs-link hash-link heading-anchor heading-link headerlink mw-editsection permalink".split()
-)
+_ANCHOR_CLASSES = frozenset({
+    "anchor", "anchorjs-link", "hash-link", "heading-anchor", "heading-link", "headerlink", "mw-editsection",
+    "permalink",
+})  # fmt: skip
+_BOXES = frozenset({"admonition", "caution", "example", "important", "note", "sidebar", "tip", "warning"})
+"""Classes of boxes in the text."""
 _MATH_CLASSES = ("latex", "math")
 _SOURCE = re.compile(r"<(?:img|iframe|div|a|script|p)\b")
 """Markup that a page shows as text by mistake."""
-_LONGEST_HEADING = 200
+_FRAMED = frozenset({"list", "table"})
+"""What the only item of a list holds, if the list is one in form alone."""
+_LONGEST_HEADING = 150
+"""Characters; some pages set whole paragraphs as headings."""
 _MOST_CELLS, _WIDEST, _WIDEST_CELL = 20_000, 200, 50
 _IN_LAYOUT = frozenset({"ul", "ol", "dl", "table", "pre", "h1", "h2", "h3", "h4", "blockquote"})
 """What cells of tables that only lay out a page hold."""
@@ -80,7 +86,16 @@ def pieces_of(node: Node, *, linked: bool = False) -> list[Piece]:
     if tag in ("figcaption", "caption"):
         text, links = text_of(node)
         return [Piece("caption", text, links=links)] if text else []
-    return pieces_in(node, linked=linked)
+    pieces = pieces_in(node, linked=linked)
+    if pieces and pieces[0].kind == "heading" and not _BOXES.isdisjoint(node.get("class").split()):
+        _unhead(pieces)
+    return pieces
+
+
+def _unhead(pieces: list[Piece]) -> None:
+    """Make the heading of a note box a paragraph: what follows the box is not part of it."""
+    if sum(piece.kind == "heading" for piece in pieces) == 1:
+        pieces[0].kind = "paragraph"
 
 
 def text_of(node: Node) -> tuple[str, int]:
@@ -135,8 +150,9 @@ def _heading(node: Node, *, linked: bool) -> list[Piece]:
         return []
     level = node.get("aria-level")
     number = int(node.tag[1]) if node.tag in _HEADINGS else int(level) if level in "123456" and level else 2
-    kind = "heading" if len(text) <= _LONGEST_HEADING else "paragraph"
-    return [Piece(kind, text, level=number, links=len(text) if linked else min(links, len(text)))]  # type: ignore[arg-type]
+    sentence = len(text) > _LONGEST_HEADING or text.endswith((".", "。"))
+    links = len(text) if linked else min(links, len(text))
+    return [Piece("paragraph" if sentence else "heading", text, level=number, links=links)]
 
 
 def _list(node: Node, *, linked: bool) -> list[Piece]:
@@ -157,6 +173,8 @@ def _list(node: Node, *, linked: bool) -> list[Piece]:
             items.append(Item(inner))
     if not items:
         return []
+    if len(items) == 1 and any(piece.kind in _FRAMED for piece in items[0].pieces):
+        return items[0].pieces  # a list that only lays out the page
     start = node.get("start")
     first = int(start) if node.tag == "ol" and start.isdecimal() and len(start) < 6 else 1
     links = sum(piece.links for item in items for piece in item.pieces)
@@ -232,9 +250,7 @@ def _lays_out(node: Node, rows: list[tuple[Node, bool]], cells: list[list[Node]]
     if not captions and len(rows) > 1 and width <= 2 and not any(row[0].total for row in cells if row):
         return True
     headed = any(cell.tag == "th" for cell in every) or any(head for _, head in rows)
-    parted = sum(
-        cell.holds(_IN_LAYOUT) or sum(one.tag in ("p", "div") for one in cell.elements) > 1 for cell in every
-    )
+    parted = sum(cell.holds(_IN_LAYOUT) or sum(one.tag in ("p", "div") for one in cell.elements) > 1 for cell in every)
     return parted >= max(1, 0.3 * len(filled)) and len(rows) <= 4 and not (headed and len(rows) > 2)
 
 

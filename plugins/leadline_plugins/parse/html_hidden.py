@@ -17,9 +17,10 @@ _HIDES = re.compile(
     | (?<![-\w])(height|width):[01](px)?(?=;|!|$)(?=.*overflow:hidden)""",
     re.VERBOSE,
 )
-_FRAMEWORKS = frozenset(
-    "d-none hidden hide screen-reader-only screen-reader-text sr-only visually-hidden visuallyhidden".split()
-)
+_FRAMEWORKS = frozenset({
+    "d-none", "hidden", "hide", "screen-reader-only", "screen-reader-text", "sr-only", "visually-hidden",
+    "visuallyhidden",
+})  # fmt: skip
 """Classes by which the usual frameworks hide, some of it from all but screen readers."""
 _AT_RULES = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
 _RULES = re.compile(r"([^{}]{1,2000})\{([^{}]*)\}")

@@ -8,40 +8,49 @@ the whole page is taken. Figures: docs/decisions/0030-html.md.
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from leadline_plugins.parse.html_blocks import pieces_in, pieces_of, text_of
 from leadline_plugins.parse.html_tree import BLOCKS, Node
 from leadline_plugins.parse.layout import Piece
 
-_ALWAYS = frozenset(
-    "ad ads adsense advert advertisement breadcrumb breadcrumbs catlinks comment commentlist comments consent cookie"
-    " cookies disqus editsection footer gdpr login masthead nav navbar navbox navfooter navheader navigation newsletter"
-    " noprint outbrain pager pagination popup modal printfooter promo recirc recommendations recommended related"
-    " relatedposts respond share sharedaddy shares sharing signup social socials sphinxsidebar sponsored subscribe"
-    " taboola".split()
-)
+_ALWAYS = frozenset({
+    "ad", "ads", "adsense", "advert", "advertisement", "breadcrumb", "breadcrumbs", "catlinks", "comment",
+    "commentlist", "comments", "consent", "cookie", "cookies", "disqus", "editsection", "footer", "gdpr", "login",
+    "masthead", "nav", "navbar", "navbox", "navfooter", "navheader", "navigation", "newsletter", "noprint",
+    "outbrain", "pager", "pagination", "popup", "modal", "printfooter", "promo", "recirc", "recommendations",
+    "recommended", "related", "relatedposts", "respond", "share", "sharedaddy", "shares", "sharing", "signup",
+    "social", "socials", "sphinxsidebar", "sponsored", "subscribe", "taboola",
+})  # fmt: skip
 """Words in class names and ids of what is never main text."""
-_UNLESS_TEXT = frozenset(
-    "banner byline copyright credit credits disclaimer dropdown feedback menu meta popular postmeta rating reflist reply"
-    " sidebar skip sponsor subscription tag tagcloud tags teaser teasers toc toctree toolbar trending widget"
-    " widgets".split()
-)
+_UNLESS_TEXT = frozenset({
+    "banner", "byline", "copyright", "credit", "credits", "disclaimer", "dropdown", "feedback", "menu", "meta",
+    "popular", "postmeta", "rating", "reflist", "reply", "sidebar", "skip", "sponsor", "subscription", "tag",
+    "tagcloud", "tags", "teaser", "teasers", "toc", "toctree", "toolbar", "trending", "widget", "widgets",
+})  # fmt: skip
 """Words that name main text on some sites: manuals put boxes into `sidebar`."""
-_ROLES = frozenset(
-    "alertdialog banner complementary contentinfo dialog menu menubar navigation search tablist".split()
-)
-_BOXES = frozenset("admonition box callout definition note sidebar tip topic warning".split())
+_ROLES = frozenset({
+    "alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu", "menubar", "navigation", "search",
+    "tablist",
+})  # fmt: skip
+_BOXES = frozenset({"admonition", "box", "callout", "definition", "note", "sidebar", "tip", "topic", "warning"})
 _WORD = re.compile(r"[^\s_-]+")
+_MODIFIERS = frozenset({"has", "is", "no", "with", "without"})
+"""Words of class names that say what an element has, not what it is."""
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAIN = frozenset({"articleBody", "mainContentOfPage"})
-_PARTS = frozenset("table td th tr dt dd li p pre h1 h2 h3".split())
-_NAMED_PARTS = frozenset("p li table h2 h3".split())
-_UNBROKEN = frozenset("p ul ol dl pre tr table tbody".split())
-_LARGE = 0.4
-"""Share of the page's text that is never dropped."""
+_PARTS = frozenset({"table", "td", "th", "tr", "dt", "dd", "li", "p", "pre", "h1", "h2", "h3"})
+_NAMED_PARTS = frozenset({"p", "li", "table", "h2", "h3"})
+_UNBROKEN = frozenset({"p", "ul", "ol", "dl", "pre", "tr", "table", "tbody"})
+_TEXTS = frozenset({"p", "ul", "ol", "dl", "pre", "table", "blockquote"})
+_LARGE, _SURE = 0.4, 0.6
+"""Share of the page's text up to which an element is dropped; the second if its tag or name means one thing."""
 _HOLDS = 0.8
 """Share of its parent's text from which a child is the main part."""
 _LITTLE = 0.25
 """Share of the page's text under which the main part was missed."""
+_NEAR, _REPEATED = 6, 60
+"""Pieces among which a repetition is looked for, and the characters that it has at least."""
 _COLONS = (":", "：")
 
 
@@ -65,33 +74,42 @@ def main_pieces(top: Node) -> list[Piece]:
 
 def _drop(node: Node, everything: int) -> None:
     for child in node.elements:
-        child.dropped = child.mass <= _LARGE * everything and _is_boilerplate(child)
+        child.dropped = child.mass <= _boilerplate_share(child) * everything
         if not child.dropped:
             _drop(child, everything)
 
 
-def _is_boilerplate(node: Node) -> bool:
+def _boilerplate_share(node: Node) -> float:
+    """Return up to which share of the page's text an element is boilerplate; -1 for one that is none."""
     tag, role = node.tag, node.get("role")
     reads = node.mass > 0.5 * node.total and node.mass > 100
     if tag in ("nav", "footer") or (role in _ROLES and not (tag == "aside" and reads)):
-        return True
+        return _SURE
     classes = _words(node.get("class"))
     if tag == "aside":
-        return not (reads and classes & _BOXES)
+        return -1 if reads and classes & _BOXES else _SURE
     if tag == "header" and node.mass < 60 and not node.holds(frozenset({"h1", "h2"})):
-        return True
+        return _LARGE
     if tag not in BLOCKS:
-        return False
+        return -1
     named = classes
     if tag != "section" and (identity := node.get("id")) and identity.count("-") + identity.count("_") <= 2:
         named = named | _words(identity)  # longer ids are the slugs of headings
     if tag not in _PARTS:
-        return bool(named & _ALWAYS) or (not reads and bool(named & _UNLESS_TEXT))
-    return tag in _NAMED_PARTS and not reads and bool(classes & (_ALWAYS | _UNLESS_TEXT))
+        if named & _ALWAYS:
+            return _LARGE if tag == "article" else _SURE
+        return _LARGE if not reads and named & _UNLESS_TEXT else -1
+    return _LARGE if tag in _NAMED_PARTS and not reads and classes & (_ALWAYS | _UNLESS_TEXT) else -1
 
 
 def _words(names: str) -> set[str]:
-    return set(_WORD.findall(names.lower())) if names else set()
+    """Return the words of class names and ids, those of `commentsContainer` too, not those of `has-comments`."""
+    found: set[str] = set()
+    for name in names.split():
+        words = _WORD.findall(name)
+        if _MODIFIERS.isdisjoint(words):
+            found.update(word.lower() for word in chain(words, *map(_CAPITAL.split, words)))
+    return found
 
 
 def _weigh_again(node: Node) -> int:
@@ -107,20 +125,23 @@ def _root(top: Node) -> Node:
     """Return the element that holds the main part."""
     root, least = top, 0.5 * (top.mass or 1)
     nodes = list(top.walk())
-    named = (node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN)
+    named = (
+        node for node in nodes if node.tag == "main" or node.get("role") == "main" or node.get("itemprop") in _MAIN
+    )
     root = min((node for node in named if node.mass > least), key=lambda node: node.mass, default=root)
     articles = [node for node in root.walk() if node.tag == "article" and node.mass > 0.5 * root.mass]
     root = max(articles, key=lambda node: node.mass, default=root)
-    while True:
+    while root.mass:
         parts = [node for node in root.elements if node.tag in BLOCKS]
         part = max(parts, key=lambda node: node.mass, default=None)
         if part is None or part.mass < _HOLDS * root.mass or part.tag in _UNBROKEN:
             return root
-        if part.mass < 0.95 * root.mass and part.tag in ("section", "div", "article"):
-            kind = _kind(part)
-            if any(one is not part and _kind(one) == kind and one.mass > 0.01 * root.mass for one in parts):
-                return root  # one chapter of several
+        kind, others = _kind(part), [one for one in root.elements if one is not part and one.total]
+        chapters = part.tag in ("section", "div", "article") and any(_kind(one) == kind for one in others)
+        if chapters or any(one.tag in _TEXTS and one.mass for one in others):
+            return root  # one chapter of several, or a table after its introduction
         root = part
+    return root
 
 
 def _kind(node: Node) -> tuple[str, str]:
@@ -143,9 +164,17 @@ def _selected(pieces: list[Piece]) -> list[Piece]:
     kept: list[Piece] = []
     for piece in pieces:
         led = bool(kept) and kept[-1].kind == "paragraph" and kept[-1].text.endswith(_COLONS)
-        if led or not _only_links(piece):
+        if (led or not _only_links(piece)) and not _repeats(piece, kept[-_NEAR:]):
             kept.append(piece)
     return _with_content(_without_cards(kept))
+
+
+def _repeats(piece: Piece, before: list[Piece]) -> bool:
+    """Return whether a paragraph was just read: galleries show the caption of a picture several times."""
+    if piece.kind not in ("paragraph", "caption") or len(piece.text) < _REPEATED:
+        return False
+    inner = (one for other in before for item in other.items for one in item.pieces)
+    return any(one.text == piece.text for one in chain(before, inner))
 
 
 def _only_links(piece: Piece) -> bool:
@@ -186,15 +215,18 @@ def _length(piece: Piece) -> int:
 
 
 def _without_cards(pieces: list[Piece]) -> list[Piece]:
-    """Drop runs of three or more linked titles, each with at most two short paragraphs."""
+    """Drop runs of three or more linked headings or lines, with up to two short paragraphs or one."""
     kept: list[Piece] = []
     place = 0
     while place < len(pieces):
         end, cards = place, 0
         while end < len(pieces) and pieces[end].kind in ("heading", "paragraph") and _is_link(pieces[end]):
-            cards, end, below = cards + 1, end + 1, 0
-            while end < len(pieces) and below < 2 and _is_summary(pieces[end]):
-                end, below = end + 1, below + 1
+            most = 2 if pieces[end].kind == "heading" else 1
+            cards, end = cards + 1, end + 1
+            for piece in pieces[end : end + most]:
+                if not _is_summary(piece):
+                    break
+                end += 1
         if cards < 3:
             end = max(end, place + 1)
             kept += pieces[place:end]

@@ -13,26 +13,34 @@ from leadline_plugins.parse.html_hidden import Hidden
 from leadline_plugins.parse.layout import weight
 
 _DEPTH, _ELEMENTS, _CHARACTERS = 120, 150_000, 3_000_000
-BLOCKS = frozenset(
-    "address article aside blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset"
-    " figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li listing main menu nav ol p pre section summary"
-    " table tbody td tfoot th thead tr ul xmp".split()
-)
-_UNSEEN = frozenset(
-    "area audio button canvas datalist embed head iframe input link map meta noscript object option rp rt script select"
-    " style svg template textarea title video".split()
-)
-_PLAIN = frozenset("b br em i strong tbody thead tr".split())
+BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "body", "caption", "center", "col", "colgroup", "dd", "details",
+    "dialog", "dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3",
+    "h4", "h5", "h6", "header", "hr", "html", "li", "listing", "main", "menu", "nav", "ol", "p", "pre", "section",
+    "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "xmp",
+})  # fmt: skip
+_UNSEEN = frozenset({
+    "area", "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input", "link", "map", "meta",
+    "noscript", "object", "option", "rp", "rt", "script", "select", "style", "svg", "template", "textarea", "title",
+    "video",
+})  # fmt: skip
+_PLAIN = frozenset({"b", "br", "em", "i", "strong", "tbody", "thead", "tr"})
 """Elements whose attributes are not looked at unless the page hides by class."""
-_LONG_TAG = re.compile(r"<([a-zA-Z][\w:-]*)\s[^<>]{16384,}>")
+_LONG_TAG = 16_384
+_LONG_TAGS = re.compile(rf"<([a-zA-Z][\w:-]*)\s[^<>]{{{_LONG_TAG},}}>")
 _SELF_CLOSED = re.compile(r"<(a|div|em|i|iframe|p|script|span|strong|style|td|textarea|th|title)\b([^<>]*)/>")
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
-_UNNESTED = frozenset(
-    "area base br col dd dt embed hr img input li link meta option p source tbody td tfoot th thead tr wbr".split()
-)
+_UNNESTED = frozenset({
+    "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option", "p",
+    "source", "tbody", "td", "tfoot", "th", "thead", "tr", "wbr",
+})  # fmt: skip
 """Elements without content, or whose end tag is optional."""
-_MANY_TAGS, _NESTED = 10_000, 500
-"""A page with so many tags is looked at for nesting: a parser takes time by the square of it."""
+_FORMATTING = frozenset({
+    "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
+})  # fmt: skip
+"""Elements that a parser opens again in every later block until they are closed."""
+_SOME_TAGS, _MANY_TAGS, _NESTED, _UNCLOSED = 2_000, 10_000, 500, 60
+"""A page with many tags, or with some and unclosed formatting, is looked at for nesting: parsing takes its square."""
 _TEXT = 50
 """Weight from which the own text of a block counts."""
 _LINKED = 0.45
@@ -78,35 +86,41 @@ class Node:
 
     def holds(self, tags: frozenset[str]) -> bool:
         """Return whether an element of one of these tags is below it."""
-        return any(
-            child.tag in tags or child.holds(tags) for child in self.children if not isinstance(child, str)
-        )
+        return any(child.tag in tags or child.holds(tags) for child in self.children if not isinstance(child, str))
 
 
 def prepared(text: str, *, xhtml: bool) -> str:
     """Return the source of a page without what makes parsers slow or lets them lose text.
 
-    Tags over 16 KB lose their attributes, tags nested deeper than 500 are removed. In XHTML empty elements get the end
+    Tags over 16 KB lose their attributes, tags nested too deep are removed. In XHTML empty elements get the end
     tag without which an HTML parser puts all the rest of the page into them.
     """
-    text = _LONG_TAG.sub(r"<\1>", text)
+    if len(max(text.split("<"), key=len)) > _LONG_TAG:
+        text = _LONG_TAGS.sub(r"<\1>", text)
     if xhtml:
         text = _SELF_CLOSED.sub(r"<\1\2></\1>", text)
-    return _flattened(text) if text.count("<") > _MANY_TAGS else text
+    tags = text.count("<")
+    return _flattened(text) if tags > _MANY_TAGS or (tags > _SOME_TAGS and _unclosed(text) > _UNCLOSED) else text
+
+
+def _unclosed(text: str) -> int:
+    return sum(text.count(f"<{tag} ") + text.count(f"<{tag}>") - text.count(f"</{tag}>") for tag in _FORMATTING)
 
 
 def _flattened(text: str) -> str:
-    depth = 0
+    depth = {True: 0, False: 0}
+    most = {True: _UNCLOSED, False: _NESTED}
 
     def keep(found: re.Match[str]) -> str:
-        nonlocal depth
-        if found[2].lower() in _UNNESTED or found[0].endswith("/>"):
+        tag = found[2].lower()
+        if tag in _UNNESTED or found[0].endswith("/>"):
             return found[0]
+        formats = tag in _FORMATTING
         if found[1]:
-            depth = max(0, depth - 1)
-            return found[0] if depth < _NESTED else ""
-        depth += 1
-        return found[0] if depth <= _NESTED else ""
+            depth[formats] = max(0, depth[formats] - 1)
+            return found[0] if depth[formats] < most[formats] else ""
+        depth[formats] += 1
+        return found[0] if depth[formats] <= most[formats] else ""
 
     return _TAG.sub(keep, text)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from leadline.records import Block, BlockKind
 
@@ -27,6 +28,10 @@ _CJK_BREAK = re.compile(rf"(?<=[{_UNSPACED}])[^\S\n]*\n\s*(?=[{_UNSPACED}])")
 _FENCE = re.compile("`{3,}")
 _LONG = 1_200
 """Weight from which a definition, an item or a quotation is laid out in parts: about 200 words."""
+_LONGEST_NAME = 80
+"""Characters of a term in a path."""
+MOST_BLOCKS = 50_000
+"""Blocks of a document; what comes after them is left out."""
 _DEEPEST = 6
 """Levels of headings that Markdown has."""
 
@@ -96,7 +101,7 @@ def lay_out(pieces: Iterable[Piece]) -> Layout:
     turns: list[tuple[int, int]] = []
     above: list[tuple[int, str]] = []
     offset = 0
-    for piece, terms in _parts(pieces):
+    for piece, terms in islice(_parts(pieces), MOST_BLOCKS):
         body = markdown(piece)
         if not body.strip():
             continue
@@ -122,7 +127,11 @@ def _parts(pieces: Iterable[Piece], terms: tuple[str, ...] = ()) -> Iterator[tup
         elif piece.kind == "list" and any(_long(item) for item in piece.items):
             for number, item in enumerate(piece.items, piece.level):
                 head, rest = _divided(item)
-                yield Piece("list", level=number, ordered=piece.ordered, items=[head], page=_page(head, piece)), terms
+                if head.pieces:
+                    yield (
+                        Piece("list", level=number, ordered=piece.ordered, items=[head], page=_page(head, piece)),
+                        terms,
+                    )
                 yield from _parts(rest, terms)
         elif piece.kind == "quote" and piece.weight > _LONG:
             for inner in piece.items[0].pieces:
@@ -137,7 +146,8 @@ def _entry(piece: Piece, item: Item, terms: tuple[str, ...]) -> Iterator[tuple[P
         return
     head, rest = _divided(item) if _long(item) else (item, [])
     yield Piece("definition", items=[head], page=_page(head, piece)), terms
-    yield from _parts(rest, (*terms, item.term))
+    name = item.term if len(item.term) <= _LONGEST_NAME else item.term[:_LONGEST_NAME].rsplit(" ", 1)[0] + " …"
+    yield from _parts(rest, (*terms, name))
 
 
 def _page(item: Item, piece: Piece) -> int | None:

@@ -10,10 +10,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from leadline.records import Block, BlockKind, Document
-from leadline_plugins.parse.layout import Item, Piece, collapse, weight
+from leadline_plugins.parse.layout import MOST_BLOCKS, Item, Piece, collapse, weight
 
 _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})[^`]*$")
 _HASHES = re.compile(r"[ ]{0,3}(?P<signs>#{1,6})(?:[ \t]+(?P<title>.*?))?(?:[ \t]+#+)?[ \t]*$")
@@ -21,13 +21,20 @@ _MARKDOWN_RULE = re.compile(r"[ ]{0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r"([=\-~^\"'`*+#_.:])\1{2,}[ \t]*$")
 _BREAK = re.compile(r"[ ]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|={4,})$")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?P<mark>[-*+•]|(?P<number>\d{1,9})[.)])(?P<gap>[ \t]+)(?=\S)")
-_QUOTE = re.compile(r"[ ]{0,3}>[ ]?")
+_QUOTE = re.compile(r"[ ]{0,3}>(?!>> )[ ]?")
+_DOCTEST = re.compile(r"[ ]{0,3}>>> ")
 _DELIMITER = re.compile(r"[ ]{0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _GRID = re.compile(r"\+[-=+]{3,}\+$|={2,}(?: +={2,})+$")
 _MEANING = re.compile(r"[ ]{0,3}:[ \t]+(?=\S)")
-_EXPLICIT = re.compile(r"\.\.(?:[ ](?:(?P<name>[\w-]+)::)?.*)?$")
-_CODE_DIRECTIVES = frozenset("code code-block sourcecode parsed-literal literalinclude doctest prompt".split())
+_EXPLICIT = re.compile(r"\.\.(?:[ ].*)?$")
+_HTML = re.compile(
+    r"<(?:!--|/?(?:a|br|center|details|div|h[1-6]|hr|img|p|picture|source|summary|table)\b)", re.IGNORECASE
+)
+"""The beginning of a block of HTML in Markdown, of which the text is kept."""
+_TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]{0,2000}>")
+_OPTIONS = re.compile(r"(?:\s*:[\w-]+:.*\n?)+")
+"""Options of a directive."""
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)）」』]*$")
 _HYPHEN = re.compile(r"(?<=[a-z])-\n\s*(?=[a-z])")
 """A hyphen at the end of a wrapped line."""
@@ -36,7 +43,7 @@ _TITLE = 150
 """Characters of a title; a longer line is a paragraph."""
 _WRAPPED = 120
 """Width up to which the lines of a plain text are taken to be wrapped; a CJK character is two wide."""
-_NESTED = 8
+_NESTED = 6
 """Levels of lists and quotations that are read; below, the text is a paragraph."""
 _WORDY = 0.8
 """Share of letters and spaces from which an indented block after a colon is prose."""
@@ -64,7 +71,7 @@ def blocks_in(text: str, pages: Sequence[int] = ()) -> tuple[Block, ...]:
     offsets = [0, *accumulate(len(line) + 1 for line in lines)]
     blocks: list[Block] = []
     above: list[tuple[int, str]] = []
-    for group in _groups(lines, plain=False):
+    for group in islice(_groups(lines, plain=False), MOST_BLOCKS):
         start = offsets[group.first]
         start += len(lines[group.first]) - len(lines[group.first].lstrip()) if group.kind != "code" else 0
         end = offsets[group.last - 1] + len(lines[group.last - 1].rstrip())
@@ -100,9 +107,7 @@ def _groups(lines: Sequence[str], *, plain: bool) -> Iterator[_Group]:
         place = group.last
 
 
-def _special(
-    lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool
-) -> _Group | None:
+def _special(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
     """Return the group that begins here, if it is not a paragraph."""
     line = lines[place]
     below = lines[place + 1] if place + 1 < len(lines) else ""
@@ -110,6 +115,8 @@ def _special(
         return _Group("code", place, _fenced(lines, place, fence["mark"]))
     if heading := _heading(lines, place, titles, plain=plain):
         return heading
+    if _DOCTEST.match(line):
+        return _Group("code", place, _while(lines, place, lambda one: bool(one.strip())))
     if _QUOTE.match(line):
         return _Group("quote", place, _while(lines, place, lambda one: bool(one.strip())))
     if "|" in line and "-" in below and _DELIMITER.match(below) and "|" in below:
@@ -126,9 +133,7 @@ def _special(
     return None
 
 
-def _heading(
-    lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool
-) -> _Group | None:
+def _heading(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
     line = lines[place]
     before = lines[place - 1] if place else ""
     below = lines[place + 1] if place + 1 < len(lines) else ""
@@ -145,7 +150,13 @@ def _heading(
         level = titles.setdefault((over[1], True), len(titles) + 1)
         return _Group("heading", place, place + 3, level, collapse(below))
     under = _RULE.match(below)
-    if under and not over and not before.strip() and _can_be_title(line) and len(below.strip()) * 2 >= len(line.strip()):
+    if (
+        under
+        and not over
+        and not before.strip()
+        and _can_be_title(line)
+        and len(below.strip()) * 2 >= len(line.strip())
+    ):
         level = titles.setdefault((under[1], False), len(titles) + 1)
         return _Group("heading", place, place + 2, level, collapse(line))
     return None
@@ -262,7 +273,9 @@ def _pieces(lines: Sequence[str], *, plain: bool, depth: int = 0) -> list[Piece]
             found.append(Piece("quote", items=[Item(inner)]))
         else:
             meaning = [_MEANING.sub("", own[1], count=1), *_dedented(own[2:])]
-            found.append(Piece("definition", items=[Item(_pieces(meaning, plain=plain, depth=depth + 1), own[0].strip())]))
+            found.append(
+                Piece("definition", items=[Item(_pieces(meaning, plain=plain, depth=depth + 1), own[0].strip())])
+            )
     return found
 
 
@@ -271,7 +284,10 @@ def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
     if plain and _EXPLICIT.match(lines[0]):
         return []  # a comment, target or directive of reStructuredText
     if not plain:
-        return [Piece("paragraph", collapse("\n".join(lines)))]
+        text = collapse("\n".join(lines))
+        if _HTML.match(text):
+            text = collapse(_TAG.sub(" ", text))
+        return [Piece("paragraph", text)] if text else []
     widths = [(len(line) + weight(line)) // 2 for line in lines]
     widest = max(widths)
     found: list[list[str]] = [[]]
@@ -288,11 +304,16 @@ def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: 
         closed = len(lines) > 1 and lines[-1].strip().startswith(fence["mark"])
         body = "\n".join(lines[1 : -1 if closed else None]).strip("\n")
         return [Piece("code", body)] if body.strip() else []
-    if not plain or _GRID.match(lines[0].strip()):
+    if not plain or _DOCTEST.match(lines[0]) or _GRID.match(lines[0].strip()):
         return [Piece("code", "\n".join(_dedented(lines)).rstrip())]
     text = "\n".join(_dedented(lines)).rstrip()
+    if _OPTIONS.fullmatch(text):
+        return []
     led = before[-1].text if before and before[-1].kind == "paragraph" else ""
-    if led.endswith("::") or not _reads(text):
+    if led.endswith("::"):
+        before[-1].text = led[:-1]
+        return [Piece("code", text)]
+    if not _reads(text):
         return [Piece("code", text)]
     inner = _pieces(text.split("\n"), plain=plain, depth=depth + 1)
     return [Piece("quote", items=[Item(inner)])] if led.endswith(_COLONS) and inner else inner

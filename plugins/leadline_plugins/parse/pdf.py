@@ -61,7 +61,7 @@ def _read(blob: Blob) -> Pdf:
 
 def _offsets(layout: Layout, count: int) -> tuple[int, ...]:
     """Return where each page begins in the text; an empty page begins where the next one does."""
-    starts = {page: offset for page, offset in reversed(layout.turns)}
+    starts = dict(reversed(layout.turns))
     for block in reversed(layout.blocks):
         page = block.page or 1
         starts[page] = min(block.start, starts.get(page, block.start))

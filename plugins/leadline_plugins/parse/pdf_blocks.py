@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from leadline_plugins.parse.clean import clean
@@ -20,6 +22,8 @@ _LEADER = re.compile(r"(?:[.․…·]\s?){4,}\s*[\divxlc]*\s*$")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _PAGE_NUMBER = re.compile(r"[\W_]*(?:\d{1,4}|[ivxlc]{1,7})[\W_]*|\d+\s*/\s*\d+", re.IGNORECASE)
 _TRAILING_NUMBER = re.compile(r"\s\d{1,4}$")
+_OUTER_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
+_TITLE_NUMBER = re.compile(r"^(?:chapter\s+|appendix\s+)?(?:\d+|[a-z])(?:\.\d+)*\.?\s+", re.IGNORECASE)
 _NUMBERED_TITLE = re.compile(r"(?:chapter|appendix|part|section|第|章|附录|付録|部|節|节|\d|[a-z](?=\d|$))*")
 _END = re.compile(r"[.!?:;。！？：；…][)\"”’」』）\]]*$")
 _BULLET = re.compile(r"(?:[•◦▪‣●○∙·\uf0b7*–—-]|(?P<number>\d{1,3})[.)])\s+")
@@ -33,40 +37,48 @@ _CJK_END, _CJK_START = re.compile(f"[{CJK}]$"), re.compile(f"[{CJK}]")
 _EDGE = 0.12
 """Share of a page's height, at its top and bottom, in which running heads are looked for."""
 _RECURS, _RECURS_SHARE, _RECURS_SURELY = 3, 0.02, 5
+_SHORTEST = 2
+"""Lines of a page that has no running heads."""
 _CONTENTS = 0.4
 """Share of contents lines from which a whole page is contents."""
 _GAP = 1.3
 """Part of the usual line step from which a gap parts paragraphs."""
 _SHORT = 0.12
 """Share of the column's width by which a short line misses its right edge."""
-_LARGE, _LARGER = 1.15, 1.6
-"""Size against that of the body from which a line is a heading where a file has no outline."""
+_LARGE, _SAME = 1.15, 0.93
+"""Size against that of the body from which a line is a heading where a file has no outline, and the share of a size
+from which another is of the same level."""
 _LONGEST_HEADING = 150
+_MOST_INDENT = 60
 
 
 def pieces_of(pdf: Pdf) -> list[Piece]:
     """Return the pieces of a PDF, each with its page from 1."""
     joiner = _Joiner(pdf)
-    for number, lines in enumerate(_without_contents(_without_running_heads(pdf.pages), pdf.outline)):
+    titles = {_key(title.text) for title in pdf.outline}
+    for number, lines in enumerate(_without_contents(_without_running_heads(pdf.pages, titles), titles)):
         joiner.page(number, lines)
     return joiner.pieces()
 
 
-def _without_running_heads(pages: list[Page]) -> list[list[Line]]:
-    """Return the lines of each page without those at its edges that recur on others, numbers aside."""
+def _without_running_heads(pages: list[Page], titles: set[str]) -> list[list[Line]]:
+    """Return the lines of each page without those at its edges that recur, numbers aside, or are titles with a page."""
     edges: list[list[Line]] = []
     count: Counter[str] = Counter()
     for page in pages:
         down = sorted(page.lines, key=lambda line: -line.top)
         edge = [line for line in down[:2] if line.top > (1 - _EDGE) * page.height]
         edge += [line for line in down[-2:] if line.bottom < _EDGE * page.height]
-        edges.append(edge)
+        edges.append(edge if len(page.lines) > _SHORTEST else [])
         count.update({_without_numbers(line.text) for line in edge})
 
     def recurs(line: Line) -> bool:
         times = count[_without_numbers(line.text)]
-        often = times >= _RECURS and (times >= _RECURS_SHARE * len(pages) or times >= _RECURS_SURELY)
-        return often or bool(_PAGE_NUMBER.fullmatch(line.text.strip()))
+        if times >= _RECURS and (times >= _RECURS_SHARE * len(pages) or times >= _RECURS_SURELY):
+            return True
+        text = line.text.strip()
+        title = _OUTER_NUMBER.sub("", text)
+        return bool(_PAGE_NUMBER.fullmatch(text)) or (title != text and _key(_TITLE_NUMBER.sub("", title)) in titles)
 
     found = []
     for page, edge in zip(pages, edges, strict=True):
@@ -75,9 +87,8 @@ def _without_running_heads(pages: list[Page]) -> list[list[Line]]:
     return found
 
 
-def _without_contents(pages: list[list[Line]], outline: list[Title]) -> list[list[Line]]:
+def _without_contents(pages: list[list[Line]], titles: set[str]) -> list[list[Line]]:
     """Return the lines of each page without those of a table of contents."""
-    titles = {_key(title.text) for title in outline}
     found = []
     for lines in pages:
         contents = [
@@ -109,6 +120,9 @@ class _Open:
     number: str
     """Of a list item that is numbered."""
     turns: list[tuple[int, int]]
+    """Pages that begin in it, each with its offset in the text."""
+    lines: list[Line]
+    """Of code: its text is made of them at the end."""
 
 
 class _Joiner:
@@ -119,6 +133,7 @@ class _Joiner:
                 sizes[line.size] += len(line.text)
         self._body = sizes.most_common(1)[0][0] if sizes else 10.0
         self._outlined = bool(pdf.outline)
+        self._levels = _levels(size for size in sizes if size > self._body * _LARGE)
         self._due: defaultdict[int, list[Title]] = defaultdict(list)
         for title in pdf.outline:
             self._due[title.page].append(title)
@@ -156,8 +171,7 @@ class _Joiner:
 
     def _step(self, lines: list[Line]) -> float:
         """Return the usual distance of two lines of a page."""
-        pairs = zip(lines, lines[1:], strict=False)
-        gaps = sorted(a.baseline - b.baseline for a, b in pairs if abs(a.size - b.size) < 0.6)
+        gaps = sorted(a.baseline - b.baseline for a, b in pairwise(lines) if abs(a.size - b.size) < 0.6)
         gaps = [gap for gap in gaps if 0.5 * self._body <= gap < 3 * self._body]
         return max(gaps[len(gaps) // 4] if gaps else 1.2 * self._body, self._body)
 
@@ -187,7 +201,7 @@ class _Joiner:
         if last and last.kind == "heading" and last.page == line.page + 1 and before and before.size == line.size:
             last.text = _glued(last.text, _cleaned(line.text))
         else:
-            self._heading(line.text, 1 if line.size > self._body * _LARGER else 2, line.page)
+            self._heading(line.text, self._levels[line.size], line.page)
 
     def _begins(self, line: Line, before: Line | None, step: float, right: float, full: float) -> bool:
         """Return whether a line begins a block."""
@@ -213,18 +227,19 @@ class _Joiner:
 
     def _begin(self, line: Line) -> None:
         self._close()
-        text = clean(line.text) if line.code else line.text
-        bullet = None if line.code else _BULLET.match(text)
+        bullet = None if line.code else _BULLET.match(line.text)
         kind: Literal["paragraph", "code", "list"] = "code" if line.code else "list" if bullet else "paragraph"
-        number = (bullet["number"] or "") if bullet else ""
-        self._open = _Open(kind, text[bullet.end() :] if bullet else text, line.page, line.size, number, [])
+        text, number = (line.text[bullet.end() :], bullet["number"] or "") if bullet else (line.text, "")
+        self._open = _Open(kind, text, line.page, line.size, number, [], [line])
 
     def _join(self, line: Line) -> None:
         block = self._open
         assert block is not None
-        last_page = block.turns[-1][0] - 1 if block.turns else block.page
-        text = f"{block.text}\n{clean(line.text)}" if line.code else _glued(block.text, line.text)
-        if line.page != last_page:
+        if line.code:
+            block.lines.append(line)
+            return
+        text = _glued(block.text, line.text)
+        if line.page != (block.turns[-1][0] - 1 if block.turns else block.page):
             block.turns.append((line.page + 1, len(text) - len(line.text)))
         block.text = text
 
@@ -232,11 +247,14 @@ class _Joiner:
         block, self._open = self._open, None
         if block is None:
             return
-        text = block.text if block.kind == "code" else _cleaned(block.text)
-        if not text.strip():
+        if block.kind == "code":
+            self._found.append(_code(block.lines))
+            return
+        text = _cleaned(block.text)
+        if not text:
             return
         turns = [(page, max(0, min(place, len(text)))) for page, place in block.turns]
-        piece = Piece("code" if block.kind == "code" else "paragraph", text, page=block.page + 1, turns=turns)
+        piece = Piece("paragraph", text, page=block.page + 1, turns=turns)
         if block.kind != "list":
             self._found.append(piece)
             return
@@ -248,6 +266,32 @@ class _Joiner:
             first = int(block.number or 1)
             ordered = bool(block.number)
             self._found.append(Piece("list", level=first, ordered=ordered, items=[Item([piece])], page=piece.page))
+
+
+def _levels(sizes: Iterable[float]) -> dict[float, int]:
+    """Return the level of a heading by its size: the largest is 1, nearly equal ones are the same."""
+    levels: dict[float, int] = {}
+    level, first = 0, 0.0
+    for size in sorted(sizes, reverse=True):
+        if not level or size < _SAME * first:
+            level, first = level + 1, size
+        levels[size] = level
+    return levels
+
+
+def _code(lines: list[Line]) -> Piece:
+    """Return code with the indentation that the places of its lines show."""
+    widths = sorted((line.right - line.left) / len(line.text) for line in lines)
+    width = max(widths[len(widths) // 2], 1.0)
+    margin = {page: min(line.left for line in lines if line.page == page) for page in {line.page for line in lines}}
+    text, turns, page = "", [], lines[0].page
+    for line in lines:
+        if line.page != page:
+            turns.append((line.page + 1, len(text)))
+            page = line.page
+        indent = min(_MOST_INDENT, max(0, round((line.left - margin[line.page]) / width)))
+        text += " " * indent + clean(line.text).strip() + "\n"
+    return Piece("code", text.rstrip(), page=lines[0].page + 1, turns=turns)
 
 
 def _cleaned(text: str) -> str:

@@ -52,8 +52,12 @@ class Bm25:
 
     def rarity(self, word: str) -> float:
         """Return the inverse document frequency of an index token."""
-        count = len(self._postings.get(word, ()))
+        count = self.count(word)
         return math.log(1 + (len(self._lengths) - count + 0.5) / (count + 0.5))
+
+    def count(self, word: str) -> int:
+        """Return the number of texts that have an index token."""
+        return len(self._postings.get(word, ()))
 
     def scores(self, query: str) -> dict[int, float]:
         """Return the scores of the texts that share a word with the query, by their places."""

@@ -5,12 +5,16 @@ A model cites a passage by its number; the number is its place, so that prompts 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from leadline.citations import uncitable
 from leadline.records import Evidence, Record, Source, Text, Tier
 
+_FOREIGN_MARK = re.compile(r"(```.*?```|`[^`\n]*`)|(?<![\w\\])\[(\d{1,3}(?:[,–-]\s?\d{1,3})*)\](?!\()", re.DOTALL)
+"""A reference mark of the page, outside of code: a model that copied it would cite a passage of ours."""
+_TIERS: dict[Tier, str] = {1: " (primary source)", 2: " (reputable secondary source)", 3: ""}
 ARROW = " > "
 """Between the headings of a path."""
 
@@ -53,7 +57,7 @@ def shown(evidence: Iterable[Evidence], sources: Iterable[Source], start: int = 
         passages = []
         for item in sorted(items, key=lambda one: one.span):
             path = tuple(uncitable(name) for name in item.path if name.strip() != title.strip())
-            lead, text = uncitable(item.lead), uncitable(item.quote)
+            lead, text = _unmarked(item.lead), _unmarked(item.quote)
             passages.append(ShownPassage(id=item.id, number=number, path=path, page=item.page, lead=lead, text=text))
             number += 1
         published = source.hit.published or source.document.published
@@ -65,6 +69,11 @@ def shown(evidence: Iterable[Evidence], sources: Iterable[Source], start: int = 
     return tuple(found)
 
 
+def _unmarked(text: str) -> str:
+    """Return a text in which nothing reads as a citation of ours: `[12]` becomes `(12)`."""
+    return uncitable(_FOREIGN_MARK.sub(lambda match: match[1] or f"({match[2]})", text))
+
+
 def as_text(sources: Iterable[ShownSource]) -> str:
     """Return the sources as a model reads them: title, headings where they change, numbered passages."""
     return "\n\n".join("\n\n".join(_lines(source)) for source in sources)
@@ -72,7 +81,7 @@ def as_text(sources: Iterable[ShownSource]) -> str:
 
 def _lines(source: ShownSource) -> Iterator[str]:
     published = f", {source.published}" if source.published else ""
-    yield f"# Source: {source.title}{published}"
+    yield f"# Source: {source.title}{published}{_TIERS[source.tier]}"
     path: tuple[str, ...] = ()
     for passage in source.passages:
         if passage.path != path and passage.path:

@@ -60,7 +60,7 @@ class Analyzing:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the analysis where it is wanted and there is evidence to analyse."""
-        question, evidence = findings[QUESTION], findings[EVIDENCE]
+        question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
         if not evidence or not wanted(question.text, self._settings):
             return
         if self._settings.mode == "auto" and not await run.by_chat(ASK.name, ASK.role):
@@ -70,7 +70,7 @@ class Analyzing:
             question=question,
             today=run.now().date().isoformat(),
             synthesis=uncited(digest.synthesis) if digest else "",
-            sources=shown(best, findings[SOURCES]),
+            sources=shown(best, sources),
             best_first=tuple(item.id for item in best),
         )
         made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")

@@ -30,7 +30,7 @@ def titles(sources: Iterable[Source]) -> dict[str, str]:
     return {source.id: source.hit.title or source.document.title for source in sources}
 
 
-def past_searches(found: Iterable[Found], sources: Iterable[Source]) -> tuple[PastSearch, ...]:
+def past_searches(found: Sequence[Found], sources: Sequence[Source]) -> tuple[PastSearch, ...]:
     """Return all searches, each with the number of pages that no search before it had found."""
     pages = [source.task_id for source in sources]
     return tuple(

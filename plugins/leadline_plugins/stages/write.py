@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.findings import (
     ANALYSIS,
@@ -23,7 +24,7 @@ from leadline.findings import (
     Findings,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Report, Section
+from leadline.records import Evidence, Figure, Report, Section
 from leadline_plugins.stages.method import Lacking, lacking, method, used
 from leadline_plugins.stages.placing import placed, without_strange
 from leadline_plugins.synthesizers.compose import ASK, WHOLE, Composed, compose
@@ -37,6 +38,7 @@ class Writing:
         """Write the report; if composing fails, the sections stay as they are."""
         question, sections = findings[QUESTION], findings[SECTIONS]
         evidence, sources = findings[EVIDENCE], findings[SOURCES]
+        found, unread = findings[FOUND], findings[UNREAD]
         title = findings[PLAN].title or question.text
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
         composed = await compose(question, title, sections, charts, run)
@@ -46,9 +48,9 @@ class Writing:
         whole = without_strange(whole, figures)
         facts = method(
             question,
-            findings[FOUND],
+            found,
             sources,
-            findings[UNREAD],
+            unread,
             run.notices,
             await _lacking(findings, run),
             used(sections, evidence),
@@ -58,7 +60,7 @@ class Writing:
             language=question.language,
             sections=whole,
             sources=sources,
-            evidence=evidence,
+            evidence=_used(evidence, sections, whole, figures),
             figures=figures,
             metadata={"question": question.text, "created": run.now().isoformat(), "method": facts},
         )
@@ -66,13 +68,23 @@ class Writing:
         await run.emit("message", {"kind": "report", "text": text})
 
 
+def _used(
+    evidence: Sequence[Evidence], written: Sequence[Section], sections: Sequence[Section], figures: Sequence[Figure]
+) -> tuple[Evidence, ...]:
+    """Return the passages that writers were given or that the report cites: the others stay with the run."""
+    ids = {name for section in written for name in section.evidence_ids}
+    ids |= {name for section in sections for name in cited(section.text or "")}
+    ids |= {name for figure in figures for name in figure.evidence_ids}
+    return tuple(item for item in evidence if item.id in ids)
+
+
 async def _lacking(findings: Findings, run: Run) -> Lacking | None:
     """Return what a model found missing; an algorithm only counts words, which is no finding."""
     if not await run.by_chat("digest"):
         return None
-    digest = findings.get(DIGEST)
+    digest, sections = findings.get(DIGEST), findings[SECTIONS]
     review = findings.get(REVIEW) or (digest.review if digest else None)
-    return lacking(review, findings[PLAN], findings[SECTIONS])
+    return lacking(review, findings[PLAN], sections)
 
 
 def body(composed: Composed, question: str, language: str, analysis: Analysis | None = None) -> tuple[Section, ...]:

@@ -51,6 +51,11 @@ async def compose(
     """Return the report with what a model wrote around its sections; without a model as it is."""
     whole = run.settings.report.write == "single"
     kind = WHOLE if whole else ASK
+    failed = "the sections were not rewritten" if whole else "there is no summary and no conclusion"
+    if not await run.by_chat(kind.name, kind.role):
+        if whole:
+            await tell_once(run, f"{failed} (report.write = single needs a language model)")
+        return Composed(title, tuple(sections))
     ids = list(dict.fromkeys(name for section in sections for name in cited(section.text or "")))
     shown = [SectionText(id=one.id, title=one.title, text=_numbered(one.text or "", ids)) for one in sections]
     request = WriteRequest(
@@ -63,9 +68,6 @@ async def compose(
         figures=tuple(figures),
         length=run.settings.report.length,
     )
-    failed = "the sections were not rewritten" if whole else "there is no summary and no conclusion"
-    if whole and not await run.by_chat(kind.name, kind.role):
-        await tell_once(run, f"{failed}: report.write = single needs a language model")
     reply = await perform_or(run, kind.of(request), Composition(), failed)
     composed = await compute(taken, reply, sections, ids, title, whole=whole)
     for notice in composed.notices:

@@ -44,6 +44,7 @@ _TOKEN = re.compile(
     |(?P<escaped>\\.)
     |(?P<target>(?<=\])\([^()\s]+\))
     |(?P<address>https?://[^\s<>()\[\]【】]+)
+    |(?P<round>\([ \t]*{_IDS}[ \t]*\))
     |(?P<mark>(?:<sup>[ \t]*)?\[?[\[【［](?P<inner>{_INSIDE})[\]】］]\]?
         (?:\((?:\#|https?:)[^)\s]*\))?(?:[ \t]*</sup>)?)
     |(?P<other>\[\^[^\]\s]{{1,40}}\]|\[@[^\]\s]*\])
@@ -137,6 +138,8 @@ def _cited(text: str, numbers: Mapping[int, str], known: Collection[str]) -> str
 
 def _resolved(match: re.Match[str], numbers: Mapping[int, str], known: Collection[str]) -> str:
     """Return what stands in place of a token: the citations that a mark stands for, or nothing."""
+    if match["round"]:
+        return "".join(map(cite, dict.fromkeys(_ids(match["round"], {}, known)))) or match[0]
     if match["mark"]:
         inner = match["inner"].split("†")[0]
         if re.search(r"(?<!\d)0+(?!\d)", inner) and match[0][0] == "[":  # an interval: passages are numbered from 1

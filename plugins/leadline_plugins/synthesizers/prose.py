@@ -32,6 +32,8 @@ from leadline_plugins.tasks.writing import (
 from leadline_plugins.text.foreign import answered_in_language, strays
 
 CITES_NOTHING = "it cites no passage: put the number of a passage, as [1], after every statement"
+_NONE = frozenset({"", "-", "none", "n/a", "nothing", "无", "無", "なし"})
+"""What models write into a list that should be empty."""
 _IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
 
 
@@ -113,8 +115,10 @@ def _ids(request: SectionRequest) -> tuple[str, ...]:
 
 
 def _said(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return texts as plain lines, without empty ones and repetitions."""
-    return tuple(dict.fromkeys(line for text in texts if (line := draft.title(text))))
+    """Return texts as plain lines, without repetitions and lines that say nothing."""
+    return tuple(
+        dict.fromkeys(line for text in texts if (line := draft.title(text)).casefold().strip(".") not in _NONE)
+    )
 
 
 def _data_points(written: Written, known: Mapping[int, str]) -> Iterable[DataPoint]:

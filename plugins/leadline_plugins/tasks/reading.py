@@ -77,6 +77,7 @@ DIGEST_SCHEMA: Json = {
 }
 DIGEST_EXAMPLE = (
     '{"is_sufficient": false, "sections": [{"id": "2", "coverage": "missing", "depth": 0.0}], "gaps": ["Which noise '
-    'limits apply at night?"], "queries": [{"query": "heat pump noise limit night", "goal": "legal limits", "priority": '
-    '"high", "section": "2"}], "synthesis": "Installation costs 12,000 to 25,000 euros.", "cross_links": []}'
+    'limits apply at night?"], "queries": [{"query": "heat pump noise limit night", "goal": "legal limits", '
+    '"priority": "high", "section": "2"}], "synthesis": "Installation costs 12,000 to 25,000 euros.", '
+    '"cross_links": []}'
 )

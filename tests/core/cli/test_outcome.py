@@ -127,6 +127,17 @@ def test_a_report_in_a_terminal_has_the_marks_of_its_checks(tmp_path: Path, caps
     assert shown(calls={"format/markdown": 1}, notices=(TOLD,)) == "# A\n\n## Depth\n\nDeep.\n"
 
 
+def test_a_section_named_like_the_report_has_no_heading_in_a_terminal_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "report.md").write_text("# How deep?\n\nDeep [1].\n\n## Method\n\nLate.\n")
+    sections = (Section(id="1", title="How deep", text="Deep [@e1]."),)
+    report = Report(title="How deep?", language="en", sections=sections, sources=(), evidence=())
+    known = metadata(files=("report.md",), calls={"format/markdown": 1})
+    show(Result("complete", "", 0, tmp_path, known, report), as_json=False)
+    assert capsys.readouterr().out.startswith("# How deep?\n\nDeep [1].\n\nQuestion")
+
+
 def test_a_run_that_stays_complete_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:
     def advised(*notices: str) -> str:
         asked = Namespace(folder=None, set=[], settings=None)

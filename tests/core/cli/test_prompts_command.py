@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,15 +39,24 @@ def test_a_template_of_the_settings_is_told_with_its_place(cli: Cli) -> None:
     assert "template from leadline.toml:2" in done.out
 
 
-def test_a_task_is_shown_whole(cli: Cli) -> None:
-    out = cli("prompts", "show", "verify_claim").out
-    assert template("verify_claim").strip() in out
-    assert "claims   list of ClaimToVerify  required" in out
-    assert 'prompts.verify_claim = "FILE.md"' in out
-    assert "\n\nClaimToVerify:\n  field     type" in out
-    data = json.loads(cli("prompts", "show", "verify_claim", "--json").out)
-    assert data["template"] == template("verify_claim").strip()
-    assert data["reply_schema"]["title"] == "ClaimVerdicts"
+def test_a_prompt_is_shown_as_a_model_reads_it(cli: Cli) -> None:
+    out = cli("prompts", "show", "synthesize").out
+    head, system, user = re.split(r"\n\n--- (?:system|user) ---\n", out)
+    assert head == "synthesize  (asked by prose, role thinking, template from built-in)"
+    assert system.startswith(template("synthesize").strip())
+    assert system.index("like this example") < system.index("It must match this schema")
+    assert user.startswith("<data>\nQuestion: {text}\n")
+    assert 'prompts.synthesize = "FILE.md"' in user
+    data = json.loads(cli("prompts", "show", "synthesize", "--json").out)
+    assert data["template"] == template("synthesize").strip()
+    assert [message["text"] for message in data["messages"]] == [system, user.partition("\n\nReply: ")[0]]
+    assert json.dumps(data["schema"], ensure_ascii=False) in system
+    assert data["example"] in system
+
+
+def test_without_a_name_all_prompts_are_shown(cli: Cli) -> None:
+    out = cli("prompts", "show").out
+    assert all(f"\n{name}  (asked by " in f"\n{out}" for name in listed(cli))
 
 
 def test_a_template_with_variables_is_noted(cli: Cli) -> None:
@@ -88,8 +98,8 @@ def test_a_task_whose_records_have_no_docstring_is_shown(
     install(tmp_path, monkeypatch, "terse", _TERSE)
     done = cli("prompts", "show", "terse_ask")
     assert done.code == 0
-    assert "Inputs: Asked.\n" in done.out
-    assert "text   string  required" in done.out
+    assert '"text": "{text}"' in done.out
+    assert '"required": ["text"]' in done.out
 
 
 def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: str) -> None:

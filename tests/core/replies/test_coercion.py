@@ -7,29 +7,76 @@ import json
 import random
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import Field
 
 from leadline.errors import BadReply
 from leadline.findings import Analysis, Digest, Plan, Review
-from leadline.records import Record
+from leadline.records import SINGLE, Confidence, Record, Text
 from leadline.replies.coercion import coerced
 from leadline.replies.parsing import reading
 from leadline.replies.shapes import fields_of, natural
 from leadline.schemas import schema_of
 from leadline.tasks import parse
 from leadline_plugins.charts.planning import ChartPlan, PlannedChart
-from leadline_plugins.tasks.checking import ClaimVerdicts
 from leadline_plugins.tasks.planning import Queries
-from leadline_plugins.tasks.reading import Learnings
-from leadline_plugins.tasks.sorting import Placed, Sorted
 from leadline_plugins.tasks.writing import Composition, Written
 
+
+class Learning(Record):
+    """A claim with its quote."""
+
+    claim: Text
+    quote: Text
+    start: int = -1
+    confidence: Confidence = "medium"
+    score: float = 0.0
+
+
+class Learnings(Record):
+    """A list of records that stand by themselves."""
+
+    learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
+
+
+class PlacedSection(Record):
+    """The numbers of pieces that belong to a section."""
+
+    id: str
+    pieces: tuple[int, ...]
+
+
+class Placed(Record):
+    """Lists of numbers."""
+
+    sections: tuple[PlacedSection, ...]
+    nowhere: tuple[int, ...] = ()
+
+
+class ClaimVerdict(Record):
+    """A choice, with a number between 0 and 1."""
+
+    id: str
+    verdict: Literal["supported", "partial", "contradicted", "unsupported", "remark"]
+    reason: Text = ""
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    words: Text = ""
+
+
+class ClaimVerdicts(Record):
+    """A list of ids beside a list of records."""
+
+    supported: tuple[str, ...] = ()
+    confidence: Annotated[float, Field(ge=0, le=1)] = 0.5
+    others: tuple[ClaimVerdict, ...] = ()
+
+
 REPLIES: list[type[Record]] = [
-    *(Plan, Queries, Learnings, Digest, Review, Sorted, Placed, Written, Composition, ClaimVerdicts, ChartPlan),
+    *(Plan, Queries, Learnings, Digest, Review, Placed, Written, Composition, ClaimVerdicts, ChartPlan),
     PlannedChart,
 ]
 
@@ -319,7 +366,7 @@ def test_what_does_not_fit_is_told_in_plain_words_all_of_it_at_once() -> None:
     many = {"sections": [{"id": str(number), "coverage": "so so"} for number in range(9)]}
     with pytest.raises(BadReply, match="and 4 more like these"):
         parse(json.dumps(many), Review)
-    with pytest.raises(BadReply, match='it has none of the fields title, queries, sections \\(you wrote "x"\\)'):
+    with pytest.raises(BadReply, match='it has none of the fields title, sections, queries \\(you wrote "x"\\)'):
         parse('{"x": 1}', Plan)  # what a model is not asked for is not named
 
 
@@ -330,22 +377,23 @@ def test_a_schema_and_the_form_itself_are_told_to_be_filled_in() -> None:
         parse('{"text": "..."}', Written)
 
 
-def test_of_charts_the_one_that_does_not_read_is_left_out() -> None:
-    bad = {"title": "A", "chart_type": "bar", "points": [{"label": "a", "value": "high"}]}
-    good = {"title": "B", "chart_type": "bar", "points": [{"label": "b", "value": "3.5"}]}
-    (chart,) = parse(json.dumps({"charts": [bad, good]}), ChartPlan).charts
-    assert (chart.title, chart.points[0].value) == ("B", 3.5)
-    with pytest.raises(BadReply, match=r"charts\[0\]\.points\[0\]\.value must be a number"):
-        parse(json.dumps({"charts": [bad]}), ChartPlan)
+def test_of_items_that_stand_by_themselves_the_one_that_does_not_read_is_left_out() -> None:
+    bad, good = {"claim": "A."}, {"claim": "B.", "quote": "C."}
+    (only,) = parse(json.dumps({"learnings": [bad, good]}), Learnings).learnings
+    assert only.claim == "B."
+    with pytest.raises(BadReply, match=r"learnings\[0\] lacks \"quote\""):
+        parse(json.dumps({"learnings": [bad]}), Learnings)
+
+
+class Pointer(Record):
+    evidence_id: str
 
 
 @pytest.mark.parametrize(
     "said", ["[@edb44a4feea]", "@edb44a4feea", "[edb44a4feea]", " [@ edb44a4feea] ", "edb44a4feea"]
 )
 def test_an_id_is_read_without_the_marks_of_a_citation(said: str) -> None:
-    point = {"label": "a", "value": 1, "evidence_id": said}
-    (chart,) = parse(json.dumps({"charts": [{"title": "A", "chart_type": "bar", "points": [point]}]}), ChartPlan).charts
-    assert chart.points[0].evidence_id == "edb44a4feea"
+    assert parse(json.dumps({"evidence_id": said}), Pointer).evidence_id == "edb44a4feea"
 
 
 def test_an_empty_list_is_no_reply_that_has_other_fields() -> None:
@@ -397,8 +445,8 @@ def test_a_reply_that_fits_as_it_stands_is_meant_before_one_that_is_read_lenient
 SECTION = "Ports pay for shore power by fees, and ships pay for what they draw [@e1]. " * 4
 
 
-@pytest.mark.parametrize("cites", ["(e49ee05564e)", "[e49ee05564e]", "(@e49ee05564e)", "【e49ee05564e】"])
-def test_prose_may_cite_in_other_brackets(cites: str) -> None:
+@pytest.mark.parametrize("cites", ["[1]", "[^1]", "【1】"])
+def test_prose_may_cite_by_number(cites: str) -> None:
     assert parse(SECTION.replace("[@e1]", cites), Written).text == SECTION.replace("[@e1]", cites).strip()
 
 
@@ -413,7 +461,7 @@ def test_prose_that_cites_is_the_text_of_a_reply_that_is_nothing_else(text: str)
     "text",
     [
         "I'm sorry, but I cannot help with that. [@e1]",
-        SECTION.replace("[@e1]", "[1]"),
+        SECTION.replace(" [@e1]", ""),
         '{"tex": "' + SECTION,
         'Here is the object with "text": ' + SECTION,
     ],

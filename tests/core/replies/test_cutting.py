@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Annotated
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,19 @@ from hypothesis import strategies as st
 
 from leadline.errors import BadReply
 from leadline.findings import Digest, Plan
+from leadline.records import SINGLE, Record
 from leadline.replies.cutting import whole_sentences
 from leadline.tasks import parse
-from leadline_plugins.tasks.reading import Learnings
 from leadline_plugins.tasks.writing import Composition, Written
+
+
+class Learning(Record):
+    claim: str
+    quote: str
+
+
+class Learnings(Record):
+    learnings: tuple[Annotated[Learning, SINGLE], ...] = ()
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def points() -> list[Any]:
         "search_strategies": ["batch", "race"],
         "synthesizers": ["brief", "prose"],
         "report_formatters": list(Settings().report.formats),
+        "claim_judges": list(Settings().verify.judges),
         "observers": ["jsonl"],
         "fetchers": [name for name in Settings().read.fetchers if name != "local"],
         "parsers": list(Settings().read.parsers),

@@ -11,13 +11,27 @@ import pytest
 
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import Blob, Document, Embeddings, FetchRequest, Figure, Files, Hit, SearchPage
+from leadline.records import (
+    Blob,
+    Document,
+    Embeddings,
+    FetchRequest,
+    Figure,
+    Files,
+    Hit,
+    Judgement,
+    Judgements,
+    Ranking,
+    SearchPage,
+)
 from leadline.testing.contracts import (
     ChartRunnerContract,
+    ClaimJudgeContract,
     EmbedderContract,
     FetcherContract,
     ParserContract,
     ReportFormatterContract,
+    RerankerContract,
     SearchStrategyContract,
     SynthesizerContract,
 )
@@ -75,6 +89,35 @@ class Several:
         if self.how == "nan":
             vectors = [(float("nan"),) for _ in vectors]
         return Embeddings(vectors=tuple(vectors))
+
+    async def rerank(self, request: Any, call: Any, /) -> Any:
+        return Ranking(scores=(1.0,) * (1 if self.how == "fewer_scores" else len(request.texts)))
+
+    async def judge(self, request: Any, call: Any, /) -> Any:
+        quotes = {one.id: one.quote for one in request.passages}
+        found = [
+            Judgement(
+                claim_id=claim.id,
+                verdict="supported",
+                quote=quotes[claim.evidence_ids[0]],
+                evidence_id=claim.evidence_ids[0],
+            )
+            for claim in request.claims
+            if claim.evidence_ids
+        ]
+        changes: dict[str, dict[str, Any]] = {
+            "unasked": {"claim_id": "9.9"},
+            "unquoted": {"quote": ""},
+            "misquotes": {"quote": "Nine leagues."},
+            "uncited_passage": {"evidence_id": "e9"},
+            "oversure": {"confidence": 90.0},
+        }
+        made = [one.model_copy(update=changes.get(self.how, {})) for one in found]
+        if self.how == "credulous" and not request.passages:
+            made = [
+                Judgement(claim_id=claim.id, verdict="supported", quote="", evidence_id="") for claim in request.claims
+            ]
+        return Judgements(judgements=tuple(made * (2 if self.how == "judges_twice" else 1)))
 
     async def search(self, request: Any, engines: Any, call: Any, /) -> Any:
         asked = [asyncio.ensure_future(engine(request)) for engine in engines.values()]
@@ -136,4 +179,14 @@ class TestEmbed(_Offered, EmbedderContract):
 
 @ways("good gives_up empty hides invents many lets_run")
 class TestStrategy(_Offered, SearchStrategyContract):
+    pass
+
+
+@ways("good fewer_scores")
+class TestRerank(_Offered, RerankerContract):
+    pass
+
+
+@ways("good unasked unquoted misquotes uncited_passage oversure judges_twice credulous")
+class TestJudge(_Offered, ClaimJudgeContract):
     pass

@@ -1,10 +1,10 @@
-"""A stage that has a chart drawn, code run and texts embedded, and keeps what came of it."""
+"""A stage that has a chart drawn, code run, texts embedded and rated and a claim judged, and keeps the results."""
 
 from leadline import Key, PluginSettings, StageOffer, hookimpl
 from leadline.contracts import Run, Stage
 from leadline.findings import Findings
 from leadline.hookspecs import Offers
-from leadline.records import Chart, Code, Record
+from leadline.records import Chart, Claim, Code, Evidence, JudgeRequest, Record
 
 
 class Probed(Record):
@@ -13,6 +13,8 @@ class Probed(Record):
     value: object = None
     stderr: str = ""
     likeness: tuple[float, ...] = ()
+    scores: tuple[float, ...] = ()
+    verdicts: tuple[str, ...] = ()
 
 
 PROBED: Key[Probed] = Key("probe.done", Probed, file="probe.json")
@@ -34,6 +36,13 @@ class Probe:
             first, *others = (await run.embed(TEXTS)).vectors
             likeness = tuple(sum(a * b for a, b in zip(first, other, strict=True)) for other in others)
             done = done.model_copy(update={"likeness": likeness})
+        if ranking := await run.rerank(TEXTS[0], TEXTS):
+            done = done.model_copy(update={"scores": ranking.scores})
+        if "careful" in run.settings.verify.judges:
+            passage = Evidence(id="e1", source_id="s1", quote=TEXTS[0], span=(0, len(TEXTS[0])), claim="")
+            claim = Claim(id="1.1", section_id="1", text=TEXTS[0], span=(0, 0), evidence_ids=("e1",))
+            made = await run.judge(JudgeRequest(claims=(claim,), passages=(passage,)), "careful")
+            done = done.model_copy(update={"verdicts": tuple(one.verdict for one in made.judgements)})
         findings[PROBED] = done
 
 

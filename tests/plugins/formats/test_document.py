@@ -201,3 +201,9 @@ def test_a_caption_in_chinese_has_a_space_as_wide_as_its_characters(make_report:
     report = make_report("Shown ![](figure:f2).")
     assert "Figure 1. " in text(document(report, Medium()).blocks)
     assert "图 1\u3000" in text(document(report.model_copy(update={"language": "zh"}), Medium()).blocks)
+
+
+def test_headings_below_a_heading_that_is_left_out_take_its_level(make_report: Make) -> None:
+    text = "### One\n\nDeep [@e1].\n\n### Two\n\n#### Three"
+    report = make_report(sections=(Section(id="1", title="How deep", text=text),), figures=(), verdicts=())
+    assert [content[0] for content in nodes(document(report, Medium()).blocks, "Header")][:3] == [1, 1, 2]

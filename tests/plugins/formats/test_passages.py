@@ -12,7 +12,7 @@ from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM
 from leadline_plugins.formats.html.page import page
 from leadline_plugins.formats.marks import Mark
-from leadline_plugins.formats.passages import Passages, deep_link, places, wrapped_in_mark
+from leadline_plugins.formats.passages import Passages, deep_link, places
 from leadline_plugins.formats.tree import text
 
 SOURCE = Source(id="s1", hit=Hit(url="https://example.org/a.pdf", title="Manual"), document=Document(text="x"))
@@ -38,7 +38,7 @@ def quoted(item: Evidence, *words: str) -> list[str]:
             case list():
                 list(map(look, node))
 
-    look(Passages(marks, wrapped_in_mark, "en").blocks(item))
+    look(Passages(marks, "en", screen=True).blocks(item))
     return found
 
 
@@ -105,7 +105,7 @@ def test_the_words_of_verdicts_are_wrapped(quote: str, words: list[str], expecte
 
 def test_a_table_that_was_divided_has_its_header_again() -> None:
     item = passage("| 1 | 2 |", lead="Depths\n\n| a | b |\n|---|---|")
-    blocks = Passages((), wrapped_in_mark, "en").blocks(item)
+    blocks = Passages((), "en", screen=True).blocks(item)
     assert [block["t"] for block in blocks] == ["Para", "Table"]
     assert text(blocks).replace(" ", "") == "Depthsab12"
 

@@ -36,6 +36,12 @@ def test_a_charset_that_is_named_is_believed(language: str, charset: str) -> Non
     assert decode(TEXTS[language].encode(charset), charset) == TEXTS[language]
 
 
+@pytest.mark.parametrize("codec", ["punycode", "unicode_escape", "idna", "utf-7", "base64", "rot13", "\0"])
+def test_a_codec_that_is_no_charset_of_pages_is_not_used(codec: str) -> None:
+    text = r"The lead \u0041 is heavy -" * 3_000
+    assert decode(text.encode(), codec) == text
+
+
 @pytest.mark.parametrize("wrong", ["iso-8859-1", "latin1", "us-ascii", "utf-16", "no-such-charset"])
 def test_a_name_that_the_bytes_contradict_is_not_believed(wrong: str) -> None:
     assert decode(TEXTS["zh-Hans"].encode(), wrong) == TEXTS["zh-Hans"]

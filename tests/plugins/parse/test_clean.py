@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from leadline.errors import Unsupported
 from leadline.records import Blob
 from leadline_plugins.parse.clean import clean, decode, document, file_title
+from leadline_plugins.parse.layout import Layout
 
 CHINESE = "吕凯，字季平，永昌不韦县人，三国时蜀汉永昌郡五官掾功曹。"
 
@@ -48,7 +49,7 @@ def test_cleaning_twice_is_cleaning_once(text: str) -> None:
 
 def test_a_text_of_nothing_is_refused() -> None:
     with pytest.raises(Unsupported, match=r"empty\.txt: holds no text"):
-        document(Blob(name="empty.txt", media_type="text/plain", data=b""), " \n")
+        document(Blob(name="empty.txt", media_type="text/plain", data=b""), Layout(" \n", ()))
 
 
 @pytest.mark.parametrize(

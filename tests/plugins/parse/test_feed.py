@@ -28,14 +28,16 @@ def read(text: str, charset: str = "utf-8", media_type: str = "application/rss+x
 def test_rss_is_read_entry_by_entry() -> None:
     made = read(RSS.format(charset="utf-8", word=""))
     assert made.text == (
-        "First & best\n2025-11-01 · https://example.org/1\nThe rope is wet.\nTwo\n\nSecond\n2025-11-03\nplain bold"
+        "## First & best\n\n2025-11-01 · https://example.org/1\n\nThe rope is wet.\n\nTwo\n\n"
+        "## Second\n\n2025-11-03\n\nplain bold"
     )
     assert (made.title, made.published) == ("Soundings", "2025-11-03")
+    assert [block.path for block in made.blocks if made.text[block.start : block.end] == "Two"] == [("First & best",)]
 
 
 def test_atom_is_read_with_its_own_address_and_first_date() -> None:
     made = read(ATOM)
-    assert made.text == "A deep one\n2025-09-30 · https://example.org/a\nOne\nTwo"
+    assert made.text == "## A deep one\n\n2025-09-30 · https://example.org/a\n\nOne\n\nTwo"
     assert made.title == "News"
 
 

@@ -45,13 +45,13 @@ def test_title_and_language_come_with_the_text() -> None:
 
 def test_headings_are_those_of_markdown_but_not_paragraphs_that_are_set_as_such() -> None:
     heads = "<h2>Lead <em>lines</em></h2>", "<h4>Each of them is a sentence.</h4>"
-    text = read(f"<html><body><article>{heads[0]}{BODY}{heads[1]}{BODY}</article></body></html>")
+    text = read(f"<html><body><article>{heads[0]}{BODY}{heads[1]}<p>And more.</p></article></body></html>")
     assert text.startswith("## Lead lines\n")
     assert "\nEach of them is a sentence.\n" in text
 
 
 def test_a_page_without_main_text_gives_all_that_can_be_seen() -> None:
-    assert read("<body><div>one <b>two</b></div><div>three<br>four</div></body>") == "one two\nthree\nfour"
+    assert read("<body><div>one <b>two</b></div><div>three<br>four</div></body>") == "one two\n\nthree four"
 
 
 def test_the_charset_is_the_headers_then_the_pages() -> None:

@@ -69,7 +69,7 @@ def test_what_the_stylesheet_shows_again_stays() -> None:
 def test_a_table_is_markdown_with_its_caption_before_it() -> None:
     table = "<table><caption>Depths</caption><tr><th>Sea</th><th>m</th></tr><tr><td>North</td><td>95</td></tr></table>"
     text = read(f"<article>{BODY}{table}{BODY}</article>").text
-    assert "Depths\n| Sea | m |\n|---|---|\n| North | 95 |\n" in text
+    assert "Depths\n\n| Sea | m |\n| --- | --- |\n| North | 95 |\n" in text
 
 
 LINKED = """<script type="application/ld+json">{"@context": "https://schema.org", "@graph": [{"@type": "WebSite",

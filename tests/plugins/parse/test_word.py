@@ -4,7 +4,6 @@ from contextlib import suppress
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-import docx
 import pytest
 
 from leadline.errors import BadReply, Unsupported
@@ -14,28 +13,53 @@ from leadline_plugins.parse.media import DOCX
 from leadline_plugins.parse.word import parse
 
 Make = Callable[..., bytes]
+Text = Callable[..., str]
 
 
 def blob(data: bytes) -> Blob:
     return Blob(name="log.docx", media_type=DOCX, data=data)
 
 
-def test_paragraphs_and_tables_stand_in_their_order(word: Make) -> None:
-    document = parse(blob(word("Soundings", ["Before.", "After."], [["fathoms", "place"], ["12", "bay"]])))
+def test_paragraphs_and_tables_are_in_their_order(word: Make) -> None:
+    document = parse(blob(word("Soundings", ["Before.", "After."], [["fathoms", "place"], ["12", "bay | cove"]])))
     assert document.title == "Soundings"
-    assert document.text == "# Soundings\n\nBefore.\n\nfathoms | place\n12 | bay\n\nAfter."
+    table = "| fathoms | place |\n| --- | --- |\n| 12 | bay \\| cove |"
+    assert document.text == f"# Soundings\n\nBefore.\n\n{table}\n\nAfter."
+    assert [block.kind for block in document.blocks] == ["heading", "paragraph", "table", "paragraph"]
 
 
-def test_headings_are_those_of_markdown() -> None:
-    word = docx.Document()
-    for level, title in enumerate(["Soundings", "The bay", "Its depth"]):
-        word.add_heading(title, level)
-    word.add_heading("Deeper than any", 9)
-    word.add_paragraph("It is deep.")
-    data = BytesIO()
-    word.save(data)
-    text = parse(blob(data.getvalue())).text
-    assert text == "# Soundings\n\n# The bay\n\n## Its depth\n\n###### Deeper than any\n\nIt is deep."
+def test_styles_and_numberings_make_headings_lists_code_and_definitions(word_file: Make, paragraph: Text) -> None:
+    body = [
+        paragraph("Soundings", "heading 1"),
+        paragraph("Leads", "heading 2"),
+        paragraph("deep", level=0),
+        paragraph("first", level=1),
+        paragraph("second", level=1),
+        paragraph("shallow", level=0),
+        paragraph("$ sound", "Source Code"),
+        paragraph("12", "Source Code"),
+        paragraph("fathom", "Definition Term"),
+        paragraph("Six feet.", "Definition"),
+        paragraph("Mark twain.", "Block Text"),
+    ]
+    document = parse(blob(word_file("".join(body))))
+    assert document.text == (
+        "# Soundings\n\n## Leads\n\n- deep\n  1. first\n  2. second\n- shallow\n\n```\n$ sound\n12\n```\n\n"
+        "fathom\n:   Six feet.\n\n> Mark twain."
+    )
+    assert document.blocks[-1].path == ("Soundings", "Leads")
+
+
+def test_a_span_is_bounded(word_file: Make, paragraph: Text) -> None:
+    cell = '<w:tc><w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr>{}</w:tc>'
+    rows = "".join(f"<w:tr>{cell.format(paragraph(text))}</w:tr>" for text in ("deep", "shallow"))
+    assert len(parse(blob(word_file(f"<w:tbl>{rows}</w:tbl>"))).text) < 1000
+
+
+def test_too_many_paragraphs_are_refused(word_file: Make, paragraph: Text, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PARAGRAPHS", 10)
+    with pytest.raises(Unsupported, match="over 10 paragraphs"):
+        parse(blob(word_file(paragraph("x") * 11)))
 
 
 @pytest.mark.parametrize("data", [b"", b"not a zip", b"PK\x03\x04 cut off"])
@@ -59,5 +83,5 @@ def test_a_zip_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     data = BytesIO()
     with ZipFile(data, "w", ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b" " * 1_000_000)
-    with pytest.raises(Unsupported, match="unpacks to 1,000,000 bytes; at most 10,000"):
+    with pytest.raises(Unsupported, match="unpacks to over 10,000 bytes"):
         parse(blob(data.getvalue()))

@@ -44,3 +44,14 @@ def test_fewer_passages_keep_their_numbers() -> None:
     assert less is not None
     assert numbers(less) == {3: "c"}
     assert fewer(less, ["c"]) is None
+
+
+def test_reference_marks_of_a_page_are_no_citations_and_code_stays() -> None:
+    (source,) = shown([passage("a", "s1", 0, "It was 1831.[2] See [3, 4], `[5]`, argv[6], [7](x).")], SOURCES)
+    assert source.passages[0].text == "It was 1831.(2) See (3, 4), `[5]`, argv[6], [7](x)."
+
+
+def test_a_source_is_shown_with_its_date_and_how_it_ranks() -> None:
+    (source,) = shown(PASSAGES[:1], SOURCES)
+    primary = source.model_copy(update={"tier": 1, "published": "2024"})
+    assert as_text([primary]).startswith(f"# Source: {source.title}, 2024 (primary source)")

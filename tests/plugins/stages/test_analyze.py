@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from leadline_plugins.stages.analyze import AnalyzeSettings, wanted
+from leadline.findings import Analysis, Perspective, Question
+from leadline.records import Evidence
+from leadline_plugins.prompting.passages import ShownPassage, ShownSource
+from leadline_plugins.stages.analyze import ASK, AnalyzeSettings, best_passages, mended, taken, unusable, wanted
+from leadline_plugins.tasks.writing import AnalyzeRequest
 
 AUTO = AnalyzeSettings()
 
@@ -44,3 +48,41 @@ def test_most_questions_do_not_ask_for_analysis(question: str) -> None:
 def test_the_settings_decide_first() -> None:
     assert wanted("How deep?", AnalyzeSettings(mode="on"))
     assert not wanted("Why?", AnalyzeSettings(mode="off"))
+
+
+PASSAGES = tuple(ShownPassage(id=name, number=number, text="Deep.") for number, name in enumerate("ab", start=1))
+REQUEST = AnalyzeRequest(
+    question=Question(text="Why is the bay deep?", language="en"),
+    sources=(ShownSource(id="s1", title="Soundings", passages=PASSAGES),),
+)
+
+
+def analysis(*texts: str) -> Analysis:
+    return Analysis(perspectives=tuple(Perspective(name=f"**view {n}**", text=text) for n, text in enumerate(texts)))
+
+
+def test_perspectives_cite_the_passages_and_those_that_cite_none_are_left_out() -> None:
+    made = taken(REQUEST, analysis("It is deep [1][2].", "It may be deep.", "It is deep [7]."))
+    assert made.perspectives == (Perspective(name="view 0", text="It is deep [@a][@b]."),)
+
+
+def test_a_perspective_that_cites_nothing_is_asked_for_again_and_left_out_the_second_time() -> None:
+    made = analysis("It is deep [1].", "It may be deep.")
+    assert "view 1**' cites no passage" in unusable(REQUEST, made)
+    assert mended(REQUEST, made) == (made, "the analysis is shown without what cites no passage")
+    assert mended(REQUEST, analysis("It may be deep.")) is None
+    assert not unusable(REQUEST, analysis("It is deep [1]."))
+
+
+def test_the_prompt_shows_numbered_passages_and_what_is_known() -> None:
+    text = REQUEST.model_copy(update={"synthesis": "It is deep."}).as_text()
+    assert "Known so far: It is deep." in text
+    assert "[2] Deep." in text
+    assert Analysis.model_validate_json(ASK.example).perspectives[0].name == "critical"
+
+
+def test_the_best_passages_are_shown_within_a_budget() -> None:
+    evidence = [
+        Evidence(id=str(n), source_id="s", quote="deep " * 1_600, span=(0, 8_000), claim="", score=n) for n in range(5)
+    ]
+    assert [item.id for item in best_passages(evidence)] == ["4", "3", "2"]

@@ -31,6 +31,7 @@ NUMBERS = {1: "aaa", 2: "bbb", 3: "ccc", 4: "p4.1"}
         ("Raised <sup>[2]</sup>.", "Raised [@bbb]."),
         ("Linked [1](#ref1) and [2](https://example.org/a).", "Linked [@aaa] and [@bbb]."),
         ("By id [@aaa] and [@bbb, p4.1].", "By id [@aaa] and [@bbb][@p4.1]."),
+        ("In other brackets (@aaa; @bbb).", "In other brackets [@aaa][@bbb]."),
         ("By number [@1].", "By number [@aaa]."),
         ("The same twice [1, 1].", "The same twice [@aaa]."),
         ("| a | b |\n|---|---|\n| x | 5 [1] |", "| a | b |\n|---|---|\n| x | 5 [@aaa] |"),
@@ -65,6 +66,7 @@ def test_citations_of_passages_that_were_not_shown_are_dropped(written: str, exp
         ("See https://example.org/a[1] [1].", None),
         ("[text](https://example.org/[1]) [1]", "[text](https://example.org/[1]) [@aaa]"),
         ("An area of 5 m<sup>2</sup> [1].", "An area of 5 m<sup>2</sup> [@aaa]."),
+        ("Written by (@somebody) [1].", "Written by (@somebody) [@aaa]."),
         ("- [x] done [1]", "- [x] done [@aaa]"),
     ],
 )

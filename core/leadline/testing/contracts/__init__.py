@@ -11,7 +11,8 @@ import this package from tests only. A test that cannot hold for a plugin is ove
 
 from leadline.testing.contracts.base import KEY, PluginContract
 from leadline.testing.contracts.drawing import ChartRunnerContract, SandboxContract
-from leadline.testing.contracts.embedders import EmbedderContract
+from leadline.testing.contracts.embedders import EmbedderContract, RerankerContract
+from leadline.testing.contracts.judges import ClaimJudgeContract
 from leadline.testing.contracts.models import AIProviderContract, TaskProviderContract
 from leadline.testing.contracts.pages import FetcherContract, ParserContract
 from leadline.testing.contracts.reports import ReportFormatterContract, SynthesizerContract
@@ -21,11 +22,13 @@ __all__ = [
     "KEY",
     "AIProviderContract",
     "ChartRunnerContract",
+    "ClaimJudgeContract",
     "EmbedderContract",
     "FetcherContract",
     "ParserContract",
     "PluginContract",
     "ReportFormatterContract",
+    "RerankerContract",
     "SandboxContract",
     "SearchProviderContract",
     "SearchStrategyContract",

@@ -1,4 +1,4 @@
-"""The contract of embedders."""
+"""The contracts of embedders and rerankers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadline.door.secrets import Secrets
-from leadline.records import Embeddings, EmbedRequest
+from leadline.records import Embeddings, EmbedRequest, Ranking, RerankRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.conduct import must
@@ -48,3 +48,28 @@ class EmbedderContract(PluginContract[EmbedRequest, Embeddings]):
         replies = [await self.reply(plugin, request, new_call(), secrets) for request in requests]
         sizes = {len(vector) for reply in replies for vector in reply.vectors}
         must(len(sizes) == 1, f"gives vectors of {sorted(sizes)} numbers: those of one model can be compared")
+
+
+class RerankerContract(PluginContract[RerankRequest, Ranking]):
+    """What every reranker does. Fixture: `offer`."""
+
+    kind = "rerankers"
+    record = Ranking
+    verb = "rerank"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[RerankRequest]:
+        """Return several texts, together and each alone."""
+        asked = ((_TEXTS[0], texts) for texts in (_TEXTS[1:], *((text,) for text in _TEXTS[1:])))
+        return [RerankRequest(query=query, texts=texts) for query, texts in asked]
+
+    def check(self, request: RerankRequest, reply: Ranking, call: FakeCall) -> None:
+        """Check that there is one score a text, each a plain number."""
+        wanted, given = len(request.texts), len(reply.scores)
+        must(given == wanted, f"gives {given} scores for {wanted} texts: one a text, in their order")
+        must(all(map(isfinite, reply.scores)), "gives scores that are no numbers")
+
+    async def test_no_texts_have_no_scores(
+        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        await self.reply(plugin, RerankRequest(query=_TEXTS[0], texts=()), new_call(), secrets)

@@ -12,7 +12,7 @@ from leadline.errors import Unsupported
 from leadline.findings import Plan, PlannedSection, Query
 from leadline.records import Record
 from leadline.tasks import Task
-from leadline_plugins.synthesizers.brief.choose import rate
+from leadline_plugins.synthesizers.brief.choice import rate
 from leadline_plugins.synthesizers.brief.names import Name, names, unasked
 from leadline_plugins.tasks.planning import PlanRequest, Queries, QueryRequest
 from leadline_plugins.text import content_set, content_words
@@ -33,6 +33,8 @@ _LEADING = 40
 
 class Embedded:
     """Performs tasks by algorithm; the same inputs have the same reply."""
+
+    algorithm = True
 
     async def perform(self, task: Task[R], call: Call, /) -> R:
         """Perform a task. Raises `Unsupported` for one that needs a language model."""

@@ -32,4 +32,4 @@ async def word(tree: Document, context: Context, call: Call) -> Files:
 @hookimpl
 def leadline_report_formatters() -> Iterator[Offer[Any, Written]]:
     """Offer the format."""
-    yield offer("docx", "A Word file, with styles, figures and live references", MEDIUM, word)
+    yield offer("docx", "A Word file, with styles, figures and live references", MEDIUM, word, "docx")

@@ -15,8 +15,8 @@ from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Evidence, Section, SectionRequest
 from leadline_plugins.synthesizers.brief.answering import ENOUGH, SOMETHING, coverage, missing
-from leadline_plugins.synthesizers.brief.choose import choose, rate
-from leadline_plugins.synthesizers.brief.layout import layout, plain
+from leadline_plugins.synthesizers.brief.choice import choose, rate
+from leadline_plugins.synthesizers.brief.layout import markdown, plain
 from leadline_plugins.text import is_cjk, language
 from leadline_plugins.text.scripts import primary
 from leadline_plugins.wording import say
@@ -76,7 +76,7 @@ def _answer(
     gap = say("brief_lacking", code, what=_listed(lacking, code)) if lacking else ""
     told = f"{question} ({gap})" if gap else question
     parts = [f"### {plain(question)}"] if level > 3 else []
-    parts += [f"*{plain(_about(gap, code))}*", layout(rated, shown, titles, level)]
+    parts += [f"*{plain(_about(gap, code))}*", markdown(rated, shown, titles, level)]
     return _Answer("\n\n".join(parts) if shown else "", told if covered < ENOUGH else "")
 
 

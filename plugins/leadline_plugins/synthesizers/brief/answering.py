@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from leadline_plugins.synthesizers.brief.chains import STEP
-from leadline_plugins.synthesizers.brief.choose import Rated
+from leadline_plugins.synthesizers.brief.choice import Rated
 from leadline_plugins.text import content_words
 from leadline_plugins.text.tokens import has_cjk
 
-ENOUGH = 0.82
+ENOUGH = 0.8
 """From here a question counts as answered: the value that five of six answerable questions reach."""
-SOMETHING = 0.63
+SOMETHING = 0.6
 """Below this next to nothing of the question is there and nothing is shown: nine of ten answerable ones reach it."""
 _CHAINS = 400
 
@@ -43,20 +43,16 @@ def missing(question: str, rated: Rated, shown: Sequence[int]) -> list[str]:
     found: list[str] = []
     for word in question.split():
         if has_cjk(word):
-            found += _runs(word, lacking)
+            found += _runs(word, lacking, frozenset(rated.weights) - lacking)
         elif lacking.intersection(content_words(word)):
             found.append(word.strip("?!.,;:\"'“”‘’()"))
     return list(dict.fromkeys(found))
 
 
-def _runs(text: str, lacking: frozenset[str]) -> list[str]:
-    """Return the stretches of a text without spaces whose pairs of characters are all lacking."""
-    stretches: list[list[int]] = []
-    for at in range(len(text) - 1):
-        if not lacking.intersection(content_words(text[at : at + 2])):
-            continue
-        if stretches and stretches[-1][1] >= at + 1:
-            stretches[-1][1] = at + 2
-        else:
-            stretches.append([at, at + 2])
-    return [text[start:end] for start, end in stretches]
+def _runs(text: str, lacking: frozenset[str], held: frozenset[str]) -> list[str]:
+    """Return the stretches of a text without spaces that only lacking pairs of characters cover."""
+    pairs = [(at, text[at : at + 2]) for at in range(len(text) - 1)]
+    covered = {place for at, pair in pairs if pair in held for place in (at, at + 1)}
+    open_ = {place for at, pair in pairs if pair in lacking for place in (at, at + 1)} - covered
+    kept = "".join(sign if place in open_ else " " for place, sign in enumerate(text))
+    return [run for run in kept.split() if len(run) > 1]

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from leadline.citations import cite, uncitable
 from leadline.records import Evidence
-from leadline_plugins.synthesizers.brief.choose import Rated
+from leadline_plugins.synthesizers.brief.choice import Rated
 from leadline_plugins.synthesizers.brief.units import Unit
 from leadline_plugins.text.tokens import has_cjk
 
@@ -18,7 +18,7 @@ _IMAGE = re.compile(r"(?<!\\)!\[")
 _CELLS = re.compile(r"(?<!\\)\|")
 
 
-def layout(rated: Rated, shown: Sequence[int], titles: Mapping[str, str], level: int) -> str:
+def markdown(rated: Rated, shown: Sequence[int], titles: Mapping[str, str], level: int) -> str:
     """Return the Markdown of the shown units under headings of a level; the document with the best comes first."""
     best: dict[str, float] = {}
     for place in shown:

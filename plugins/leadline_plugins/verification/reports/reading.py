@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from leadline.citations import cite, uncitable
-from leadline_plugins.formats.marks import unmarked
+from leadline_plugins.formats.sections import unmarked
 from leadline_plugins.verification.reports.blocks import Block, Flat, host, parse
 from leadline_plugins.verification.reports.marks import Entry, Mark, authored, linked, numbered
 from leadline_plugins.verification.reports.references import Covered, entries, lists

@@ -5,7 +5,6 @@ from __future__ import annotations
 from io import BytesIO
 from typing import Any
 
-import docx
 import pytest
 
 from leadline.errors import BadReply
@@ -26,6 +25,7 @@ def html_file(text: str) -> bytes:
 
 
 def word_file(text: str) -> bytes:
+    docx = pytest.importorskip("docx")
     word, data = docx.Document(), BytesIO()
     word.add_paragraph(text)
     word.save(data)

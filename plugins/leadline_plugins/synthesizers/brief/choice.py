@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ _WORDS = 0.3
 """The weight of BM25 beside the score of the best chain."""
 _NEAR, _DOCUMENTS = 0.7, 4
 """Documents from this share of the best rating are shown, and at most so many."""
+_WHOLE = 0.5
+"""A passage of at most this share of the room is shown whole."""
+_PAIR = 0.5
+"""The weight of a pair of CJK characters beside a word: every word of two has one more pair with the next."""
 _FIRST = 0.6
 """Sentences from this share of the best rating are shown first, and then what surrounds them."""
 
@@ -52,10 +57,8 @@ def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str])
     scores = index.scores(question)
     best = sorted(sorted(scores, key=lambda place: (-scores[place], place))[:_CANDIDATES])
     found = [unit for place in best for unit in units(passages[place].quote, place)]
-    terms = dict.fromkeys(content_words(question))
-    rarity = {term: index.rarity(term) for term in terms}
-    weights = {term: value / sum(rarity.values()) for term, value in rarity.items()}
-    known = frozenset(terms)
+    weights = _weights(question, index, len(passages))
+    known = frozenset(weights)
     links = [
         Link(
             held=known & content_set(unit.text),
@@ -72,6 +75,18 @@ def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str])
     return Rated(passages, found, rated, links, ranked, weights)
 
 
+def _weights(question: str, index: Bm25, count: int) -> Weights:
+    """Return the weights of the words of a question: those in fewer passages say more.
+
+    The differences are smaller than those of BM25, by which a word in every passage is worth nothing. A pair of CJK
+    characters is half a word.
+    """
+    raw = {word: math.log(1 + (count + 1) / (index.count(word) + 0.5)) for word in content_words(question)}
+    raw = {word: value * _PAIR if has_cjk(word) else value for word, value in raw.items()}
+    total = sum(raw.values())
+    return {word: value / total for word, value in raw.items()}
+
+
 def choose(rated: Rated, room: float, language: str) -> list[int]:
     """Return the places of the units to show within so many words (CJK: characters), in the order of the passages."""
     order = rated.best_first()
@@ -83,23 +98,34 @@ def choose(rated: Rated, room: float, language: str) -> list[int]:
     top = rated.ratings[order[0]]
     shown = [name for name, rating in best.items() if rating >= _NEAR * top][:_DOCUMENTS]
     order = [place for place in order if rated.source(place) in shown]
-    first = [place for place in order if rated.ratings[place] >= _FIRST * top]
+    first = [place for place in order if rated.ratings[place] >= _FIRST * top and rated.units[place].whole]
     choice = _Choice(rated, room, language)
-    for place in (*first, *_around(rated, order)):
+    own = _by_passage(rated)
+    for place in first:
+        passage = rated.units[place].passage
+        small = length(rated.passages[passage].quote, language) <= _WHOLE * room
+        for one in (place, *own[passage]) if small else (place,):
+            choice.take(one)
+    for place in _around(rated, order, own):
         choice.take(place)
     return sorted(choice.taken)
 
 
-def _around(rated: Rated, order: Sequence[int]) -> Iterator[int]:
-    """Yield all units of passages, the passage with the best unit first; of each those nearest to its best unit."""
+def _by_passage(rated: Rated) -> dict[int, list[int]]:
     own: dict[int, list[int]] = defaultdict(list)
     for place, unit in enumerate(rated.units):
         own[unit.passage].append(place)
+    return own
+
+
+def _around(rated: Rated, order: Sequence[int], own: Mapping[int, Sequence[int]]) -> Iterator[int]:
+    """Yield all units of passages, the passage with the best unit first; of each those nearest to its best unit."""
     best: dict[int, int] = {}
     for place in order:
         best.setdefault(rated.units[place].passage, place)
     for passage, at in best.items():
-        yield from sorted(own[passage], key=lambda place: (abs(place - at), -place))
+        whole = (place for place in own[passage] if rated.units[place].whole)
+        yield from sorted(whole, key=lambda place: (abs(place - at), -place))
 
 
 class _Choice:
@@ -123,6 +149,20 @@ class _Choice:
         self.taken.update(own)
         for one in own:
             self._said.add(content_set(self._rated.units[one].text))
+        for one in sorted(own):
+            for led in self._led(one):
+                self.take(led)
+
+    def _led(self, place: int) -> Iterator[int]:
+        """Yield the units of the list, table or code that a unit introduces."""
+        units = self._rated.units
+        if not units[place].introduces or place + 1 == len(units):
+            return
+        block, passage = units[place + 1].block, units[place].passage
+        for one in range(place + 1, len(units)):
+            if units[one].block is not block or units[one].passage != passage:
+                return
+            yield one
 
     def _with_needed(self, place: int) -> list[int]:
         found = [place]

@@ -1,0 +1,87 @@
+"""How the lines of PDF pages are joined."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline_plugins.parse.layout import Piece
+from leadline_plugins.parse.pdf_blocks import pieces_of
+from leadline_plugins.parse.pdf_lines import Line, Page, Pdf, Title
+
+FULL, SHORT = 500.0, 200.0
+
+
+def line(text: str, row: int, right: float = FULL, size: float = 10.0, left: float = 50.0, code: bool = False) -> Line:
+    """Return a line in a row of its page, of 12 points each, the first at the top; the page is set later."""
+    base = 700.0 - 12 * row
+    return Line(text, 0, base, left, right, base - 2, base + 8, size, code)
+
+
+def pieces(*pages: list[Line], outline: tuple[Title, ...] = ()) -> list[Piece]:
+    made = [
+        Page(
+            [Line(**{**{name: getattr(one, name) for name in Line.__slots__}, "page": number}) for one in lines], 800.0
+        )
+        for number, lines in enumerate(pages)
+    ]
+    return pieces_of(Pdf("", made, list(outline)))
+
+
+def texts(*pages: list[Line], outline: tuple[Title, ...] = ()) -> list[str]:
+    return [piece.text or piece.items[0].pieces[0].text for piece in pieces(*pages, outline=outline)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "joined"),
+    [
+        ("The lead is", "heavy.", "The lead is heavy."),
+        ("The sound-", "ing is deep.", "The sounding is deep."),
+        ("It is self-", "made.", "It is self-made."),
+        ("The sound\ufffe", "ing", "The sounding"),
+        ("测深锤是水手用来测量", "水深的工具。", "测深锤是水手用来测量水深的工具。"),
+        ("A Baltic-", "North Sea line", "A Baltic- North Sea line"),
+    ],
+)
+def test_lines_of_a_paragraph_are_joined(first: str, second: str, joined: str) -> None:
+    assert texts([line(first, 1), line(second, 2, SHORT)]) == [joined]
+
+
+def test_a_paragraph_begins_after_a_gap_a_short_end_and_another_size() -> None:
+    page = [line("One", 1), line("ends.", 2, SHORT), line("Two is", 3), line("open", 4, SHORT), line("Three", 6)]
+    assert texts([*page, line("small", 7, size=7.0)]) == ["One ends.", "Two is open", "Three", "small"]
+
+
+def test_an_open_sentence_goes_on_over_the_end_of_a_page() -> None:
+    (piece,) = pieces([line("The lead is", 20)], [line("heavy.", 1)])
+    assert (piece.text, piece.page, piece.turns) == ("The lead is heavy.", 1, [(2, 12)])
+
+
+def test_items_are_one_list_and_keep_their_numbers() -> None:
+    found = pieces([line("• deep", 1), line("• shallow", 2), line("3. third", 4), line("4. fourth", 5)])
+    assert [(piece.kind, piece.ordered, piece.level, len(piece.items)) for piece in found] == [
+        ("list", False, 1, 2),
+        ("list", True, 3, 2),
+    ]
+
+
+def test_monospaced_lines_are_code_with_their_indentation() -> None:
+    (code,) = pieces([line("if deep:", 1, 90.0, code=True), line("go()", 2, 90.0, left=70.0, code=True)])
+    assert (code.kind, code.text) == ("code", "if deep:\n    go()")
+
+
+def test_headings_come_from_the_outline_else_from_size() -> None:
+    page = [line("1.2 The", 1, size=10.0), line("lead", 2), line("It is heavy.", 4)]
+    found = pieces(page, outline=(Title("The lead", 1, 0),))
+    assert (found[0].kind, found[0].text, found[0].level) == ("heading", "1.2 The lead", 2)
+    found = pieces([line("The lead", 1, size=14.0), *(line("It is heavy.", row) for row in (3, 4))])
+    assert [piece.kind for piece in found] == ["heading", "paragraph"]
+
+
+def test_running_heads_page_numbers_and_contents_lines_go() -> None:
+    pages = [
+        [line(f"Soundings {n}", -5), line(f"Text of page {n} is here.", 5), line("More.", 8), line(f"{n}", 55)]
+        for n in range(6)
+    ]
+    assert texts(*pages) == [text for n in range(6) for text in (f"Text of page {n} is here.", "More.")]
+    contents = [line("Leads . . . . . . . . 12", 1), line("Lines ........ 13", 2), line("End of it.", 9)]
+    assert texts(contents) == []
