@@ -141,20 +141,18 @@ def test_any_other_notice_is_left_as_it_is(notice: str) -> None:
 
 
 def test_a_notice_is_known_by_its_key_and_what_stands_in_it() -> None:
-    assert says("section 'A' was taken out, for the sources bear none of it", "taken_out")
-    assert not says("section 'A' was taken out, for the sources bear none of it", "chart")
+    assert says("“3 km” does not occur in the cited source", "not_occurring")
+    assert not says("“3 km” does not occur in the cited source", "chart")
     assert parsed("no charts were planned (it was late)") == ("charts", {"reason": "it was late"})
     assert parsed("it was odd") == ("", {})
-    assert keys().index("no_plan") < keys().index("charts") < keys().index("taken_out")
+    assert keys().index("no_plan") < keys().index("charts") < keys().index("not_occurring")
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
 def test_reasons_that_are_joined_are_told_each_in_the_language(tag: str) -> None:
-    one, other = "the claim says 3, the passage 4", "the quote does not stand in the source"
+    one, other = "“3” does not occur in the cited source", "no judge could decide"
     assert retold(f"{one}; {other}", tag) == retold(one, tag) + say("semicolon", tag) + retold(other, tag)
     assert retold(f"{one}; so it is", tag) == retold(one, tag) + "; so it is"
-    unshown = f"{one}; the model calls it supported, and shows no words of a passage that say so"
-    assert "model calls" not in retold(unshown, tag)
     assert retold(one, tag) in retold(unshown, tag)
 
 
