@@ -14,10 +14,9 @@ import leadline
 import leadline_plugins.stages
 from leadline.findings import Analysis, Perspective
 from leadline.records import Section
-from leadline_plugins.citing.entries import names_list
-from leadline_plugins.stages.hedges import denied, hedge, hedged
 from leadline_plugins.stages.write import body
 from leadline_plugins.synthesizers.compose import Composed
+from leadline_plugins.verification.reports.references import names_list
 from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
 from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
 from leadline_plugins.wording.notices import _words as notice_words
@@ -102,19 +101,6 @@ def test_verify_finds_the_lists_under_the_headings_we_write(tag: str) -> None:
     assert names_list(say("cited", tag))
     assert names_list(say("additional", tag))
     assert not names_list(say("statistics", tag))
-
-
-@pytest.mark.parametrize("tag", sorted(LANGUAGES))
-def test_a_hedge_stands_before_the_full_stop_and_is_recognised(tag: str) -> None:
-    said = hedge("Deep.", tag)
-    assert hedged(said)
-    assert said.endswith(".")
-    assert re.sub(r"\s", "", said) != "Deep."
-    assert not denied(said)
-    otherwise = hedge("Deep.", tag, "contradicted")
-    assert hedged(otherwise)
-    assert denied(otherwise)
-    assert otherwise.endswith(".")
 
 
 @pytest.mark.parametrize("language", ["en", "de", "zh-TW"])

@@ -23,37 +23,6 @@ Count = Annotated[int, Field(ge=1)]
 Amount = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
-_VAGUE = ("it", "this", "that", "they", "them", "something", "anything", "what", "how")
-_COMPLEX = (
-    *(
-        "比較",
-        "比较",
-        "分析",
-        "評估",
-        "评估",
-        "評価",
-        "深度",
-        "全面",
-        "詳細",
-        "详细",
-        "詳しく",
-        "對比",
-        "对比",
-        "包括的",
-    ),
-    *("analy", "assess", "compar", "comprehensive", "contrast", "detailed", "evaluat", "in-depth", "versus", "vs"),
-)
-_OWN = (
-    *("i am", "i'm", "i have", "i've", "i need", "i want", "i would", "i'd", "i will", "i'll", "i like", "i live"),
-    *("should i", "my", "mine", "myself"),
-    *("我的", "我想", "我要", "我需要", "我打算", "我该", "我該", "私の", "私は", "自分の"),
-)
-_OPEN = (
-    *("best", "top rated", "top-rated", "best rated", "best-rated", "highest rated", "highest-rated", "most popular"),
-    *("most effective", "reliable", "a certain", "a given", "a particular", "a series of", "a set of", "a specific"),
-    *("最好的", "最佳的", "某个", "某個", "一番いい", "一番良い", "ある種の"),
-)
-_SHORT = ("ai", "ml", "dl", "llm", "nlp", "cv", "ag", "ar", "vr", "mr", "web", "app", "db", "os", "api")
 
 
 def _whole(model: str) -> str:
@@ -146,16 +115,6 @@ class Clarify(Section):
     rules: Literal["relaxed", "literal"] = Field("relaxed", description="relaxed, literal.")
     timeout: Seconds = Field(300, description="Seconds an answer is waited for.")
     min_length: Amount = Field(20, description="Characters below which a question is unclear; a CJK one counts 3.")
-    vague_terms: tuple[str, ...] = Field(_VAGUE, description="Words that say nothing by themselves.")
-    short_terms: tuple[str, ...] = Field(_SHORT, description="Terms that alone are no question.")
-    own_terms: tuple[str, ...] = Field(_OWN, description="Words by which a case of one's own is asked about; relaxed.")
-    open_terms: tuple[str, ...] = Field(_OPEN, description="Words that leave open which, or by what measure; relaxed.")
-    told_length: Amount = Field(
-        200, description="Characters from which a question with such words tells enough; a CJK one counts 3."
-    )
-    complex_terms: tuple[str, ...] = Field(
-        _COMPLEX, description="Beginnings of words (CJK: anywhere): a model is asked whether such a question is clear."
-    )
 
 
 class ReportSettings(Section):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from leadline.contracts import Run
@@ -14,32 +17,27 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Json
 from leadline.task_kinds import TaskKind
 from leadline_plugins import expect
+from leadline_plugins.passages.size import cjk_characters
 from leadline_plugins.prompts import template
 from leadline_plugins.stages.degrade import perform_or, tell
 from leadline_plugins.stages.rounds import today
 from leadline_plugins.tasks.planning import CLARIFY_EXAMPLE, CLARIFY_SCHEMA, Clarification, ClarifyRequest
 from leadline_plugins.text import content_words, language
 from leadline_plugins.text.foreign import answered_in_language
+from leadline_plugins.text.tokens import has_cjk
 
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 CJK_WEIGHT = 3
 """How many Latin letters a CJK character counts for, under the relaxed rules."""
 MOST = 3
 """Questions that are asked back at most."""
-_WHAT = "What exactly do you want to know?"
-_OWN = "What is your situation: location, budget, time, experience, needs and preferences?"
-_OPEN = "Which type, source, criteria and specific aspects do you mean?"
-_USE = "What is it for: purpose, audience, scope, format?"
-"""What is asked where no model says what to ask."""
-_LEAD = re.compile(
-    r"^\W*(?:(?:please|can you|could you)\s+)*(?:tell me|find|give|show|get)?\s*(?:me|us)?\s*"
-    r"(?:more|some)?\s*(?:about|information (?:on|about|regarding))\s+"
-    r"|^\W*i(?:['’]?m| am| would like|['’]d like)\s+(?:looking for|interested in|interested to know about|to know)\s+"
-    r"(?:(?:more )?about |(?:some )?information (?:on|about) |the topic of )?"
-    r"|^[请請]?介[绍紹](?:一下)?|について(?:教えて|説明して|知りたい)?.*$",
-    re.IGNORECASE,
+_TOLD = 200
+"""Characters from which a question about the asker's own case tells enough of it; a CJK character counts 3."""
+_ASKED_BACK = (
+    "What exactly do you want to know?",
+    "What is your situation: location, budget, time, experience, needs and preferences?",
+    "What is it for: purpose, audience, scope, format?",
 )
-"""What only says that something is to be told of a topic."""
+"""What is asked where no model proposes questions."""
 BY_MODEL = "it can be understood in several ways"
 
 
@@ -49,7 +47,7 @@ def _said(made: Clarification) -> Iterator[str]:
 
 def _expects(scope: Scope) -> Expected:
     rules = scope.settings.clarify
-    asked = scope.question and (any(unclear(scope.question, rules)) or is_complex(scope.question, rules))
+    asked = scope.question and (any(unclear(scope.question, rules)) or is_complex(scope.question))
     return expect.clarify(scope, asked=bool(asked))
 
 
@@ -86,7 +84,7 @@ class Clarify:
         rules = run.settings.clarify
         reasons = tuple(unclear(question.text, rules))
         question = question.model_copy(update={"reasons": reasons})
-        if not reasons and not is_complex(question.text, rules):
+        if not reasons and not is_complex(question.text):
             return question
         said = await self._by_model(question, run)
         if not reasons:
@@ -106,7 +104,7 @@ class Clarify:
 
     async def _settle(self, question: Question, said: Clarification, run: Run) -> Question:
         reasons = "; ".join(question.reasons)
-        asked = said.questions[:MOST] or tuple(by_rules(question.text, run.settings.clarify))
+        asked = said.questions[:MOST] or _ASKED_BACK
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if run.settings.clarify.mode == "ask":
             return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
@@ -125,61 +123,47 @@ class Clarify:
         )
 
 
-def is_complex(text: str, rules: Any) -> bool:
-    """Return whether a question bears a mark of complexity, by `clarify.complex_terms`."""
+@cache
+def _words() -> Mapping[str, tuple[str, ...]]:
+    """Return the word lists of the rules, by name."""
+    data = tomllib.loads(files(__package__).joinpath("clarify.toml").read_text("utf-8"))
+    return {name: tuple(entry["words"]) for name, entry in data.items()}
+
+
+def is_complex(text: str) -> bool:
+    """Return whether a question has a mark of complexity."""
     return any(
-        term.lower() in text.lower() if _CJK.search(term) else re.search(rf"\b{re.escape(term)}", text, re.IGNORECASE)
-        for term in rules.complex_terms
+        term in text.lower() if has_cjk(term) else re.search(rf"\b{term}", text, re.IGNORECASE)
+        for term in _words()["complex"]
     )
 
 
 def unclear(text: str, rules: Any) -> Iterator[str]:
-    """Yield the reasons why a question needs clarifying, by the rules of `[clarify]`; none when it is clear."""
-    literal = rules.rules == "literal"
-    if (len(text) if literal else _weight(text)) < rules.min_length:
+    """Yield the reasons why a question needs clarifying by the rules of `[clarify]`; none when it is clear.
+
+    The last rule is not of the literal rules. `docs/decisions/0034-evidence-brief.md` has its figures.
+    """
+    literal, size = rules.rules == "literal", _weight(text)
+    if (len(text) if literal else size) < rules.min_length:
         yield f"it is short (under {rules.min_length} characters)"
-    elif not literal and _weight(_LEAD.sub("", text)) < rules.min_length:
-        yield "it names a topic, and nothing to know of it"
     words = re.findall(r"\w+", text.lower())
-    vague = _among(words, rules.vague_terms)
-    others = [word for word in content_words(text) if word not in set(rules.vague_terms)]
-    if vague and (literal or not others):
-        yield f"it holds vague terms ({', '.join(vague)})"
-    if words and len(_among(words, rules.short_terms)) == len(set(words)):
+    vague = _among(words, "vague")
+    if vague and (literal or not set(content_words(text)) - set(vague)):
+        yield f"it has vague terms ({', '.join(vague)})"
+    if words and set(words) <= set(_words()["short"]):
         yield f"it is only short terms ({', '.join(dict.fromkeys(words))})"
-    if literal or _weight(text) >= rules.told_length:
-        return
-    if own := _said_in(text, rules.own_terms):
-        yield f"it is asked for a case of one's own, of which it tells little ({', '.join(own)})"
-    if left := _said_in(text, rules.open_terms):
-        yield f"it leaves open which, or by what measure ({', '.join(left)})"
+    plain = text.lower().replace("’", "'")
+    own = [one for one in _words()["own"] if (one in plain if has_cjk(one) else re.search(rf"\b{one}\b", plain))]
+    if own and not literal and size < _TOLD:
+        yield f"it asks about a case of one's own and tells little of it ({', '.join(own)})"
 
 
-def by_rules(text: str, rules: Any) -> Iterator[str]:
-    """Yield what to ask back where no model says it: first what the rules have against the question."""
-    relaxed = rules.rules != "literal"
-    own, left = (relaxed and _said_in(text, terms) for terms in (rules.own_terms, rules.open_terms))
-    yield from (_OWN, _OPEN) if own else (_OPEN, _OWN) if left else (_WHAT, _OPEN)
-    yield _USE
+def _among(words: Iterable[str], name: str) -> list[str]:
+    return list(dict.fromkeys(word for word in words if word in _words()[name]))
 
 
 def _weight(text: str) -> int:
-    return len(text) + (CJK_WEIGHT - 1) * len(_CJK.findall(text))
-
-
-def _said_in(text: str, terms: Iterable[str]) -> list[str]:
-    """Return the terms that stand in a text: whole words, CJK anywhere."""
-    plain = text.lower().replace("’", "'")
-    return [
-        term
-        for term in dict.fromkeys(terms)
-        if (term in plain if _CJK.search(term) else re.search(rf"(?<!\w){re.escape(term.lower())}(?![\w-])", plain))
-    ]
-
-
-def _among(words: Iterable[str], terms: Iterable[str]) -> list[str]:
-    known = set(terms)
-    return list(dict.fromkeys(word for word in words if word in known))
+    return len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)
 
 
 @hookimpl

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,10 @@ import leadline
 from leadline.errors import Unavailable
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Answer, Json, Message
-from leadline.settings.model import Clarify
+from leadline.settings.model import Clarify as Rules
 from leadline.testing.chat import Reply, ScriptedChat, data
 from leadline.testing.plugins import plugin
-from leadline_plugins.stages.clarify import by_rules, is_complex, unclear
+from leadline_plugins.stages.clarify import is_complex, unclear
 
 COMPLEX = "A comprehensive study of the depth of the harbour of Porto Alvo"
 PLAIN = "How deep is the harbour of Porto Alvo at low water?"
@@ -102,35 +104,34 @@ async def test_a_model_that_fails_costs_the_run_nothing_and_is_told(tmp_path: Pa
     assert any(note.startswith("no model looked at whether the question is clear") for note in result.metadata.notices)
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["Compare the two ports", "An in-depth look at tides", "Steel vs timber", "港口的深度研究", "港を詳しく"],
-)
+def examples(name: str) -> list[str]:
+    data = tomllib.loads(files("leadline_plugins.stages").joinpath("clarify.toml").read_text("utf-8"))
+    return list(data[name]["examples"])
+
+
+@pytest.mark.parametrize("question", examples("complex"))
 def test_marks_of_a_complex_question(question: str) -> None:
-    assert is_complex(question, Clarify())
+    assert is_complex(question)
 
 
 @pytest.mark.parametrize("question", [PLAIN, "What do TVs cost in Porto Alvo?", "黄河有多长"])
-def test_most_questions_bear_none(question: str) -> None:
-    assert not is_complex(question, Clarify())
+def test_most_questions_have_no_mark_of_complexity(question: str) -> None:
+    assert not is_complex(question)
 
 
 @pytest.mark.parametrize(
-    ("question", "reason"),
-    [
-        ("I'm restoring a wooden dinghy, which varnish is to be used?", "a case of one's own"),
-        ("Which anchor suits my boat in a muddy harbour?", "a case of one's own"),
-        ("我想买一条在内河用的小船，应该选哪一种？", "a case of one's own"),
-        ("Name the best paints for wooden hulls in salt water.", "by what measure"),
-        ("How deep may a certain kind of keel reach into the mud?", "by what measure"),
-        ("Tell me about Porto Alvo.", "nothing to know of it"),
-        ("please give me some information on tides", "nothing to know of it"),
-        ("请介绍一下潮汐", "nothing to know of it"),
-    ],
+    ("name", "reason"), [("vague", "vague terms"), ("short", "only short terms"), ("own", "a case of one's own")]
 )
-def test_what_depends_on_its_asker_or_leaves_all_open_is_unclear(question: str, reason: str) -> None:
-    assert [one for one in unclear(question, Clarify()) if reason in one]
-    assert not [one for one in unclear(question, Clarify(rules="literal")) if reason in one]
+def test_the_examples_of_a_word_list_are_unclear_for_its_reason(name: str, reason: str) -> None:
+    for question in examples(name):
+        assert [one for one in unclear(question, Rules()) if reason in one], question
+
+
+def test_the_literal_rules_count_every_vague_term_and_no_case_of_ones_own() -> None:
+    literal = Rules(rules="literal")
+    assert [one for one in unclear("How deep is the harbour of Porto Alvo?", literal) if "vague" in one]
+    assert not list(unclear("Which anchor suits my boat in mud?", literal))
+    assert [one for one in unclear("黄河有多长", literal) if "short" in one]
 
 
 @pytest.mark.parametrize(
@@ -138,25 +139,9 @@ def test_what_depends_on_its_asker_or_leaves_all_open_is_unclear(question: str, 
     [
         PLAIN,
         "What moved the harbours of Europe to their mouths after World War I?",
-        "Tell me about the tides of Porto Alvo and their effect on its trade in 1871.",
-        "Compare bestselling and best-kept charts of the harbour of Porto Alvo.",
         f"My dinghy is to be varnished: {'it is old, of oak, moored in fresh water and used every week; ' * 4}how?",
         "波尔图阿尔沃港在低潮时有多深？",
     ],
 )
-def test_what_is_told_is_clear(question: str) -> None:
-    assert list(unclear(question, Clarify())) == []
-
-
-def test_the_words_that_count_are_settings() -> None:
-    rules = Clarify(own_terms=(), open_terms=("nicest",), told_length=60)
-    assert list(unclear("Which anchor suits my boat in a muddy harbour?", rules)) == []
-    assert "nicest" in " ".join(unclear("What is the nicest harbour for an anchor?", rules))
-    assert list(unclear("What is the nicest harbour for an anchor of iron in the mud of the Elm?", rules)) == []
-
-
-def test_without_a_model_it_is_asked_for_what_is_missing() -> None:
-    assert "situation" in next(by_rules("Which anchor suits my boat?", Clarify()))
-    assert "criteria" in next(by_rules("Name the best anchors for mud.", Clarify()))
-    assert "exactly" in next(by_rules("how deep is it", Clarify()))
-    assert "exactly" in next(by_rules("Which anchor suits my boat?", Clarify(rules="literal")))
+def test_a_question_that_tells_enough_is_clear(question: str) -> None:
+    assert list(unclear(question, Rules())) == []

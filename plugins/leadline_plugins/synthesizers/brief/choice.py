@@ -21,6 +21,8 @@ _WORDS = 0.3
 """The weight of BM25 beside the score of the best chain."""
 _NEAR, _DOCUMENTS = 0.7, 4
 """Documents from this share of the best rating are shown, and at most so many."""
+_WHOLE = 0.5
+"""A passage of at most this share of the room is shown whole."""
 _PAIR = 0.5
 """The weight of a pair of CJK characters beside a word: every word of two has one more pair with the next."""
 _FIRST = 0.6
@@ -96,23 +98,34 @@ def choose(rated: Rated, room: float, language: str) -> list[int]:
     top = rated.ratings[order[0]]
     shown = [name for name, rating in best.items() if rating >= _NEAR * top][:_DOCUMENTS]
     order = [place for place in order if rated.source(place) in shown]
-    first = [place for place in order if rated.ratings[place] >= _FIRST * top]
+    first = [place for place in order if rated.ratings[place] >= _FIRST * top and rated.units[place].whole]
     choice = _Choice(rated, room, language)
-    for place in (*first, *_around(rated, order)):
+    own = _by_passage(rated)
+    for place in first:
+        passage = rated.units[place].passage
+        small = length(rated.passages[passage].quote, language) <= _WHOLE * room
+        for one in (place, *own[passage]) if small else (place,):
+            choice.take(one)
+    for place in _around(rated, order, own):
         choice.take(place)
     return sorted(choice.taken)
 
 
-def _around(rated: Rated, order: Sequence[int]) -> Iterator[int]:
-    """Yield all units of passages, the passage with the best unit first; of each those nearest to its best unit."""
+def _by_passage(rated: Rated) -> dict[int, list[int]]:
     own: dict[int, list[int]] = defaultdict(list)
     for place, unit in enumerate(rated.units):
         own[unit.passage].append(place)
+    return own
+
+
+def _around(rated: Rated, order: Sequence[int], own: Mapping[int, Sequence[int]]) -> Iterator[int]:
+    """Yield all units of passages, the passage with the best unit first; of each those nearest to its best unit."""
     best: dict[int, int] = {}
     for place in order:
         best.setdefault(rated.units[place].passage, place)
     for passage, at in best.items():
-        yield from sorted(own[passage], key=lambda place: (abs(place - at), -place))
+        whole = (place for place in own[passage] if rated.units[place].whole)
+        yield from sorted(whole, key=lambda place: (abs(place - at), -place))
 
 
 class _Choice:
@@ -136,6 +149,20 @@ class _Choice:
         self.taken.update(own)
         for one in own:
             self._said.add(content_set(self._rated.units[one].text))
+        for one in sorted(own):
+            for led in self._led(one):
+                self.take(led)
+
+    def _led(self, place: int) -> Iterator[int]:
+        """Yield the units of the list, table or code that a unit introduces."""
+        units = self._rated.units
+        if not units[place].introduces or place + 1 == len(units):
+            return
+        block, passage = units[place + 1].block, units[place].passage
+        for one in range(place + 1, len(units)):
+            if units[one].block is not block or units[one].passage != passage:
+                return
+            yield one
 
     def _with_needed(self, place: int) -> list[int]:
         found = [place]

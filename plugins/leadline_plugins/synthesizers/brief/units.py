@@ -8,12 +8,18 @@ from dataclasses import dataclass
 
 from leadline.records import Block, Document
 from leadline_plugins.parse.markdown_blocks import blocks_of
-from leadline_plugins.text import sentences
+from leadline_plugins.text import content_words, sentences
 from leadline_plugins.text.hanging import hangs_on
+from leadline_plugins.text.sentences import SURE
 
 _ITEM = re.compile(r"^(?:[-*+] |\d{1,3}[.)] |:   )", re.MULTILINE)
 _RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*$", re.MULTILINE)
 """The line after the header of a table."""
+
+_ENDS = re.compile(rf"[{SURE}.!?:：][\"'”’」』）)\]*_]*$")
+
+_FEWEST = 2
+"""Content words of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,17 @@ class Unit:
     text: str
     needs: int = 0
     """How many units before it the one is that must be shown with it: what a pronoun refers to, a header, a lead-in."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether it can be shown by itself: what has no full stop or hardly a word is a caption or a label."""
+        is_sentence = _ENDS.search(self.text) and len(content_words(self.text)) >= _FEWEST
+        return self.block.kind != "paragraph" or bool(is_sentence)
+
+    @property
+    def introduces(self) -> bool:
+        """Whether it leads to the list, table or code after it."""
+        return self.block.kind == "paragraph" and self.text.rstrip("*_ ").endswith((":", "："))
 
 
 def units(quote: str, passage: int) -> Iterator[Unit]:
