@@ -10,11 +10,11 @@ from leadline.citations import number
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall
-from leadline_plugins.citing import read
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.json import Json
 from leadline_plugins.formats.markdown import Markdown
 from leadline_plugins.formats.tree import text as content
+from leadline_plugins.verification.reports import read
 from leadline_plugins.wording import say, tags
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from leadline.citations import number
 from leadline.records import Claim, Report, Section, Uncited, Verdict
-from leadline_plugins.citing import read
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM
 from leadline_plugins.formats.html.page import page
@@ -19,6 +18,7 @@ from leadline_plugins.formats.markdown import body, checks
 from leadline_plugins.formats.marks import Mark
 from leadline_plugins.formats.sections import marked, signed, unmarked
 from leadline_plugins.formats.tree import text
+from leadline_plugins.verification.reports import read
 
 Make = Callable[..., Report]
 Judge = Callable[..., Verdict]
