@@ -102,7 +102,7 @@ async def test_verify_reads_the_lists_of_a_report_in_each_language(language: str
     given = report("Deep. [@e1] Wide. [@e2]", language=language, sources=(*known, source("lake")))
     found = read((await rendered(given))["report.md"])
     assert [entry.text.split(" - ")[0] for entry in found.entries.values()] == ["sea", "bay", "lake"]
-    assert [claim.keys for claim in found.claims] == [("1",), ("2",)]
+    assert [mark.keys for mark in found.marks] == [("1",), ("2",)]
     assert not list(found.dangling())
 
 
