@@ -153,7 +153,6 @@ def test_reasons_that_are_joined_are_told_each_in_the_language(tag: str) -> None
     one, other = "“3” does not occur in the cited source", "no judge could decide"
     assert retold(f"{one}; {other}", tag) == retold(one, tag) + say("semicolon", tag) + retold(other, tag)
     assert retold(f"{one}; so it is", tag) == retold(one, tag) + "; so it is"
-    assert retold(one, tag) in retold(unshown, tag)
 
 
 @pytest.mark.parametrize("tag", ["en", "zh", "ja", "fil"])

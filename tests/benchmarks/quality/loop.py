@@ -122,7 +122,6 @@ def _follow(index: Index, state: State, asked: Question, ask: Any, number: int) 
                 source_id=source.id,
                 quote=learning.quote,
                 span=(learning.start, end),
-                claim=learning.claim,
                 score=learning.score,
             )
             assert doc["text"][learning.start : end] == item.quote

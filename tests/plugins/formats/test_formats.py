@@ -27,7 +27,7 @@ def source(name: str, title: str = "") -> Source:
 
 def evidence(name: str, of: str) -> Evidence:
     quote = f"The {of} is deep."
-    return Evidence(id=name, source_id=of, quote=quote, span=(0, len(quote)), claim=quote)
+    return Evidence(id=name, source_id=of, quote=quote, span=(0, len(quote)))
 
 
 def report(text: str, **changes: Any) -> Report:
