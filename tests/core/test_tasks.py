@@ -417,34 +417,17 @@ async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp
     assert any(text.startswith("no queries were proposed") for text in result.metadata.notices)
 
 
-class EvidenceRequest(Record):
-    evidence: tuple[Evidence, ...]
-
-
 @pytest.mark.parametrize(("model", "requests"), [("chat", 2), ("chat:small", 1)])
 async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, requests: int, tmp_path: Path) -> None:
     """The model says that it is too much, or the settings have said so before anything is sent."""
 
     def less(inputs: Record) -> Record | None:
-<<<<<<< HEAD
         assert isinstance(inputs, Material)
         return inputs.model_copy(update={"texts": inputs.texts[:1]}) if len(inputs.texts) > 1 else None
 
     class Shrinking:
         async def run(self, findings: Findings, run: Any, /) -> None:
             inputs = Material(texts=tuple(name * 900 for name in "abc"))
-=======
-        assert isinstance(inputs, EvidenceRequest)
-        return inputs.model_copy(update={"evidence": inputs.evidence[:1]}) if len(inputs.evidence) > 1 else None
-
-    class Shrinking:
-        async def run(self, findings: Findings, run: Any, /) -> None:
-            inputs = EvidenceRequest(
-                evidence=tuple(
-                    Evidence(id=name, source_id="s", quote=name, span=(0, 1), claim=name * 900) for name in "abc"
-                ),
-            )
->>>>>>> main
             review = await run.perform(Task("review", inputs, Review, shrink=less))
             assert review.is_sufficient
 
