@@ -98,12 +98,19 @@ def _shortened(markdown: str) -> str:
     return text if len(text) <= _BEGINNING else f"{text[:_BEGINNING].rsplit(' ', 1)[0]} …"
 
 
+def only_quotes(marks: Sequence[Mark]) -> bool:
+    """Return whether a report consists of quotations alone, as a brief does: that they are supported says nothing."""
+    return all(mark.kind == "supported" and mark.judge == "exact" for mark in marks)
+
+
 def summary(marks: Sequence[Mark], language: str) -> str:
     """Return what the judges decided, the worst first; empty for a report that was not judged."""
     return listed(_summary(marks, language), language, "space")
 
 
 def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
+    if only_quotes(marks):
+        return
     counts = Counter(mark.kind for mark in marks)
     bare = counts.pop("uncited", 0)
     if against := [one.text for one in marks if (one.section_id, one.kind) == (_SUMMARY, "contradicted")]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
 from leadline_plugins.formats.address import common_folder, shown, titled
-from leadline_plugins.formats.marks import Mark, failures, legend, summary
+from leadline_plugins.formats.marks import Mark, failures, legend, only_quotes, summary
 from leadline_plugins.formats.passages import Passages, places
 from leadline_plugins.formats.tree import (
     Node,
@@ -129,7 +129,7 @@ def checked(report: Report, marks: Sequence[Mark], name: Callable[[], str], plac
     `placed` are the numbers of the marks that the text has: the list leads to their places.
     """
     language = report.language
-    if not marks:
+    if only_quotes(marks):
         return
     yield header(1, name(), words(say("checks", language)))
     yield from (para(words(line)) for line in (summary(marks, language), legend(marks, language)) if line)

@@ -76,7 +76,8 @@ def _answer(
     gap = say("brief_lacking", code, what=_listed(lacking, code)) if lacking else ""
     told = f"{question} ({gap})" if gap else question
     parts = [f"### {plain(question)}"] if level > 3 else []
-    parts += [f"*{plain(_about(gap, code))}*", markdown(rated, shown, titles, level)]
+    about = plain(_about(gap, code))
+    parts += [about if is_cjk(code) else f"*{about}*", markdown(rated, shown, titles, level)]
     return _Answer("\n\n".join(parts) if shown else "", told if covered < ENOUGH else "")
 
 

@@ -108,7 +108,17 @@ def choose(rated: Rated, room: float, language: str) -> list[int]:
             choice.take(one)
     for place in _around(rated, order, own):
         choice.take(place)
-    return sorted(choice.taken)
+    return _without_labels(rated, choice.taken)
+
+
+def _without_labels(rated: Rated, taken: set[int]) -> list[int]:
+    """Return the places in order, without captions and labels that nothing of their passage follows."""
+    kept: list[int] = []
+    for place in sorted(taken, reverse=True):
+        follows = kept and kept[-1] == place + 1 and rated.units[place + 1].passage == rated.units[place].passage
+        if rated.units[place].whole or follows:
+            kept.append(place)
+    return kept[::-1]
 
 
 def _by_passage(rated: Rated) -> dict[int, list[int]]:
