@@ -25,6 +25,7 @@ Text = Annotated[str, "prose"]
 """What a redacting middleware may change; ids, names and URLs are plain `str`."""
 Labels = Annotated[frozenset[str], PlainSerializer(sorted, list[str], when_used="json")]
 """Sensitivity; inherited by whatever is made from the labelled thing. One JSON, whatever the order of the set."""
+Confidence = Literal["high", "medium", "low"]
 Tier = Literal[1, 2, 3]
 """Of a source: 1 primary and official, 2 reputable secondary, 3 other."""
 
