@@ -2,8 +2,8 @@
 
     python examples/offline_demo.py ["QUESTION"]
 
-Writes the language reference (a file a topic) and the READMEs of the installed packages into a folder, and asks the
-command line. Everything stays below build/demo, but for the run itself, which is kept in runs/.
+Writes the language reference (a file a topic) and the READMEs of the other installed packages into a folder, and asks
+the command line. Everything stays below build/demo, except the run, which is kept in runs/.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ def write_documents(folder: Path) -> int:
     """Write the documents and return how many there are."""
     texts = {f"python/{name}.rst": text for name, text in topics.items()}
     for package in distributions():
+        if package.name == "leadline":  # its README shows this very question
+            continue
         about = package.metadata.json
         suffix = SUFFIXES.get(str(about.get("description_content_type", "")).partition(";")[0], ".txt")
         texts[f"packages/{package.name}{suffix}"] = str(about.get("description", ""))
