@@ -13,8 +13,8 @@ from leadline_plugins import expect
 from leadline_plugins.prompting.passages import ShownSource, as_text, shown
 from leadline_plugins.prompts import template
 
-BATCH = 25
-"""Claims that a model is asked about in one call."""
+BATCH = 40
+"""Claims that a model is asked about in one call: those of a section are not divided."""
 CHARACTERS = 24_000
 """Characters of passages and claims of one call: some 6,000 tokens."""
 

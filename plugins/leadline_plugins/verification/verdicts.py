@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed
@@ -12,10 +13,8 @@ from leadline.records import Claim, Document, Evidence, Hit, Judgement, JudgeReq
 from leadline_plugins.verification.claims import of_sections
 from leadline_plugins.verification.occurs import lacking
 from leadline_plugins.verification.quotes import locate, squeezed, squeezed_source
-from leadline_plugins.verification.tasks import VERIFY
+from leadline_plugins.verification.tasks import BATCH, VERIFY
 
-BATCH = 25
-"""Claims after which a request to the judges ends with its section."""
 FRAME = frozenset({"summary", "conclusion"})
 """Sections written from the others: their claims are judged apart, so that the other requests stay the same."""
 
@@ -95,14 +94,15 @@ async def prejudge(
 
 
 def _requests(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
-    """Yield the claims of one or a few sections; summary and conclusion come last."""
+    """Yield the claims of one or a few whole sections; summary and conclusion come last."""
     for group in ([one for one in claims if (one.section_id in FRAME) == framing] for framing in (False, True)):
         batch: list[Claim] = []
-        for claim in group:
-            if len(batch) >= BATCH and claim.section_id != batch[-1].section_id:
+        for _, section in groupby(group, key=lambda claim: claim.section_id):
+            claims_of_section = list(section)
+            if batch and len(batch) + len(claims_of_section) > BATCH:
                 yield batch
                 batch = []
-            batch.append(claim)
+            batch += claims_of_section
         if batch:
             yield batch
 
