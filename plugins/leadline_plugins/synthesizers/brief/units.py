@@ -38,7 +38,9 @@ class Unit:
     @property
     def whole(self) -> bool:
         """Whether it can be shown by itself: what has no full stop or hardly a word is a caption or a label."""
-        is_sentence = _ENDS.search(self.text) and len(content_words(self.text)) >= _FEWEST
+        is_sentence = (
+            _ENDS.search(self.text) and sum(not word.isdigit() for word in content_words(self.text)) >= _FEWEST
+        )
         return self.block.kind != "paragraph" or bool(is_sentence)
 
     @property
@@ -85,4 +87,4 @@ def _rows(body: str) -> list[int]:
     """Return where the rows of a table begin; its caption and header are one unit with the first row."""
     rule = _RULE.search(body)
     rows = [found.end() for found in re.finditer("\n", body) if found.end() > (rule.end() + 1 if rule else 0)]
-    return rows if rule else [0, *rows]
+    return [0, *rows]
