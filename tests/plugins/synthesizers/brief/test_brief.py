@@ -73,9 +73,9 @@ def test_a_sentence_with_a_pronoun_comes_with_the_one_before_it() -> None:
 
 def test_what_is_omitted_between_two_sentences_is_marked() -> None:
     filler = " ".join(f"Boat number {number} was painted green by somebody." for number in range(15))
-    text = f"The lighthouse of Porto Alvo is of iron. {filler} The lighthouse of Porto Alvo was lit in 1902."
+    text = f"A keeper of the lighthouse was lit by a torch. {filler} The lighthouse of Porto Alvo was lit in 1902."
     made = brief(request("When was the lighthouse of Porto Alvo lit?", {"Lights": text}, length=20))
-    assert "of iron. […] The lighthouse of Porto Alvo was lit in 1902. [@" in (made.text or "")
+    assert "by a torch. […] The lighthouse of Porto Alvo was lit in 1902. [@" in (made.text or "")
 
 
 def test_a_list_keeps_its_lead_in_and_a_table_its_header() -> None:
