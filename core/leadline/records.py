@@ -244,30 +244,25 @@ class Source(Record):
 
 
 class Evidence(Record):
-    """A claim and the quote that bears it; `document.text[span[0]:span[1]] == quote`, word for word."""
+    """A passage of a source: one or more whole blocks; `document.text[span[0]:span[1]] == quote`, word for word."""
 
     id: str
+    """Short, and the same in every run: `pq3v7k2a`."""
     source_id: str
     quote: Text
     span: tuple[int, int]
     """Offsets in characters, end exclusive."""
-    claim: Text
-    confidence: Confidence = "medium"
-    score: float = 0.0
-    """How well it serves its search task, by the measure of whoever extracted it; larger is better."""
-    task_id: str = ""
-    under: Text = ""
-    """The headings over the quote in its document, the outermost first, and of a row the head of its table.
-
-    What the quote speaks of may stand there alone.
-    """
     path: tuple[Text, ...] = ()
     """The headings above the passage in its document, the outermost first."""
     page: int | None = None
     """The page on which it begins, from 1; None for documents without pages."""
     lead: Text = ""
-    """What a reader needs before it and what stands earlier in the document: the lead-in of a list, the caption and
-    header of a table that was divided. Verbatim; empty where the passage has it itself."""
+    """What a reader needs before it and what is earlier in the document: the lead-in of a list, the caption and header
+    of a table that was divided. Verbatim; empty where the passage has it itself."""
+    score: float = 0.0
+    """How well it answers what it was selected for; larger is better."""
+    task_id: str = ""
+    """The search task that found its source."""
 
 
 class DataPoint(Record):

@@ -45,10 +45,15 @@ class Task(Generic[R]):
       empty text); None if no part is usable.
     - `lacks`: given inputs and the second reply if it was cut off, returns what may be missing.
 
-    Other fields: `name` is the key in `[ai.tasks]` and `[prompts]`; `sample` distinguishes deliberate repetitions;
-    `shrink` returns smaller inputs when they exceed the model's context, without the least relevant part, or None if
-    nothing can be left out; `heard` receives each piece of a streamed reply with the number of its attempt, but no replayed or corrected
-    reply; `shows` names the fields of a reply, at any depth, that people read while it is streamed.
+    Other fields:
+
+    - `name`: the key in `[ai.tasks]` and `[prompts]`.
+    - `sample`: distinguishes deliberate repetitions.
+    - `shrink`: returns smaller inputs when they exceed the model's context, without the least relevant part; None if
+      nothing can be left out.
+    - `heard`: receives each piece of a streamed reply with the number of its attempt, but no replayed or
+      corrected reply.
+    - `shows`: names the fields of a reply, at any depth, that people read while it is streamed.
     """
 
     name: str

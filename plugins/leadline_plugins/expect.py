@@ -101,7 +101,7 @@ def chart_plan(scope: Scope) -> Expected:
 def chart_repair(scope: Scope) -> Expected:
     """Expect none; at most each chart is repaired."""
     charts = scope.settings.charts
-    return _expected(1_200, 175, (0, 0, charts.max * charts.repairs if chart_plan(scope).most and scope.draws else 0))
+    return _expected(_CHARTS, 175, (0, 0, charts.max * charts.repairs if chart_plan(scope).most and scope.draws else 0))
 
 
 def write(scope: Scope) -> Expected:

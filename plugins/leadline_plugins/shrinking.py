@@ -17,35 +17,12 @@ LEFT_OUT = "(left out: all that was brought is over the model's context; call it
 """In place of what a tool brought."""
 
 
-def less_evidence(inputs: R) -> R | None:
-    """Return the inputs with the better half of the evidence, which stands best first; one piece at least."""
-    keep = len(inputs.evidence) // 2
-    smaller: R = inputs.model_copy(update={"evidence": inputs.evidence[:keep]})
-    return smaller if keep else None
-
-
 def fewer_passages(inputs: R) -> R | None:
     """Return the inputs with the better half of the passages, their numbers kept; one at least."""
     sources = fewer(inputs.sources, inputs.best_first)
     best = inputs.best_first[: len(inputs.best_first) // 2]
     smaller: R = inputs.model_copy(update={"sources": sources, "best_first": best})
     return smaller if sources else None
-
-
-def fewer_claims(inputs: R) -> R | None:
-    """Return the inputs with the first half of the claims: the others are judged by words, or stay as they are.
-
-    Passages that none of these names are left out.
-    """
-    keep = len(inputs.claims) // 2
-    named = {name for claim in inputs.claims[:keep] for name in claim.passages}
-    sources = (
-        source.model_copy(update={"passages": tuple(one for one in source.passages if one.id in named)})
-        for source in inputs.sources
-    )
-    left = {"claims": inputs.claims[:keep], "sources": tuple(source for source in sources if source.passages)}
-    smaller: R = inputs.model_copy(update=left)
-    return smaller if keep else None
 
 
 def fewer_results(inputs: ExploreRequest) -> ExploreRequest | None:

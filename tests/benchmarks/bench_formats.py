@@ -60,7 +60,7 @@ def report(scale: float, charts: Path) -> Report:
         for n in range(3 * parts)
     )
     evidence = tuple(
-        Evidence(id=f"e{n}", source_id=f"s{n % len(sources)}", quote=_said(words, chance, 20), span=(0, 1), claim="x")
+        Evidence(id=f"e{n}", source_id=f"s{n % len(sources)}", quote=_said(words, chance, 20), span=(0, 1))
         for n in range(10 * parts)
     )
     figures = tuple(

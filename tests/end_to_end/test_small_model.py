@@ -22,11 +22,11 @@ from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.settings import OpenAISettings
-from leadline_plugins.tasks.checking import ClaimVerdicts
 from leadline_plugins.tasks.planning import Queries
 from leadline_plugins.tasks.reading import Learnings
 from leadline_plugins.tasks.sorting import Sorted
 from leadline_plugins.tasks.writing import Written
+from leadline_plugins.verification.tasks import VerdictsReply
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -91,7 +91,7 @@ async def test_replies_are_held_to_a_schema(server: str, context: HouseContext) 
 
 async def test_the_schema_of_every_task_is_taken_in_its_strict_form(server: str, context: HouseContext) -> None:
     replies: set[Any] = {one.task.reply for one in declared(Host.discover().loadable())}
-    assert {Queries, Learnings, Sorted, Written, ClaimVerdicts} <= replies
+    assert {Queries, Learnings, Sorted, Written, VerdictsReply} <= replies
     provider = OpenAI(settings(server), context)
     for form in replies:
         reply = await provider.chat(asking("Go on.", json_schema=schema_of(form), max_tokens=3), FakeCall())

@@ -11,7 +11,7 @@ from leadline.records import Document, Evidence, Hit, Source
 from leadline_plugins import duplicates
 from leadline_plugins.duplicates import copies, sketch
 from leadline_plugins.stages.fetch import helping, once, source_id
-from leadline_plugins.stages.synthesize import of_originals
+from leadline_plugins.stages.synthesize import without_copies
 
 
 def prose(seed: int, words: int = 600) -> str:
@@ -87,10 +87,9 @@ async def test_of_copies_the_best_source_is_cited() -> None:
     text = prose(7)
     sources = [source("blog", text), source("other", prose(8)), source("registry", text, tier=1)]
     evidence = tuple(
-        Evidence(id=f"e{number}", source_id=one.id, quote=text[:5], span=(0, 5), claim="x")
-        for number, one in enumerate(sources)
+        Evidence(id=f"e{number}", source_id=one.id, quote=text[:5], span=(0, 5)) for number, one in enumerate(sources)
     )
-    assert [item.source_id for item in await of_originals(evidence, sources)] == ["other", "registry"]
+    assert [item.source_id for item in await without_copies(evidence, sources)] == ["other", "registry"]
 
 
 def test_one_page_under_two_addresses_is_chosen_once() -> None:

@@ -77,7 +77,7 @@ async def judge(folder: Path, tmp_path: Path) -> AsyncIterator[NliJudge]:
 
 def request(text: str, quote: str = QUOTE, lead: str = "") -> JudgeRequest:
     claim = Claim(id="1.1", section_id="1", text=text, span=(0, len(text)), evidence_ids=("e1", "e9"))
-    passage = Evidence(id="e1", source_id="s1", quote=quote, span=(0, len(quote)), claim="", lead=lead)
+    passage = Evidence(id="e1", source_id="s1", quote=quote, span=(0, len(quote)), lead=lead)
     return JudgeRequest(claims=(claim,), passages=(passage,))
 
 

@@ -47,6 +47,8 @@ class Checked:
     cost: str = ""
     own: bool = False
     """Whether it is a run's report as data: each of its paragraphs must end with a citation."""
+    stored: bool = False
+    """Whether its sources are those that the run stored."""
     tolerated: bool = False
     """Whether the run accepted it with claims that are not supported."""
 
@@ -64,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         write_json({**found.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
     else:
         _show(checked)
-        if found.sources and not (checked.own or wanted or checked.judged_by):
+        if found.sources and not (wanted or checked.stored):
             say("No source was read. Check the claims against them: leadline verify FILE --fetch, or --sources DIR")
     if not found.passed:
         return REJECTED
@@ -76,13 +78,13 @@ async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
         own = None if args.sources or args.fetch else await own_report(args.file, client)
         if own and not own.markdown:
             found = await _judged(client, lambda run: checker.recheck(own.report, run))
-            return Checked(*found, own=True, tolerated=_tolerated(own.report))
+            return Checked(*found, own=True, stored=True, tolerated=_tolerated(own.report))
         text = own.markdown if own else _read(args.file)
         if not (own or args.sources or args.fetch):
             return Checked(await checker.check(text, {}))
         documents = await _documents(args, checker.wanted(text), client, own)
         found = await _judged(client, lambda run: checker.check(text, documents, run))
-        return Checked(*found, tolerated=own is not None and _tolerated(own.report))
+        return Checked(*found, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
 
 
 def _tolerated(report: Report) -> bool:

@@ -37,8 +37,8 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
     "conclusion": ("conclusions",),
     "perspectives": ("analysis", "analyses"),
     "charts": ("figures",),
-    "chart_type": ("type", "form", "kind"),
-    "points": ("data", "data points", "rows"),
+    "type": ("chart type", "form", "kind"),
+    "rows": ("data", "data points", "points"),
     "label": ("category", "name"),
 }
 """Other names of fields, in the records that have them: what the words of a prompt suggest, and what is usual."""

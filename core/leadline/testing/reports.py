@@ -22,7 +22,7 @@ def quoting(*texts: str, quotes: Sequence[str]) -> Report:
         sections=tuple(Section(id=str(n), title=f"Part {n}", text=text) for n, text in enumerate(texts, start=1)),
         sources=(Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=stored)),),
         evidence=tuple(
-            Evidence(id=f"e{n}", source_id="s1", quote=quote, span=span, claim=quote)
+            Evidence(id=f"e{n}", source_id="s1", quote=quote, span=span)
             for n, (quote, span) in enumerate(zip(quotes, spans, strict=True), start=1)
         ),
     )

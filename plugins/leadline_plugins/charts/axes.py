@@ -46,9 +46,9 @@ def titles(chart: Chart, form: str) -> tuple[str, str]:
 
 def _with_unit(label: str, unit: str) -> bool:
     """Return whether a label ends with a unit: `Share (%)`, `Price in USD`, 收入（元）."""
-    said, unit = fold(label).rstrip(" )]"), fold(unit).strip()
-    before = said.removesuffix(unit)
-    return bool(unit) and before != said and not (unit[0].isascii() and unit[0].isalnum() and before[-1:].isalnum())
+    text, unit = fold(label).rstrip(" )]"), fold(unit).strip()
+    before = text.removesuffix(unit)
+    return bool(unit) and before != text and not (unit[0].isascii() and unit[0].isalnum() and before[-1:].isalnum())
 
 
 def numbers(axis: Any, *, years: bool = False) -> None:

@@ -10,32 +10,32 @@ from leadline_plugins.charts.axes import HATCHES, INK, colour, folded, numbers, 
 from leadline_plugins.charts.points import Point, Table, by_series, table, values
 
 _LABELLED = 16
-"""Bars that carry their value, at most: more would touch."""
+"""The most bars that are labelled with their values."""
 _NUMBERED = 40
-"""Parts of stacked bars that carry their value, at most."""
+"""The most parts of stacked bars that are labelled."""
 _LOW = 0.05
-"""The share of the height below which a part has no room for its value."""
-_LYING = 12
-"""Characters of a category's name from which bars lie, so that it can be read."""
+"""A part that is a smaller share of the height has its label beside it."""
+_LONG = 12
+"""Characters of a category from which bars are horizontal."""
 
 
 def bar(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw a bar for each category; beside each other for several series; lying down where names are long."""
+    """Draw a bar for each category and series; horizontal where names are long."""
     data = table(points)
-    if max(map(_width, data.categories)) * len(data.categories) > _LYING * 8:
+    if max(map(_width, data.categories)) * len(data.categories) > _LONG * 8:
         horizontal(ax, points, unit)
     else:
         _side_by_side(ax, data, unit, lying=False)
 
 
 def horizontal(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw lying bars, the first category on top."""
+    """Draw horizontal bars, the first category on top."""
     _side_by_side(ax, table(points), unit, lying=True)
     ax.invert_yaxis()
 
 
 def stacked(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw bars of parts on one another; positive parts go up, negative ones down."""
+    """Draw stacked bars: positive parts go up, negative ones down."""
     data = table(points)
     places = range(len(data.categories))
     parts: list[tuple[int, float, float]] = []
@@ -53,9 +53,9 @@ def stacked(ax: Any, points: Sequence[Point], unit: str) -> None:
 
 
 def _number_parts(ax: Any, parts: Sequence[tuple[int, float, float]], whole: float, unit: str) -> None:
-    """Write into each part of stacked bars its value; beside the bar where it is too low, none upon another.
+    """Label parts of stacked bars with their values: inside, or beside the bar if a part is too low.
 
-    A part is the place of its bar, its middle and its value. Where parts are many, none is numbered.
+    A part is the place of its bar, its middle and its value. If there are many parts, none is labelled.
     """
     least = whole * _LOW
     beside: dict[int, float] = {}
@@ -64,14 +64,14 @@ def _number_parts(ax: Any, parts: Sequence[tuple[int, float, float]], whole: flo
             continue
         if abs(value) >= least:
             ground = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
-            ax.text(at, middle, _said(value, unit), ha="center", va="center", fontsize=8, color=INK, bbox=ground)
+            ax.text(at, middle, _label(value, unit), ha="center", va="center", fontsize=8, color=INK, bbox=ground)
         else:
             beside[at] = max(middle, beside.get(at, -math.inf) + least)
-            ax.text(at + 0.37, beside[at], _said(value, unit), ha="left", va="center", fontsize=8, color=INK)
+            ax.text(at + 0.37, beside[at], _label(value, unit), ha="left", va="center", fontsize=8, color=INK)
 
 
 def histogram(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw how often values fall into classes of one width."""
+    """Draw how many values are in each class."""
     import numpy
 
     groups = {name: values(of) for name, of in by_series(points).items()}
@@ -84,7 +84,7 @@ def histogram(ax: Any, points: Sequence[Point], unit: str) -> None:
 
 
 def box(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw median, quartiles, whiskers (1.5 times between the quartiles) and what lies beyond, group by group."""
+    """Draw median, quartiles, whiskers and outliers of each group."""
     groups = by_series(points, lambda point: point.series or point.label)
     drawn = ax.boxplot(list(map(values, groups.values())), patch_artist=True, widths=0.55)
     for number, patch in enumerate(drawn["boxes"]):
@@ -104,7 +104,7 @@ def _side_by_side(ax: Any, data: Table, unit: str, *, lying: bool) -> None:
         drawn = draw([at + shift for at in range(len(data.categories))], data.row(series), width, **_fill(number))
         drawn.set_label(series)
         if labelled:
-            texts = ["" if math.isnan(value) else _said(value, unit) for value in data.row(series)]
+            texts = ["" if math.isnan(value) else _label(value, unit) for value in data.row(series)]
             ax.bar_label(drawn, labels=texts, padding=3, fontsize=9)
     _name_categories(ax, data.categories, lying=lying)
     ax.margins(**{"x" if lying else "y": 0.12})
@@ -115,7 +115,7 @@ def _fill(number: int) -> dict[str, Any]:
     return {"color": colour(number), "hatch": HATCHES[number % len(HATCHES)], "edgecolor": "white", "linewidth": 0.5}
 
 
-def _said(value: float, unit: str) -> str:
+def _label(value: float, unit: str) -> str:
     return f"{value:,.10g}" + (unit if unit in ("%", "°C") else "")
 
 
@@ -131,5 +131,5 @@ def _name_categories(ax: Any, names: Iterable[str], *, lying: bool) -> None:
 
 
 def _width(text: str) -> int:
-    """Return the width of a text in Latin letters; a CJK character is two."""
+    """Return the width of a text in Latin letters; a CJK character counts as two."""
     return sum(2 if ord(mark) > 0x2E80 else 1 for mark in text)

@@ -1,16 +1,20 @@
-"""Checks of a planned chart: each number is in the passage that its row names, and the rows fit the form."""
+"""Checks of a planned chart: each number is in the passage that its row names, and parts make a whole.
+
+Whether the rows fit the form is checked by the runner that draws it.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
 from leadline_plugins.charts.planning import PlannedChart, PlannedRow, number_in
-from leadline_plugins.charts.points import FORMS, date_of, form_of
+from leadline_plugins.charts.points import form_of
 from leadline_plugins.prompting.passages import ShownPassage, ShownSource
-from leadline_plugins.verification.numbers import numbers, values_of
+from leadline_plugins.verification.numbers import Values, numbers, values_of
 
 _FEWEST = 2
 """Rows of a chart; of a timeline one is enough."""
@@ -20,10 +24,11 @@ _WHOLE, _ROUNDED = 100, 2
 """A whole in percent, and by how much rounded parts may miss it."""
 _SEPARATE: Mapping[str, str] = {"pie": "bar", "stacked": "grouped", "area": "line"}
 """Forms that show parts of a whole, and forms that show the same values separately."""
-_MANY = ("histogram", "box", "scatter", "timeline")
-"""Forms in which several rows may have the same label."""
 _DATA = 3
 """A list of so many numbers in a program is data."""
+_WORD = re.compile(r"[^\W\d_]+")
+_PER = re.compile(r"/|\bper\b|每")
+_CURRENCIES = frozenset("$€£¥")
 _NAMED = 5
 """Reasons that are named."""
 
@@ -47,16 +52,18 @@ def checked(chart: PlannedChart, sources: Iterable[ShownSource], language: str) 
     kept = tuple(row for row, reason in zip(chart.rows, reasons, strict=True) if not reason)
     dropped = _listed(filter(None, reasons))
     left = chart.model_copy(update={"rows": kept})
-    changed = ""
+    problem, changed = "", ""
     form = form_of(chart.type)
-    if (
-        language == "data"
-        and form in _SEPARATE
-        and (changed := _no_whole(left, form) or (dropped and "a part is missing"))
-    ):
+    if len(kept) < (1 if form == "timeline" else _FEWEST):
+        problem = f"it has {len(kept)} of at least {_FEWEST} rows that their passages state"
+        problem = f"{problem}: {dropped}" if dropped else problem
+    elif language == "python":
+        problem = "; ".join(_own_numbers(left))
+    elif form in _SEPARATE:
+        changed = "a part is missing" if dropped else _no_whole(left, form)
+    if changed:
         left = left.model_copy(update={"type": _SEPARATE[form]})
-    problem = "; ".join(filter(None, (*_unfit(left), *(_own_numbers(left) if language == "python" else ()))))
-    return Checked(left, dropped, changed, f"{problem}: {dropped}" if problem and dropped else problem)
+    return Checked(left, dropped, changed, problem)
 
 
 def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[ShownPassage, ShownSource]]) -> str:
@@ -69,52 +76,48 @@ def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[Shown
         return f"{name!r} names passage {row.passage}, which does not exist"
     passage, source = shown[row.passage]
     text = f"{passage.lead}\n{passage.text}"
-    if row.value is not None and not _states(text, row.value, chart.unit):
-        return f"the value {row.value:,.12g} {chart.unit}".rstrip() + f" of {name!r} is not in passage {row.passage}"
-    context = values_of("\n".join((text, *passage.path, source.title, source.published or "")))
+    context = "\n".join((text, *passage.path, source.title, source.published or ""))
+    if row.value is not None and not _states(text, context, row.value, chart.unit):
+        return f"the value {row.value:,.12g} {chart.unit}".rstrip() + f" of {name!r} is not in its passage"
     for number in numbers(f"{row.series}\n{row.label}"):
-        if any(char.isdigit() for char in number.text) and not context.holds(number):
-            return f"{number.text!r} of {name!r} is not in passage {row.passage}"
+        if any(char.isdigit() for char in number.text) and not values_of(context).holds(number):
+            return f"{number.text!r} of {name!r} is not in its passage"
     return ""
 
 
-def _states(text: str, value: float, unit: str) -> bool:
-    """Return whether a text has a value in the unit of a chart, or its figure with a scale: `20 million` for 20.
+def _states(text: str, context: str, value: float, unit: str) -> bool:
+    """Return whether a text has a value in the unit of a chart.
 
+    The scale of the unit is that of the number (`20 million`), or is named elsewhere, as in the header of a table.
     A positive value is not that of a number with a minus sign. A negative one may be a loss in words.
     """
-    claimed = numbers(f"{abs(value):.12f}".rstrip("0").rstrip(".") + f" {unit}")[:1]
+    figure = f"{abs(value):.12f}".rstrip("0").rstrip(".")
+    scale, sign = _scale(unit), next((char for char in unit if char in _CURRENCIES), "")
     held = values_of(text)
-    if not claimed or not held.holds(claimed[0]):
-        return False
-    same = [one for one in held.numbers if set(one.readings) & set(claimed[0].readings)]
-    return value < 0 or not same or not all(_negative(text, one.start) for one in same)
+    written = f"{sign}{figure} {scale}" if scale or sign else f"{figure} {'' if unit[:1].isdigit() else unit}"
+    claimed = [one for one in numbers(written)[:1] if held.holds(one)]
+    if not claimed and scale and _factor(scale) in map(_factor, set(_WORD.findall(context))):
+        bare = Values(one for one in held.numbers if not any(char.isalpha() for char in one.text))
+        claimed = [one for one in numbers(figure) if bare.holds(one)]
+    same = [one for one in held.numbers if claimed and set(one.readings) & set(claimed[0].readings)]
+    return bool(claimed) and (value < 0 or not same or not all(_negative(text, one.start) for one in same))
+
+
+def _scale(unit: str) -> str:
+    """Return the word of a unit that is a scale: `bn` of `USD bn` and of `billion USD per year`, `m` of `$m`."""
+    words = _WORD.findall(_PER.split(unit)[0])
+    letters = [word for word in words if word in ("m", "b") and not _CURRENCIES.isdisjoint(unit)]
+    return next((word for word in words if _factor(word) > 1), "".join(letters[:1]))
+
+
+def _factor(scale: str) -> Decimal:
+    """Return 1,000,000 for `million`; 1 for what is no scale."""
+    return next((one.value for one in numbers(f"1 {scale}")), Decimal(1))
 
 
 def _negative(text: str, start: int) -> bool:
     """Return whether a minus sign, and not a hyphen, precedes a number."""
     return text[start - 1 : start] in ("-", "−") and text[max(0, start - 2) : start - 1] in ("", *" \n\t|(（:：")
-
-
-def _unfit(chart: PlannedChart) -> Iterator[str]:
-    """Yield what keeps a chart from being drawn in its form."""
-    form = form_of(chart.type)
-    if not form:
-        yield f"there is no type {chart.type!r} of charts: take one of {', '.join(FORMS)}"
-        return
-    if len(chart.rows) < (1 if form == "timeline" else _FEWEST):
-        yield f"it has {len(chart.rows)} rows with numbers from the passages, and needs {_FEWEST}"
-    if form == "timeline" and any(date_of(row.label) is None or not row.series for row in chart.rows):
-        yield "in a timeline every `label` is a date (YYYY, YYYY-MM or YYYY-MM-DD) and every `series` an event"
-    if form != "timeline" and any(row.value is None for row in chart.rows):
-        yield "every row needs a value"
-    if form == "scatter" and any(number_in(row.label) is None for row in chart.rows):
-        yield "in a scatter chart every `label` is a number"
-    if form not in _MANY:
-        cells = Counter((row.series, row.label) for row in chart.rows)
-        twice = [" / ".join(filter(None, cell)) for cell, count in cells.items() if count > 1]
-        if twice:
-            yield f"there are two values for {_listed(map(repr, twice))}"
 
 
 def _no_whole(chart: PlannedChart, form: str) -> str:
@@ -139,9 +142,8 @@ def _own_numbers(chart: PlannedChart) -> Iterator[str]:
         yield f"the code is not Python: {error}"
         return
     own = {abs(number) for row in chart.rows for number in (row.value, number_in(row.label)) if number is not None}
-    own |= {
-        float(value) for row in chart.rows for one in numbers(f"{row.series}\n{row.label}") for value in one.readings
-    }
+    labels = "\n".join(f"{row.series}\n{row.label}" for row in chart.rows)
+    own |= {float(value) for one in numbers(labels) for value in one.readings}
     for node in ast.walk(tree):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             strange = [number for number in _constants(node) if number not in own]

@@ -11,7 +11,7 @@ from leadline_plugins.charts.axes import DASHES, INK, MARKS, QUIET, SHADES, colo
 from leadline_plugins.charts.points import Point, by_series, date_of, table, values
 
 _MARKED = 40
-"""Points of a line that carry a mark, at most."""
+"""The most points of a line that are marked."""
 _SLICES = 8
 _EVENTS = 20
 _CELLS = 150
@@ -32,7 +32,7 @@ def line(ax: Any, points: Sequence[Point], unit: str) -> None:
 
 
 def area(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw areas on one another, all over the same places."""
+    """Draw stacked areas over the same places."""
     data = table(points)
     if any(math.isnan(value) for series in data.series for value in data.row(series)):
         raise Unsupported("areas need a value of every series at every place")
@@ -45,7 +45,7 @@ def area(ax: Any, points: Sequence[Point], unit: str) -> None:
 
 
 def scatter(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw points by x and value; few of them carry their labels."""
+    """Draw points by x and value, with their labels if they are few."""
     if any(point.x is None for point in points):
         raise Unsupported("a scatter chart needs an x (a number) in every row")
     at, series = _by_place(ax, points)
@@ -60,7 +60,7 @@ def scatter(ax: Any, points: Sequence[Point], unit: str) -> None:
 
 
 def pie(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw shares of a whole, each named with its value and its share."""
+    """Draw the parts of a whole, each with its label, value and share."""
     data = table(points)
     parts = data.row(data.series[0])
     if len(data.series) > 1 or len(parts) > _SLICES or min(parts) < 0 or not sum(parts):
@@ -74,12 +74,12 @@ def pie(ax: Any, points: Sequence[Point], unit: str) -> None:
 
 
 def _slice(name: str, value: float, whole: float, unit: str) -> str:
-    said = f"{value:,.10g}{unit}" if unit == "%" else f"{value:,.10g} ({value / whole:.0%})"
-    return f"{folded(name, 22)}\n{said}"
+    text = f"{value:,.10g}{unit}" if unit == "%" else f"{value:,.10g} ({value / whole:.0%})"
+    return f"{folded(name, 22)}\n{text}"
 
 
 def heatmap(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw a cell for each label (across) and series (down), shaded by its value; a gap stays white."""
+    """Draw a cell for each label (across) and series (down), shaded by its value; a missing one is white."""
     data = table(points)
     rows = [data.row(series) for series in data.series]
     drawn = ax.imshow(rows, cmap=SHADES, aspect="auto")
@@ -98,7 +98,7 @@ def heatmap(ax: Any, points: Sequence[Point], unit: str) -> None:
 
 
 def timeline(ax: Any, points: Sequence[Point], unit: str) -> None:
-    """Draw events down a line, the earliest on top; evenly spaced, so that every one can be read."""
+    """Draw events on a vertical line, the earliest on top, at equal distances."""
     dated = [(date_of(point.date), point) for point in points]
     if any(found is None or not point.label for found, point in dated):
         raise Unsupported("a timeline needs a date (YYYY, YYYY-MM or YYYY-MM-DD) and a label in every row")
@@ -109,13 +109,13 @@ def timeline(ax: Any, points: Sequence[Point], unit: str) -> None:
     for place, event in enumerate(events):
         ax.plot(0, place, marker="o", color=colour(0), markersize=8)
         ax.text(-0.02, place, event.date, ha="right", va="center", color=QUIET)
-        said = f"{event.label}" if event.value is None else f"{event.label}: {event.value:,.10g} {unit}".rstrip()
-        ax.text(0.02, place, folded(said, 70), ha="left", va="center")
+        text = f"{event.label}" if event.value is None else f"{event.label}: {event.value:,.10g} {unit}".rstrip()
+        ax.text(0.02, place, folded(text, 70), ha="left", va="center")
     ax.set(xlim=(-0.18, 0.9), ylim=(len(events) - 0.4, -0.6))
     ax.set_axis_off()
 
 
 def _by_place(ax: Any, points: Sequence[Point]) -> tuple[dict[int, Any], dict[str, list[Point]]]:
-    """Return where each point stands (by `id`), and the series with their points in the order of the axis."""
+    """Return the place of each point (by `id`), and the series with their points in the order of the axis."""
     at = dict(zip(map(id, points), places(ax, points), strict=True))
     return at, {name: sorted(own, key=lambda point: at[id(point)]) for name, own in by_series(points).items()}

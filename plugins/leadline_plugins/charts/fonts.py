@@ -1,7 +1,7 @@
-"""Fonts for charts: a chain from Noto Sans CJK to DejaVu Sans, and what no font of it has.
+"""Fonts for charts: a chain from Noto Sans CJK to DejaVu Sans.
 
-Matplotlib draws a box for a missing glyph and warns; here a chart whose words cannot be read is not drawn, and the
-reason says what to install.
+Matplotlib draws a box for a missing glyph. Here a chart with a character that no font has is refused, and the error
+names the package to install.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from leadline.errors import Unsupported
 
 CHAIN = ("Noto Sans CJK JP", "Noto Sans CJK TC", "Noto Sans CJK SC", "DejaVu Sans")
 _PACKAGES = ("noto_cjk_sans_otc", "manimgx_fonts")
-"""Distributions from PyPI that bring fonts, where they are installed."""
+"""Packages from PyPI that contain fonts."""
 _CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "BOPOMOFO", "FULLWIDTH", "KANGXI")
 _NAMED = 8
-"""Missing characters that are named, at most."""
+"""The most missing characters that an error names."""
 
 
 def fonts_for(texts: Iterable[str], chain: Sequence[str]) -> list[str]:
-    """Return the families that have all characters of these texts, best first. Raises `Unsupported` where none do."""
+    """Return the families that together have all characters of these texts. Raises `Unsupported` if there are none."""
     _register()
     needed = {ord(mark) for text in texts for mark in text if not _silent(mark)}
     families = [family for family in chain if _characters(family)]
@@ -46,13 +46,13 @@ def _lacking(missing: Sequence[str]) -> str:
 
 
 def _silent(mark: str) -> bool:
-    """Return whether a character shows nothing: white space, controls, variation selectors, joiners."""
+    """Return whether a character is invisible: white space, control, variation selector, joiner."""
     return mark.isspace() or unicodedata.category(mark) in ("Cc", "Cf", "Mn") or 0xFE00 <= ord(mark) <= 0xFE0F
 
 
 @cache
 def _register() -> None:
-    """Tell matplotlib of fonts it has not seen: those of packages, and CJK ones installed since it last looked."""
+    """Register Noto fonts that matplotlib has not found: those of packages, and ones installed recently."""
     from matplotlib import font_manager
 
     known = {Path(font.fname).name for font in font_manager.fontManager.ttflist}
@@ -69,19 +69,19 @@ def _packaged() -> Iterator[Path]:
 
 @cache
 def _characters(family: str) -> frozenset[int]:
-    """Return what a family has; nothing where it is not installed."""
+    """Return the characters of a family; none if it is not installed."""
     from matplotlib import font_manager
 
     try:
         path = font_manager.fontManager.findfont(family, fallback_to_default=False)
-    except ValueError:  # what it raises for a font that is not there
+    except ValueError:  # the font is not installed
         return frozenset()
     return frozenset(font_manager.get_font(path).get_charmap())
 
 
 @cache
 def _others() -> tuple[str, ...]:
-    """Return the other families of Noto, and of whatever else there is, in one order on every machine."""
+    """Return all other families, those of Noto first, in alphabetical order."""
     from matplotlib import font_manager
 
     names = {font.name for font in font_manager.fontManager.ttflist if not font.name.startswith("Last")}

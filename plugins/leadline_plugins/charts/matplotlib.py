@@ -122,7 +122,7 @@ class MatplotlibSettings(PluginSettings):
     """The look of charts."""
 
     fonts: tuple[str, ...] = Field(
-        CHAIN, min_length=1, description="Font families; the first that has a character is used."
+        CHAIN, min_length=1, description="Font families: the first with a character is used."
     )
     title: bool = Field(False, description="Whether the picture shows the title; the caption has it.")
 

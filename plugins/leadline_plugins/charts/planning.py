@@ -43,7 +43,7 @@ class PlannedChart(Record):
     unit: Text = ""
     x_label: Text = ""
     y_label: Text = ""
-    rows: tuple[PlannedRow, ...] = ()
+    rows: tuple[Annotated[PlannedRow, SINGLE], ...] = ()
     section: int = 0
     """The number of its section, from 1; 0 where it is not known."""
     code: str = ""
@@ -74,9 +74,9 @@ class ChartPlanRequest(Record):
         titles = [f"{number}. {title}" for number, title in enumerate(self.sections, start=1)]
         language = self.question.language
         parts = (
-            f"At most {self.limit} charts.",
+            f"Limit: {self.limit} charts",
             f"Language of the report: {language}" if language not in ("", "und") else "",
-            _PYTHON if self.language == "python" else "",
+            "Drawn by: Python" if self.language == "python" else "",
             "\n".join(("Sections:", *titles)),
             "\n".join(("Figures in the text:", *(f"- {figure}" for figure in self.figures))) if self.figures else "",
             as_text(self.sources),
@@ -95,10 +95,6 @@ class ChartRepairRequest(ChartPlanRequest):
         return f"{super().as_text()}\n\nChart: {self.chart.model_dump_json()}\n\nError: {self.error}"
 
 
-_PYTHON = """\
-Draw each chart by a Python program in `code`, with matplotlib. It finds `rows` (a list of dictionaries with label, series,
-x, date and value), `title`, `unit`, `source` and `plt`. It reads all numbers from `rows`, writes `source` below the chart
-and saves chart.png. It has no network and no other files."""
 _ROW = object_of(label=TEXT, series=TEXT, value={"type": ["number", "null"]}, passage=INTEGER)
 CHART_SCHEMA = object_of(
     title=TEXT,
@@ -119,24 +115,26 @@ CHART_EXAMPLE = (
 PLAN_EXAMPLE = f'{{"charts": [{CHART_EXAMPLE}]}}'
 
 
-def numeric(evidence: Iterable[Evidence], sections: Iterable[Section], at_least: int) -> list[Evidence]:
+def numeric(evidence: Iterable[Evidence], sections: Sequence[Section], at_least: int) -> list[Evidence]:
     """Return the passages that charts can be planned from, best first; none where they have too few numbers together.
 
     They are those of the sections that state two numbers or a figure of the text.
     """
-    seen = {name for section in sections for name in (*section.evidence_ids, *cited(section.text or ""))}
     named = {name for section in sections for name in cited(section.text or "")}
     stated = {point.evidence_id for section in sections for point in section.data_points}
-    counts = {item.id: _count(item) for item in evidence if item.id in seen or item.id in stated}
-    found = [item for item in evidence if counts.get(item.id, 0) >= _LEAST_NUMBERS or item.id in stated]
-    best, tokens = {}, 0.0
-    for item in sorted(found, key=lambda one: (one.id not in stated, one.id not in named, -one.score)):
+    seen = {name for section in sections for name in section.evidence_ids} | named | stated
+    best: dict[str, Evidence] = {}
+    tokens = count = 0.0
+    candidates = (item for item in evidence if item.id in seen)
+    for item in sorted(candidates, key=lambda one: (one.id not in stated, one.id not in named, -one.score)):
         size = tokens_of(f"{item.lead}{item.quote}")
-        if item.quote not in best and tokens + size <= MOST_TOKENS:
+        if item.quote in best or tokens + size > MOST_TOKENS:
+            continue
+        found = _count(item)
+        if found >= _LEAST_NUMBERS or item.id in stated:
             best[item.quote] = item
-            tokens += size
-    chosen = list(best.values())
-    return chosen if sum(counts[item.id] for item in chosen) >= at_least else []
+            tokens, count = tokens + size, count + found
+    return list(best.values()) if count >= at_least else []
 
 
 def _count(item: Evidence) -> int:

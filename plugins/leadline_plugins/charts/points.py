@@ -14,22 +14,8 @@ from leadline.errors import Unsupported
 from leadline.printable import one_line
 from leadline.records import Chart, Record, Text
 
-FORMS = tuple(
-    [
-        "line",
-        "bar",
-        "stacked",
-        "grouped",
-        "horizontal",
-        "area",
-        "scatter",
-        "pie",
-        "histogram",
-        "box",
-        "heatmap",
-        "timeline",
-    ]
-)
+_SERIES = ("line", "bar", "stacked", "grouped", "horizontal", "area")
+FORMS = (*_SERIES, "scatter", "pie", "histogram", "box", "heatmap", "timeline")
 """The names of `chart_type`."""
 MOST_POINTS = 2000
 _SPOKEN = 24
@@ -37,7 +23,7 @@ _SPOKEN = 24
 _DATE = re.compile(r"(-?\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
 _LABELLED_YEAR = re.compile(r"(?:FY|CY)?\s?(?P<year>(?:1[5-9]|2[01])\d\d)\s?(?:年度?(?:(?P<month>\d{1,2})月)?|[AEFP])?")
 
-Said = Annotated[Text, AfterValidator(one_line)]
+Line = Annotated[Text, AfterValidator(one_line)]
 """A text on one line, without control characters and changes of direction."""
 
 
@@ -47,10 +33,10 @@ class Point(Record):
     `evidence_id` is the passage that states its number. Dates are ISO 8601, as far as they are known.
     """
 
-    label: Said = ""
+    label: Line = ""
     value: float | None = None
     x: float | None = None
-    series: Said = ""
+    series: Line = ""
     date: str = ""
     evidence_id: str = ""
 

@@ -1,7 +1,4 @@
-"""Chart runner `python`: code that a model wrote, run in the configured sandbox; the picture comes back as PNG.
-
-It asks the sandbox through `call.run`, so its offer says that it makes calls of its own.
-"""
+"""Chart runner `python`: runs code that a model wrote in the configured sandbox, which returns a PNG."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from leadline_plugins.charts.points import alt_text
 _PICTURE = "chart.png"
 _BEGINS = b"\x89PNG\r\n\x1a\n"
 _TOLD = 1500
-"""Characters of an error that whoever repairs the code is told."""
+"""Characters of an error message, from its end."""
 _AROUND = f"""\
 import importlib.util, json, os, pathlib
 import matplotlib
@@ -38,18 +35,18 @@ exec(compile(code, "chart.py", "exec"), {{"__name__": "__main__", "plt": plt, **
 if not any(name.endswith(".png") for name in os.listdir()) and plt.get_fignums():
     plt.savefig("{_PICTURE}", dpi=200, bbox_inches="tight")
 """
-"""Runs the code with `rows` and `plt` in its reach, and saves the picture where it forgot to."""
+"""Runs the code with `rows` and `plt` defined, and saves the picture if the code does not."""
 
 
 class Python:
-    """Has the code run, and takes the picture that it left."""
+    """Runs code in the sandbox and returns the picture that it saved."""
 
     def accepts(self, language: str, /) -> bool:
         """Accept Python."""
         return language == "python"
 
     async def draw(self, chart: Chart, call: Call, /) -> Figure:
-        """Return the picture. Raises `Unsupported` with what went wrong in the code."""
+        """Return the picture. Raises `Unsupported` with the error of the code."""
         given = {"rows": list(chart.rows), "title": chart.title, "unit": chart.unit, "source": chart.source}
         files = (
             Blob(name="chart.py", media_type="text/x-python", data=chart.code.encode()),
@@ -63,8 +60,8 @@ class Python:
 
 def _picture(execution: Execution) -> bytes:
     if execution.exit_code:
-        said = (execution.stderr or execution.stdout).strip()[-_TOLD:]
-        raise Unsupported(f"the code ended with {execution.exit_code}: {said}")
+        error = (execution.stderr or execution.stdout).strip()[-_TOLD:]
+        raise Unsupported(f"the code ended with {execution.exit_code}: {error}")
     found = {file.name: file.data for file in execution.files if file.data.startswith(_BEGINS)}
     if not found:
         raise Unsupported(f"the code left no picture: save it as {_PICTURE}")

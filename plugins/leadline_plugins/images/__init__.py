@@ -1,1 +1,1 @@
-"""Pictures found on pages: which of them fit the report (`choosing`), what is let in of their bytes (`checking`)."""
+"""Pictures found on pages: choosing those that fit the report (`choosing`), checking their bytes (`checking`)."""

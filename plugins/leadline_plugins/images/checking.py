@@ -1,4 +1,4 @@
-"""A fetched picture, checked and made fit in a process of its own (`pixels`)."""
+"""Checks of a fetched picture, in a separate process (`pixels`)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXTRA = "leadline[images]"
 _COMMAND = ("-P", "-m", "leadline_plugins.images.pixels")
 _SECONDS = 20
 _FIELD, _SHAPE = 10, 1.05
-"""Of 255 steps of brightness; how far the shapes of two sizes of a picture may be apart."""
+"""Steps of brightness, of 255; by which ratio the shapes of two sizes of a picture may differ."""
 LIMITS: dict[str, Any] = {
     "pixels": 40_000_000,
     "width": 200,
@@ -31,7 +31,7 @@ LIMITS: dict[str, Any] = {
 
 
 class Picture(Record):
-    """A picture fit for a report: PNG or JPEG, nothing but pixels. `mark` is alike for those that look alike."""
+    """A picture for a report: PNG or JPEG without metadata. Pictures that look alike have similar `mark`s."""
 
     media_type: str
     size: tuple[int, int]
@@ -39,7 +39,7 @@ class Picture(Record):
     data: bytes
 
     def looks_like(self, other: Picture) -> bool:
-        """Return whether both show the same, be it in other sizes: no field differs by more than packing does."""
+        """Return whether both show the same, in whatever size: no field differs by more than compression does."""
         shape = self.size[0] * other.size[1] / (self.size[1] * other.size[0])
         fields = zip(bytes.fromhex(self.mark), bytes.fromhex(other.mark), strict=True)
         return 1 / _SHAPE < shape < _SHAPE and all(abs(one - two) <= _FIELD for one, two in fields)
@@ -51,7 +51,7 @@ def ready() -> bool:
 
 
 async def picture(blob: Blob) -> Picture:
-    """Return what a report may show of a file. Raises `Unsupported`, with its address and the reason."""
+    """Return the picture of a file. Raises `Unsupported` with its address and the reason."""
     where = shown(blob.name)
     code, out = await _run(blob.data, where)
     head, _, body = out.partition(b"\n")

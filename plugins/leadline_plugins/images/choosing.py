@@ -1,7 +1,7 @@
-"""Which pictures of the cited pages belong to which section: those whose own words are the section's words.
+"""Choice of pictures from cited pages: a picture belongs to the section whose passages have words of its caption.
 
-A page is asked for its pictures only where the report cites it, and a picture goes to the paragraph whose evidence its
-caption has most to do with. A picture of which nothing is said has the title of its page, and counts half.
+Only pages that the report cites are asked for pictures. A picture goes to the paragraph that cites the passage with
+most words of its caption. One without a caption has the title of its page, and half the score.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from leadline.records import Evidence, Image, Section, Source
 from leadline_plugins.text import content_words
 
 FITS = 0.3
-"""The score from which a picture fits: of a caption of six words three are the section's."""
+"""The least score of a picture that fits: three words of a caption of six are in the section."""
 _WEB = ("http://", "https://")
-_COMMON, _SMOOTH, _UNSAID = 2, 2, 0.5
-"""Words that must be shared; words that a short caption counts more, lest one word be enough; share of a bare title."""
+_COMMON, _SMOOTH, _TITLE = 2, 2, 0.5
+"""Words that must be shared; words added to a caption, so that one is not enough; share of a title."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A picture, where it would stand, and how well it fits there (0 to 1)."""
+    """A picture, its section, and how well it fits there (0 to 1)."""
 
     illustration: Illustration
     task_id: str
@@ -53,7 +53,7 @@ def candidates(
 
 
 def chosen(waiting: Sequence[Candidate], taken: Iterable[Candidate], most: int, per_task: int) -> list[Candidate]:
-    """Return the next pictures to try, so that with those taken there are at most so many, and so many a task."""
+    """Return the next pictures to try: with those taken, at most `most`, and `per_task` of a search task."""
     taken = list(taken)
     tasks = Counter(one.task_id for one in taken)
     found: list[Candidate] = []
@@ -73,15 +73,15 @@ def _of(section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str
     for source_id, items in by_source.items():
         source = sources.get(source_id)
         if source and (images := list(_images(source))):
-            held = {*content_words(section.title), *(word for item in items for word in _words(item))}
+            held = {*content_words(section.title), *(word for item in items for word in content_words(item.quote))}
             for image in images:
                 yield from _fitting(image, source, section, items, held)
 
 
 def _images(source: Source) -> Iterator[Image]:
-    """Yield the pictures of a page, then those its search result came with, of which nothing is said.
+    """Yield the pictures of a page, then those of its search result, which have no caption.
 
-    Of a document that is no page of the web there are none: whoever reads private files asks nothing outside for them.
+    Documents that are not web pages have none: for private files nothing is requested outside.
     """
     if source.hit.url.startswith(_WEB):
         yield from source.document.images
@@ -91,13 +91,13 @@ def _images(source: Source) -> Iterator[Image]:
 def _fitting(
     image: Image, source: Source, section: Section, items: Sequence[Evidence], held: set[str]
 ) -> Iterator[Candidate]:
-    said = f"{image.caption} {image.alt}".strip()
-    words = dict.fromkeys(content_words(said or source.hit.title))
+    about = f"{image.caption} {image.alt}".strip()
+    words = dict.fromkeys(content_words(about or source.hit.title))
     common = sum(word in held for word in words)
-    score = common / (len(words) + _SMOOTH) * (1 if said else _UNSAID)
+    score = common / (len(words) + _SMOOTH) * (1 if about else _TITLE)
     if common < _COMMON or score < FITS:
         return
-    home = max(items, key=lambda item: len(set(words).intersection(_words(item))))
+    home = max(items, key=lambda item: len(set(words).intersection(content_words(item.quote))))
     caption = image.caption or image.alt or source.hit.title
     illustration = Illustration(
         id=f"image-{blake2b(image.url.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}",
@@ -110,7 +110,3 @@ def _fitting(
         page=source.hit.url,
     )
     yield Candidate(illustration, source.task_id, round(score, 6))
-
-
-def _words(item: Evidence) -> list[str]:
-    return content_words(f"{item.claim} {item.quote}")

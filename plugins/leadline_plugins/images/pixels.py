@@ -1,10 +1,10 @@
-"""Makes of a picture from anywhere one that may stand in a report: a program of its own, bytes in, bytes out.
+"""Program that converts a picture from anywhere for a report: bytes in, bytes out.
 
     python -P -m leadline_plugins.images.pixels LIMITS < picture
 
-What decodes a stranger's bytes is C, so it runs where it can be killed and has little memory. Only pixels come out:
-decoded, turned as the camera said, on white, scaled, written anew without anything else that stood in the file.
-The first line of the output is JSON: what it is, or why not.
+Decoders of untrusted bytes are written in C, so they run where they can be killed and have little memory. The output is
+pixels only: decoded, rotated by the orientation of the file, on white, scaled, encoded again without metadata.
+The first line of the output is JSON: a description, or why there is no picture.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 _EMPTY = 8
-"""Steps of brightness, of 255: a picture with less between its darkest and its lightest shows nothing."""
+"""Steps of brightness, of 255: with less between its darkest and lightest point a picture is empty."""
 _DPI = (144, 144)
 _QUALITY = 85
 
 
 class Unfit(ValueError):
-    """Not for a report; says why."""
+    """The picture cannot be used; the message is the reason."""
 
 
 def made(data: bytes, limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Return what it is now, and its bytes. Raises `Unfit`."""
+    """Return a description of the converted picture, and its bytes. Raises `Unfit`."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    Image.MAX_IMAGE_PIXELS = None  # judged below, with a reason for people
+    Image.MAX_IMAGE_PIXELS = None  # checked below, with a readable reason
     try:
         with Image.open(BytesIO(data), formats=FORMATS) as picture:
             _judge(*picture.size, limits)
@@ -39,13 +39,13 @@ def made(data: bytes, limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         raise Unfit(f"is no picture that can be read ({', '.join(FORMATS)})") from None
     except Unfit:
         raise
-    except Exception as error:  # broken files break decoders in every way there is
+    except Exception as error:  # broken files raise any exception
         raise Unfit(f"is broken ({type(error).__name__})") from error
     return _written(_on_white(upright), limits)
 
 
 def _judge(width: int, height: int, limits: dict[str, Any]) -> None:
-    """Raise `Unfit` by the size it says it has, before anything is unpacked."""
+    """Raise `Unfit` by the declared size, before anything is decoded."""
     if width * height > limits["pixels"]:
         raise Unfit(f"has {width:,} x {height:,} pixels, which is too large")
     if width < limits["width"] or height < limits["height"]:
@@ -67,7 +67,7 @@ def _on_white(picture: Any) -> Any:
 
 
 def _written(picture: Any, limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Return it as PNG where that is the smaller one, as drawings are; else as JPEG."""
+    """Return it as PNG or JPEG, whichever is smaller."""
     grey = picture.convert("L")
     low, high = grey.getextrema()
     if high - low < _EMPTY:
@@ -83,7 +83,7 @@ def _written(picture: Any, limits: dict[str, Any]) -> tuple[dict[str, Any], byte
 
 
 def _mark(grey: Any) -> str:
-    """Return the brightness of 16 x 16 fields in hexadecimal: nearly the same for the same picture in another size."""
+    """Return the brightness of 16 x 16 fields in hexadecimal, which hardly depends on the size of a picture."""
     from PIL import Image
 
     return str(grey.resize((16, 16), Image.Resampling.BOX).tobytes().hex())
@@ -101,7 +101,7 @@ def _confine(limits: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Serve one picture."""
+    """Convert one picture."""
     limits = json.loads(sys.argv[1])
     _confine(limits)
     try:

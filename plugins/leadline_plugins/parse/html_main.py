@@ -42,6 +42,7 @@ _MAIN = frozenset({"articleBody", "mainContentOfPage"})
 _PARTS = frozenset({"table", "td", "th", "tr", "dt", "dd", "li", "p", "pre", "h1", "h2", "h3"})
 _NAMED_PARTS = frozenset({"p", "li", "table", "h2", "h3"})
 _UNBROKEN = frozenset({"p", "ul", "ol", "dl", "pre", "tr", "table", "tbody"})
+_TEXTS = frozenset({"p", "ul", "ol", "dl", "pre", "table", "blockquote"})
 _LARGE, _SURE = 0.4, 0.6
 """Share of the page's text up to which an element is dropped; the second if its tag or name means one thing."""
 _HOLDS = 0.8
@@ -135,10 +136,10 @@ def _root(top: Node) -> Node:
         part = max(parts, key=lambda node: node.mass, default=None)
         if part is None or part.mass < _HOLDS * root.mass or part.tag in _UNBROKEN:
             return root
-        if part.mass < 0.95 * root.mass and part.tag in ("section", "div", "article"):
-            kind = _kind(part)
-            if any(one is not part and _kind(one) == kind and one.mass > 0.01 * root.mass for one in parts):
-                return root  # one chapter of several
+        kind, others = _kind(part), [one for one in root.elements if one is not part and one.total]
+        chapters = part.tag in ("section", "div", "article") and any(_kind(one) == kind for one in others)
+        if chapters or any(one.tag in _TEXTS and one.mass for one in others):
+            return root  # one chapter of several, or a table after its introduction
         root = part
     return root
 

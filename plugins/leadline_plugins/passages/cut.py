@@ -58,7 +58,6 @@ def passages_of(source: Source) -> list[Evidence]:
                 source_id=source.id,
                 quote=text[first.start : last.end],
                 span=(first.start, last.end),
-                claim="",
                 task_id=source.task_id,
                 path=first.block.path,
                 page=first.block.page,

@@ -87,9 +87,8 @@ class Charting:
         planned = plan.charts[: run.settings.charts.max]
         for place, one in enumerate(planned, start=1):
             if failures >= most:
-                await tell(
-                    run, f"{len(planned) - place + 1} more charts were skipped after {failures} failures in a row"
-                )
+                left = len(planned) - place + 1
+                await tell(run, f"{left} more charts were skipped after {failures} failures in a row")
                 break
             chart, figure = await _made(run, one, place, request, sources)
             charts.append(chart)
@@ -101,8 +100,9 @@ class Charting:
 
     async def _request(self, findings: Findings, run: Run) -> ChartPlanRequest | None:
         """Return what a plan is asked with; None where there is no model, no material or no runner."""
-        modelled, sections = await run.by_chat(ASK_PLAN.name), findings[SECTIONS]
-        best = await compute(numeric, findings[EVIDENCE], sections, self._at_least) if modelled else []
+        modelled, sections, known = await run.by_chat(ASK_PLAN.name), findings[SECTIONS], findings[SOURCES]
+        evidence = findings[EVIDENCE]
+        best = await compute(numeric, evidence, sections, self._at_least) if modelled else []
         if not best:
             if self._settings.mode == "on":
                 why = "the passages have no numbers" if modelled else "no language model is set up"
@@ -112,7 +112,7 @@ class Charting:
         if not languages:
             await tell(run, "charts were skipped: there is no chart runner (pip install 'leadline[charts]')")
             return None
-        sources = shown(best, findings[SOURCES])
+        sources = shown(best, known)
         return ChartPlanRequest(
             question=findings[QUESTION],
             limit=run.settings.charts.max,

@@ -1,4 +1,4 @@
-"""Stage `illustrate`: pictures of the cited pages, fetched through the run's door, checked, and credited."""
+"""Stage `illustrate`: pictures of the cited pages, fetched through the run, checked, and credited."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from leadline_plugins.images.choosing import Candidate, candidates, chosen
 from leadline_plugins.stages.degrade import tell
 
 _WAVES = 3
-"""Times that pictures are looked for in place of those that turned out unfit."""
+"""Attempts to replace pictures that could not be used."""
 _NAMED = 3
-"""Reasons that the method tells; `images.json` has them all."""
+"""Reasons in the notice; `images.json` has all."""
 _ENDINGS = {"image/png": "png", "image/jpeg": "jpg"}
 
 
 class IllustrateSettings(PluginSettings):
-    """How many pictures stand in a report; `report.citation_images` turns them off."""
+    """The number of pictures in a report; `report.citation_images` turns them off."""
 
     max: int = Field(6, ge=0, description="Pictures of a report at most.")
-    per_task: int = Field(2, ge=1, description="Pictures from the pages of one search task.")
-    size: int = Field(8_000_000, ge=1, description="Bytes of one picture as it is fetched.")
+    per_task: int = Field(2, ge=1, description="Pictures from the pages of a search task at most.")
+    size: int = Field(8_000_000, ge=1, description="Bytes of a fetched picture at most.")
 
 
 class PictureRequest(Record):
-    """A picture to be checked: where it is from, and the digest of its bytes."""
+    """A picture to be checked: its address and the digest of its bytes."""
 
     url: str
     digest: str
 
 
 class Tried(NamedTuple):
-    """A candidate, and the picture, or why there is none."""
+    """A candidate, and the picture or the reason why there is none."""
 
     candidate: Candidate
     picture: Picture | None = None
@@ -49,13 +49,13 @@ class Tried(NamedTuple):
 
 
 class Illustrating:
-    """Tries the best pictures at once, and others in place of those that are dead or unfit."""
+    """Fetches the best pictures at once, and others in place of those that fail."""
 
     def __init__(self, settings: IllustrateSettings) -> None:
         self._settings = settings
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Give the figures, and all pictures that were tried."""
+        """Add the figures, and all pictures that were tried."""
         if not (run.settings.report.citation_images and self._settings.max):
             return
         sources = {source.id: source for source in findings[SOURCES]}
@@ -80,7 +80,7 @@ class Illustrating:
             await tell(run, f"{text} ({'; '.join(reasons)})")
 
     async def _try(self, run: Run, waiting: Sequence[Candidate]) -> list[Tried]:
-        """Return all that were tried; the same ones whatever answered first."""
+        """Return all that were tried, in an order that does not depend on timing."""
         tried: list[Tried] = []
         for _ in range(_WAVES):
             known = {one.candidate for one in tried}
@@ -112,7 +112,7 @@ async def _checked(run: Run, blob: Blob) -> Picture:
 
 
 def _new(one: Tried, before: Iterable[Tried]) -> Tried:
-    """Return it without its picture where the same stands already, be it from elsewhere or in another size."""
+    """Return it without its picture where another one shows the same."""
     if one.picture and any(other.picture and other.picture.looks_like(one.picture) for other in before):
         return one._replace(picture=None, reason=f"{_of(one).url}: shows the same as another one")
     return one
@@ -127,7 +127,7 @@ def _unused(one: Tried) -> Illustration:
 
 
 async def _saved(run: Run, one: Tried) -> Illustration:
-    """Save a picture beside the report; return where it is."""
+    """Save a picture in the run folder and return it with the path."""
     assert one.picture
     name = f"images/{_of(one).id}.{_ENDINGS[one.picture.media_type]}"
     await run.save(Blob(name=name, media_type=one.picture.media_type, data=one.picture.data))
@@ -157,7 +157,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         _make,
         IllustrateSettings,
-        "Puts pictures of the cited pages where they belong, with their source",
+        "Adds pictures of the cited pages to the report, with their source",
         needs=(SECTIONS,),
         wants=(EVIDENCE, SOURCES),
         may_give=(ILLUSTRATIONS, FIGURES),

@@ -1,7 +1,7 @@
 """Places of figures in the text: after the paragraph that mentions one, or that cites most of what it shows.
 
-A chart whose passages no paragraph cites is placed at the end of its section. A picture whose passage the text no longer
-cites is left out.
+A chart whose passages no paragraph cites is placed at the end of its section. A picture whose passage the text no
+longer cites is left out.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:
     return request.model_copy(update={"evidence": best, "titles": named})
 
 
-def _best(evidence: Sequence[Evidence], by_id: dict[str, str], question: str) -> tuple[Evidence, ...]:
+def _best(evidence: tuple[Evidence, ...], by_id: dict[str, str], question: str) -> tuple[Evidence, ...]:
     scores = by_words(evidence, by_id, [KeyQuestion(question)])[0]
     places = sorted(scores, key=lambda place: (-scores[place], place))[:_FOR_ALGORITHM]
     return tuple(evidence[place].model_copy(update={"score": scores[place]}) for place in places)

@@ -30,7 +30,7 @@ def titles(sources: Iterable[Source]) -> dict[str, str]:
     return {source.id: source.hit.title or source.document.title for source in sources}
 
 
-def past_searches(found: Sequence[Found], sources: Sequence[Source]) -> tuple[PastSearch, ...]:
+def past_searches(found: tuple[Found, ...], sources: tuple[Source, ...]) -> tuple[PastSearch, ...]:
     """Return all searches, each with the number of pages that no search before it had found."""
     pages = [source.task_id for source in sources]
     return tuple(
@@ -39,7 +39,7 @@ def past_searches(found: Sequence[Found], sources: Sequence[Source]) -> tuple[Pa
     )
 
 
-def of_last_round(evidence: Iterable[Evidence], tasks: Sequence[SearchTask]) -> list[Evidence]:
+def of_last_round(evidence: tuple[Evidence, ...], tasks: Sequence[SearchTask]) -> list[Evidence]:
     """Return the passages of the pages that the last round found."""
     last = {task.id for task in tasks if task.round == tasks[-1].round}
     return [item for item in evidence if item.task_id in last]

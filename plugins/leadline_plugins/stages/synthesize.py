@@ -51,9 +51,10 @@ class Synthesis:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the sections. Raises `NoEvidence` where nothing answers the question."""
         sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
-        evidence = await _without_copies(found, sources)
+        evidence = await without_copies(found, sources)
         if not evidence:
-            raise NoEvidence(no_evidence(question, findings[FOUND], sources, findings.get(UNREAD) or ()))
+            searches, unread = findings[FOUND], findings[UNREAD]
+            raise NoEvidence(no_evidence(question, searches, sources, unread))
         requests = await requests_for(findings[PLAN], question, evidence, sources, findings.get(DIGEST), run)
         sections = await run.each(requests, run.synthesize)
         kept = tuple(section for section in sections if (section.text or "").strip())
@@ -66,7 +67,7 @@ class Synthesis:
         findings[SECTIONS] = kept
 
 
-async def _without_copies(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Evidence, ...]:
+async def without_copies(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Evidence, ...]:
     """Return the evidence; of pages that say nearly the same only that of the best source."""
     best_first = sorted(sources, key=lambda source: source.tier)
     same = await copies((source.id, source.document.text) for source in best_first)

@@ -14,7 +14,7 @@ from leadline_plugins.verification.checks import paragraph_lines, verification
 from leadline_plugins.verification.claims import statements
 from leadline_plugins.verification.foreign import check, recheck, wanted
 from leadline_plugins.verification.repair import repaired
-from leadline_plugins.verification.tasks import REPAIR, VERIFY
+from leadline_plugins.verification.tasks import REPAIR
 from leadline_plugins.verification.verdicts import Library, carried, judge
 
 __all__ = ["Verifying", "check", "leadline_stages", "recheck", "wanted"]
@@ -54,6 +54,6 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         needs=(REPORT,),
         gives=(VERIFICATION,),
         may_give=(REPORT,),
-        tasks=(VERIFY, REPAIR),
+        tasks=(REPAIR,),
         closing=True,
     )

@@ -28,6 +28,7 @@ from leadline.records import Evidence, Figure, Report, Section
 from leadline_plugins.stages.method import Lacking, lacking, method, used
 from leadline_plugins.stages.placing import placed, without_strange
 from leadline_plugins.synthesizers.compose import ASK, WHOLE, Composed, compose
+from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.wording import say, translated
 
 
@@ -41,6 +42,9 @@ class Writing:
         found, unread = findings[FOUND], findings[UNREAD]
         title = findings[PLAN].title or question.text
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
+        if run.settings.report.write == "compose":  # else all sections are written anew
+            stated = (*sections, *seen_critically(findings.get(ANALYSIS), question.language))
+            run.ahead(prejudge(run, stated, evidence, sources, question.language))
         composed = await compose(question, title, sections, charts, run)
         whole, figures = placed(
             body(composed, question.text, question.language, findings.get(ANALYSIS)), findings[FIGURES]

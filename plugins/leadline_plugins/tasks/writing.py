@@ -43,10 +43,10 @@ class SynthesizeRequest(Record):
 
     def as_text(self) -> str:
         """Return the inputs as the model reads them; what the sections of a report share stands first."""
-        outline = [f"{one.title}: {one.goal}" if one.goal else one.title for one in self.outline]
+        outline = [f"{one.title}: {one.goal}" if one.goal not in ("", one.title) else one.title for one in self.outline]
         section = [
             f"Write the section: {self.title}",
-            f"Goal: {self.goal}" if self.goal else "",
+            f"Goal: {self.goal}" if self.goal not in ("", self.title) else "",
             *inputs.listed("Answer these questions", self.questions),
             _length(self.question, self.length),
         ]

@@ -8,10 +8,11 @@ from functools import cached_property
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed
-from leadline.records import Claim, Evidence, Judgement, JudgeRequest, Report, Section, Source, Verdict
+from leadline.records import Claim, Document, Evidence, Hit, Judgement, JudgeRequest, Report, Section, Source, Verdict
 from leadline_plugins.verification.claims import of_sections
 from leadline_plugins.verification.occurs import lacking
 from leadline_plugins.verification.quotes import locate, squeezed, squeezed_source
+from leadline_plugins.verification.tasks import VERIFY
 
 BATCH = 25
 """Claims after which a request to the judges ends with its section."""
@@ -34,8 +35,8 @@ class Library:
 
     @cached_property
     def by_source(self) -> Mapping[str, Source]:
-        """The sources by their ids."""
-        return {one.id: one for one in self.sources}
+        """The sources by their ids, without what no judge needs: a request has them whole."""
+        return {one.id: _lean(one) for one in self.sources}
 
     @cached_property
     def by_id(self) -> Mapping[str, Evidence]:
@@ -66,6 +67,13 @@ class Library:
         return text[start:end] == passage.quote or squeezed(passage.quote).text in squeezed_source(text)
 
 
+def _lean(source: Source) -> Source:
+    document = source.document
+    kept = Document(text=document.text, title=document.title, language=document.language, published=document.published)
+    hit = Hit(url=source.hit.url, title=source.hit.title, published=source.hit.published)
+    return source.model_copy(update={"document": kept, "hit": hit})
+
+
 async def judge(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
     """Return the verdicts on claims, in their order. A judge that fails leaves its claims to the next."""
     found: dict[str, Verdict] = {}
@@ -80,9 +88,10 @@ async def prejudge(
     """Judge the claims of sections while the report is composed: work for `run.ahead`.
 
     The stage `verify` makes the same requests for sections that did not change, and finds the calls made. `language`
-    is that of the report.
+    is that of the report. Without a model to wait for it does nothing.
     """
-    await judge(run, of_sections(sections).claims, Library(evidence, sources, language))
+    if await run.by_chat(VERIFY.name):
+        await judge(run, of_sections(sections).claims, Library(evidence, sources, language))
 
 
 def _requests(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
@@ -123,7 +132,9 @@ async def _asked(run: Run, claims: Sequence[Claim], library: Library, name: str)
     try:
         return (await run.judge(library.request(claims), name)).judgements
     except CallFailed as failed:
-        await run.emit("notice", {"message": f"the judge {name} judged nothing ({failed.record.text})"})
+        message = f"the judge {name} judged nothing ({failed.record.text})"
+        if message not in run.notices:
+            await run.emit("notice", {"message": message})
         return ()
 
 

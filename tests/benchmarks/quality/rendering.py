@@ -35,7 +35,7 @@ from typing import Any
 from leadline.records import Report, Section
 from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall, fake_context
-from leadline_plugins.citing.blocks import parse
+from leadline_plugins.verification.reports.blocks import parse
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))

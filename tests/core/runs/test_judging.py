@@ -33,7 +33,7 @@ from leadline.testing.plugins import plugin
 QUOTE = "The harbour is nine fathoms deep."
 REQUEST = JudgeRequest(
     claims=(Claim(id="1.1", section_id="1", text=QUOTE, span=(0, len(QUOTE)), evidence_ids=("e1",)),),
-    passages=(Evidence(id="e1", source_id="s1", quote=QUOTE, span=(0, len(QUOTE)), claim=QUOTE),),
+    passages=(Evidence(id="e1", source_id="s1", quote=QUOTE, span=(0, len(QUOTE))),),
     sources=(Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=QUOTE)),),
 )
 SUPPORTED = Judgement(claim_id="1.1", verdict="supported", quote=QUOTE, evidence_id="e1")

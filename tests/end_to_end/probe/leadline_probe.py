@@ -39,7 +39,7 @@ class Probe:
         if ranking := await run.rerank(TEXTS[0], TEXTS):
             done = done.model_copy(update={"scores": ranking.scores})
         if "careful" in run.settings.verify.judges:
-            passage = Evidence(id="e1", source_id="s1", quote=TEXTS[0], span=(0, len(TEXTS[0])), claim="")
+            passage = Evidence(id="e1", source_id="s1", quote=TEXTS[0], span=(0, len(TEXTS[0])))
             claim = Claim(id="1.1", section_id="1", text=TEXTS[0], span=(0, 0), evidence_ids=("e1",))
             made = await run.judge(JudgeRequest(claims=(claim,), passages=(passage,)), "careful")
             done = done.model_copy(update={"verdicts": tuple(one.verdict for one in made.judgements)})

@@ -116,10 +116,7 @@ def rich_report(text: str = TEXT, **changes: Any) -> Report:
         )
         for n in range(1, 7)
     )
-    evidence = tuple(
-        Evidence(id=f"e{n}", source_id=f"s{n}", quote=f"Passage {n}.", span=(0, 1), claim="A claim.")
-        for n in range(1, 6)
-    )
+    evidence = tuple(Evidence(id=f"e{n}", source_id=f"s{n}", quote=f"Passage {n}.", span=(0, 1)) for n in range(1, 6))
     figures = (
         Figure(id="f1", caption="A line.", alt="Falls", media={"image/svg+xml": SVG, "image/png": png()}),
         Figure(id="f2", caption="A plane.", alt='White "all" over', evidence_ids=("e5",), media={"image/png": png()}),

@@ -10,11 +10,11 @@ from leadline.citations import number
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
 from leadline.settings.model import Settings
 from leadline.testing.context import FakeCall
-from leadline_plugins.citing import read
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.json import Json
 from leadline_plugins.formats.markdown import Markdown
 from leadline_plugins.formats.tree import text as content
+from leadline_plugins.verification.reports import read
 from leadline_plugins.wording import say, tags
 
 
@@ -27,7 +27,7 @@ def source(name: str, title: str = "") -> Source:
 
 def evidence(name: str, of: str) -> Evidence:
     quote = f"The {of} is deep."
-    return Evidence(id=name, source_id=of, quote=quote, span=(0, len(quote)), claim=quote)
+    return Evidence(id=name, source_id=of, quote=quote, span=(0, len(quote)))
 
 
 def report(text: str, **changes: Any) -> Report:
@@ -102,7 +102,7 @@ async def test_verify_reads_the_lists_of_a_report_in_each_language(language: str
     given = report("Deep. [@e1] Wide. [@e2]", language=language, sources=(*known, source("lake")))
     found = read((await rendered(given))["report.md"])
     assert [entry.text.split(" - ")[0] for entry in found.entries.values()] == ["sea", "bay", "lake"]
-    assert [claim.keys for claim in found.claims] == [("1",), ("2",)]
+    assert [mark.keys for mark in found.marks] == [("1",), ("2",)]
     assert not list(found.dangling())
 
 

@@ -82,7 +82,7 @@ def test_what_the_last_review_found_wanting() -> None:
 
 
 def test_used_are_the_sources_whose_passages_writers_were_shown() -> None:
-    evidence = [Evidence(id=f"e{n}", source_id=f"s{n % 2}", quote="a", span=(0, 1), claim="a") for n in range(4)]
+    evidence = [Evidence(id=f"e{n}", source_id=f"s{n % 2}", quote="a", span=(0, 1)) for n in range(4)]
     sections = (Section(id="1", title="A", evidence_ids=("e0", "e2", "e1"), unsent=("e1",)),)
     assert used(sections, evidence) == 1
 

@@ -18,7 +18,7 @@ def source(name: str, *images: Image, hit_images: tuple[str, ...] = (), title: s
 
 
 def evidence(name: str, source_id: str, quote: str) -> Evidence:
-    return Evidence(id=name, source_id=source_id, quote=quote, span=(0, len(quote)), claim=quote)
+    return Evidence(id=name, source_id=source_id, quote=quote, span=(0, len(quote)))
 
 
 def picture(name: str, caption: str = "", alt: str = "") -> Image:

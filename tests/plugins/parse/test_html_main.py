@@ -64,6 +64,11 @@ def test_most_of_a_page_is_never_boilerplate() -> None:
     assert read(f"<div class=comments>{BODY}</div>").startswith("Line 0")
 
 
+@pytest.mark.parametrize("before", [f"<p>{MORE}</p>", "<div class=sect><p>Short.</p></div>"])
+def test_what_introduces_the_largest_part_is_kept(before: str) -> None:
+    assert len(read(f"<div>{before}<div class=sect>{BODY * 3}</div></div>").split("\n\n")) > len(LINES)
+
+
 def test_a_heading_over_nothing_goes() -> None:
     assert "Related" not in read(f"{BODY}<h2>Related pages</h2><ul><li><a href=/x>A page</a><li><a href=/y>B</a></ul>")
 

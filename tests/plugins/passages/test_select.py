@@ -9,7 +9,7 @@ from leadline_plugins.passages.size import tokens_of, words_of
 
 
 def passage(name: str, quote: str, source: str = "s1", path: tuple[str, ...] = ()) -> Evidence:
-    return Evidence(id=name, source_id=source, quote=quote, span=(0, len(quote)), claim="", path=path)
+    return Evidence(id=name, source_id=source, quote=quote, span=(0, len(quote)), path=path)
 
 
 HARBOUR = [

@@ -240,7 +240,7 @@ async def test_a_round_that_was_not_digested_repeats_no_old_review() -> None:
             assert kind == "notice"
 
     last = Digest.model_validate({"review": {}, "queries": [{"query": "a"}], "synthesis": "deep", "round": 0})
-    new = Evidence(id="e", source_id="s", quote="Deep.", span=(0, 5), claim="", task_id=DONE[-1].id)
+    new = Evidence(id="e", source_id="s", quote="Deep.", span=(0, 5), task_id=DONE[-1].id)
     known = {QUESTION: ASKED, PLAN_KEY: Plan.model_validate(HEAD), DIGESTED: last, TASKS: DONE, EVIDENCE: (new,)}
     findings: Any = Findings(known)
     await Digesting().run(findings, Failing())  # type: ignore[arg-type]

@@ -82,7 +82,5 @@ def test_the_prompt_shows_numbered_passages_and_what_is_known() -> None:
 
 
 def test_the_best_passages_are_shown_within_a_budget() -> None:
-    evidence = [
-        Evidence(id=str(n), source_id="s", quote="deep " * 1_600, span=(0, 8_000), claim="", score=n) for n in range(5)
-    ]
+    evidence = [Evidence(id=str(n), source_id="s", quote="deep " * 1_600, span=(0, 8_000), score=n) for n in range(5)]
     assert [item.id for item in best_passages(evidence)] == ["4", "3", "2"]

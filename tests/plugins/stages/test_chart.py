@@ -1,9 +1,9 @@
-"""The stage `chart` in whole runs: planned by a scripted model, held against the evidence, drawn, given up."""
+"""The stage `chart`: planned from passages, checked, drawn, repaired, given up; then in a whole run."""
 
 from __future__ import annotations
 
-import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,436 +13,341 @@ import pytest
 import leadline
 from leadline.citations import cite
 from leadline.contracts import Call
-from leadline.errors import Unsupported
-from leadline.findings import EVIDENCE, SECTIONS
+from leadline.errors import CallFailed, Unsupported
+from leadline.findings import CHARTS, EVIDENCE, FIGURES, PLAN, QUESTION, SECTIONS, SOURCES, Question
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Chart, ChatReply, ChatRequest, Figure, Message, ModelTraits, Section
+from leadline.records import (
+    Chart,
+    ChatReply,
+    ChatRequest,
+    DataPoint,
+    Document,
+    Evidence,
+    Failure,
+    Figure,
+    Hit,
+    Message,
+    ModelTraits,
+    Section,
+    Source,
+)
+from leadline.settings.model import Charts, Settings
+from leadline.testing.context import FakeRun, fake_findings
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
+from leadline_plugins.charts.planning import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
+from leadline_plugins.stages.chart import Charting, ChartSettings, leadline_stages
 
-ASKED = "How deep was the harbour measured at each sounding, in fathoms?"
-WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0, "retry.attempts": 1}
 PNG = b"\x89PNG\r\n\x1a\n"
+TEXTS = (
+    "Oban has 12 ships and Wick has 7 ships.",
+    "Three quarters of the ships of Leith sank in 2021, and twenty million fish were caught.",
+    "大阪港有三分之二的船只为渔船，渔获达2千万条。",
+    "Nobody counted the ships of Stromness.",
+)
+SHIPS = {"title": "Ships", "type": "bar", "unit": "ships", "x_label": "Port", "y_label": "Ships", "section": 1}
+ROWS = (
+    {"label": "Oban", "series": "", "value": 12, "passage": 1},
+    {"label": "Wick", "series": "", "value": 7, "passage": 1},
+)
 
 
-class Model:
-    """Plans charts by a function of the evidence it is shown; every other task falls to the algorithms."""
+def source(text: str, name: str) -> Source:
+    return Source(id=name, hit=Hit(url=f"https://{name}.example/", title=f"Book {name}"), document=Document(text=text))
+
+
+def evidence(text: str, name: str, of: str) -> Evidence:
+    told = {"id": name, "source_id": of, "quote": text, "span": (0, len(text)), "claim": "", "score": 1.0}
+    return Evidence.model_validate(told)
+
+
+def material(*texts: str, cite_all: bool = True) -> dict[Any, Any]:
+    """Return findings with a source, a passage and a paragraph for each text."""
+    names = [f"e{number}" for number in range(1, len(texts) + 1)]
+    text = "\n\n".join(f"Paragraph {name}. {cite(name)}" for name in names) if cite_all else "Nothing."
+    return {
+        QUESTION: Question(text="How many ships are there?", language="en"),
+        SECTIONS: (Section(id="ships", title="Ships", text=text, evidence_ids=tuple(names) if cite_all else ()),),
+        SOURCES: tuple(source(text, f"s{number}") for number, text in enumerate(texts, start=1)),
+        EVIDENCE: tuple(evidence(text, name, f"s{name[1:]}") for text, name in zip(texts, names, strict=True)),
+    }
+
+
+def chart(*rows: Any, **more: Any) -> dict[str, Any]:
+    return {**SHIPS, "rows": list(rows or ROWS), **more}
+
+
+class Scripted(FakeRun):
+    """A run with a scripted model and a runner that fails for some titles."""
 
     def __init__(
         self,
-        plan: Callable[[Any], Any],
-        repair: Callable[[Any], Any] | None,
-        verify: Callable[[Any], Any] | None = None,
+        plan: Sequence[Any] = (),
+        repair: Callable[[ChartRepairRequest], Any] | None = None,
+        fails: Sequence[str] = (),
+        draws: Sequence[str] = ("data",),
+        modelled: bool = True,
+        **charts: Any,
     ) -> None:
-        self.replies = {"chart_plan": plan, "chart_repair": repair or (lambda inputs: inputs["chart"])}
-        if verify:
-            self.replies["verify_claim"] = verify
-        self.asked: list[str] = []
-        self.now = self.at_once = 0
+        super().__init__(Settings(charts=Charts(**charts)))
+        self.plan, self.repair, self.fails, self.languages, self.modelled = plan, repair, fails, draws, modelled
+        self.asked: list[Any] = []
+        self.drawn: list[Chart] = []
+
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        return self.modelled
+
+    async def draws(self, language: str) -> bool:
+        return language in self.languages
+
+    async def perform(self, task: Any) -> Any:
+        self.asked.append(task.inputs)
+        if isinstance(task.inputs, ChartRepairRequest):
+            if self.repair is None:
+                raise failed("the model is gone")
+            return PlannedChart.model_validate(self.repair(task.inputs))
+        return ChartPlan.model_validate({"charts": list(self.plan)})
+
+    async def draw(self, chart: Chart) -> Figure:
+        self.drawn.append(chart)
+        if chart.title in self.fails:
+            raise failed(f"cannot draw {chart.title}")
+        media = {"image/png": PNG}
+        return Figure(id=chart.id, caption=chart.title, alt="", media=media, evidence_ids=chart.evidence_ids)
+
+    @property
+    def notices(self) -> list[str]:
+        return [str(data["message"]) for kind, data in self.told if kind == "notice"]
+
+
+def failed(message: str) -> CallFailed:
+    return CallFailed(Failure(kind="draw", provider="", category="BUSINESS", type="Unsupported", message=message))
+
+
+async def made(run: Scripted, values: dict[Any, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    """Return what the stage wrote, by the names of keys."""
+    (offer,) = leadline_stages()
+    findings = fake_findings(offer, material(*TEXTS) if values is None else values)
+    await Charting(ChartSettings(**settings)).run(findings, run)  # type: ignore[arg-type]
+    return {"figures": findings.patch.get(FIGURES, ()), "charts": findings.patch.get(CHARTS, ())}
+
+
+async def test_a_planned_chart_is_drawn_with_its_passages_its_source_and_its_section() -> None:
+    run = Scripted([chart()])
+    wrote = await made(run)
+    (figure,) = wrote["figures"]
+    assert (figure.id, figure.evidence_ids, figure.section_id) == ("chart-1", ("e1",), "ships")
+    (drawn,) = run.drawn
+    assert drawn.source == "Source: Book s1"
+    assert drawn.rows[0] == {"label": "Oban", "value": 12.0, "evidence_id": "e1"}
+    assert (wrote["charts"], run.notices) == ((drawn,), [])
+
+
+async def test_the_planner_sees_passages_with_two_numbers_in_digits_or_words() -> None:
+    run = Scripted()
+    await made(run)
+    (request,) = run.asked
+    text = ChartPlanRequest.as_text(request)
+    assert all(f"[{number}] {shown}" in text for number, shown in enumerate(TEXTS[:3], start=1))
+    assert TEXTS[3] not in text
+    assert "Limit: 5 charts" in text
+    assert "# Source: Book s2" in text
+    assert "1. Ships" in text
+
+
+async def test_a_figure_of_the_text_brings_its_passage_and_names_it() -> None:
+    values = material(*TEXTS[:2], "Leith has 41 ships.")
+    point = DataPoint(label="ships of Leith", value="41", unit="ships", evidence_id="e3")
+    values[SECTIONS] = tuple(one.model_copy(update={"data_points": (point,)}) for one in values[SECTIONS])
+    run = Scripted()
+    await made(run, values)
+    assert "- ships of Leith: 41 ships [1]" in run.asked[0].as_text()
+    assert "[1] Leith has 41 ships." in run.asked[0].as_text()
+
+
+async def test_passages_that_no_writer_saw_are_not_shown() -> None:
+    run = Scripted([chart()])
+    assert await made(run, material(*TEXTS, cite_all=False)) == {"figures": (), "charts": ()}
+    assert run.asked == []
+
+
+async def test_passages_are_shown_within_a_budget_the_best_first() -> None:
+    texts = [f"Port {number} has {number} ships and {number + 1} boats. " + "word " * 900 for number in range(2, 9)]
+    values = material(*texts)
+    values[EVIDENCE] = tuple(
+        item.model_copy(update={"score": float(place)}) for place, item in enumerate(values[EVIDENCE])
+    )
+    run = Scripted()
+    await made(run, values)
+    assert run.asked[0].best_first == ("e7", "e6", "e5")
+
+
+async def test_a_row_whose_value_is_not_in_its_passage_is_left_out_with_a_notice() -> None:
+    run = Scripted([chart(*ROWS, {"label": "Leith", "value": 76, "passage": 2})])
+    await made(run)
+    assert [len(one.rows) for one in run.drawn] == [2]
+    assert run.notices == [
+        "the chart 'Ships' was drawn without rows that its passages do not state: "
+        "the value 76 ships of 'Leith' is not in its passage"
+    ]
+
+
+async def test_number_words_are_values() -> None:
+    rows = (
+        {"label": "Leith", "value": 75, "passage": 2},
+        {"label": "大阪", "value": 66.7, "passage": 3},
+    )
+    run = Scripted([chart(*rows, unit="%"), chart(*(row | {"value": 20} for row in rows), unit="million fish")])
+    await made(run)
+    assert [len(one.rows) for one in run.drawn] == [2, 2]
+
+
+async def test_a_chart_with_too_few_rows_is_repaired_once_with_the_error() -> None:
+    run = Scripted([chart({"label": "Oban", "value": 13, "passage": 1}, ROWS[1])], lambda request: chart())
+    wrote = await made(run)
+    assert "the value 13 ships of 'Oban' is not in its passage" in run.asked[1].error
+    assert run.asked[1].as_text().endswith(run.asked[1].error)
+    assert len(wrote["figures"]) == 1
+    assert "was corrected before it was drawn: it has 1 of at least 2 rows" in run.notices[0]
+    assert wrote["charts"][0].refused == (run.asked[1].error,)
+
+
+async def test_what_the_runner_says_is_the_error_of_the_repair() -> None:
+    run = Scripted([chart(title="Wrong")], lambda request: chart(title="Right"), fails=["Wrong"])
+    wrote = await made(run)
+    assert run.asked[1].error == "cannot draw Wrong"
+    assert [figure.caption for figure in wrote["figures"]] == ["Right"]
+
+
+@pytest.mark.parametrize("repair", [None, lambda request: chart(rows=[]), lambda request: chart(ROWS[0])])
+async def test_a_chart_that_stays_wrong_is_kept_with_the_reason(repair: Any) -> None:
+    run = Scripted([chart(ROWS[1])], repair)
+    wrote = await made(run)
+    assert (wrote["figures"], run.drawn, len(run.asked)) == ((), [], 2)
+    assert wrote["charts"][0].refused[0].startswith("it has 1 of at least 2 rows")
+    assert run.notices[0].startswith("the chart 'Ships' was not drawn: it has 1 of at least 2 rows")
+
+
+async def test_after_two_failures_in_a_row_the_rest_is_skipped() -> None:
+    titles = ["good", "bad", "good too", "bad 1", "bad 2", "never"]
+    run = Scripted(
+        [chart(title=title) for title in titles],
+        lambda request: request.chart.model_dump(),
+        fails=["bad", "bad 1", "bad 2"],
+        max=6,
+    )
+    wrote = await made(run)
+    assert [figure.id for figure in wrote["figures"]] == ["chart-1", "chart-3"]
+    assert "never" not in {one.title for one in run.drawn}
+    assert run.notices[-1] == "1 more charts were skipped after 2 failures in a row"
+
+
+async def test_no_more_charts_are_drawn_than_the_settings_allow() -> None:
+    run = Scripted([chart(title=str(number)) for number in range(4)], max=2)
+    assert len((await made(run))["figures"]) == 2
+
+
+@pytest.mark.parametrize("mode", ["auto", "on"])
+async def test_without_a_runner_no_plan_is_paid_for(mode: str) -> None:
+    run = Scripted([chart()], draws=())
+    assert await made(run, mode=mode) == {"figures": (), "charts": ()}
+    assert run.asked == []
+    assert run.notices == ["charts were skipped: there is no chart runner (pip install 'leadline[charts]')"]
+
+
+@pytest.mark.parametrize(
+    ("run", "settings", "said"),
+    [
+        (Scripted([chart()]), {"mode": "off"}, []),
+        (Scripted([chart()], max=0), {"mode": "on"}, []),
+        (Scripted([chart()], modelled=False), {}, []),
+        (Scripted([chart()], modelled=False), {"mode": "on"}, ["no charts were drawn: no language model is set up"]),
+        (Scripted([chart()]), {"at_least": 100}, []),
+    ],
+)
+async def test_nothing_is_asked_where_charts_are_off_or_have_no_material(
+    run: Scripted, settings: Any, said: list[str]
+) -> None:
+    await made(run, **settings)
+    assert (run.asked, run.notices) == ([], said)
+
+
+async def test_where_charts_are_wanted_passages_without_numbers_are_told() -> None:
+    run = Scripted([chart()])
+    await made(run, material("Nobody counted."), mode="on")
+    assert run.notices == ["no charts were drawn: the passages have no numbers"]
+
+
+async def test_a_runner_of_python_gets_the_code_and_the_rows() -> None:
+    code = "plt.bar([row['label'] for row in rows], [row['value'] for row in rows])"
+    run = Scripted([chart(code=code)], draws=("python",))
+    await made(run)
+    assert "Drawn by: Python" in run.asked[0].as_text()
+    assert [(one.language, one.code, len(one.rows)) for one in run.drawn] == [("python", code, 2)]
+
+
+async def test_scatter_and_timeline_use_label_and_series() -> None:
+    scatter = chart({"label": "12", "series": "Oban", "value": 7, "passage": 1}, {**ROWS[1], "label": "7"})
+    timeline = {"label": "2021", "series": "Ships sank", "value": None, "passage": 2}
+    run = Scripted([scatter | {"type": "scatter"}, chart(timeline, type="timeline")])
+    await made(run)
+    assert run.drawn[0].rows[0] == {"label": "Oban", "x": 12.0, "value": 7.0, "evidence_id": "e1"}
+    assert run.drawn[1].rows == ({"label": "Ships sank", "date": "2021", "evidence_id": "e2"},)
+
+
+# --- a whole run -----------------------------------------------------------------------------------------------------
+
+
+class Model:
+    """Plans one chart of the passages that it reads in its prompt; every other task falls to the algorithms."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
 
     def traits(self, model: str, /) -> ModelTraits:
         return ModelTraits()
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
-        if call.task not in self.replies:
+        if call.task != "chart_plan":
             raise Unsupported("for charts only")
-        self.asked.append(call.task)
-        self.now += 1
-        self.at_once = max(self.at_once, self.now)
-        await asyncio.sleep(0.05)
-        self.now -= 1
-        text = request.messages[1].text
-        inputs = json.loads(text[text.index("{") : text.rindex("}") + 1].replace("<\\/", "</"))
-        return ChatReply(message=Message(role="assistant", text=json.dumps(self.replies[call.task](inputs))))
+        self.prompts.append("\n".join(message.text for message in request.messages))
+        number = int(re.findall(r"\[(\d+)\] Oban", self.prompts[-1])[0])
+        reply = {"charts": [chart(*({**row, "passage": number} for row in ROWS), code="")]}
+        return ChatReply(message=Message(role="assistant", text=json.dumps(reply)))
 
 
-class Drawer:
-    """Draws a picture of the title; fails for those it is told to."""
-
-    def __init__(self, fails: Sequence[str]) -> None:
-        self.fails = list(fails)
-        self.drawn: list[Chart] = []
-
-    def accepts(self, language: str, /) -> bool:
-        return language == "data"
-
-    async def draw(self, chart: Chart, call: Call, /) -> Figure:
-        self.drawn.append(chart)
-        if chart.title in self.fails:
-            raise Unsupported(f"cannot draw {chart.title}")
-        return Figure(
-            id=chart.id, caption=chart.title, alt="alt", evidence_ids=chart.evidence_ids, media={"image/png": PNG}
-        )
-
-
-def depths(inputs: Any, title: str = "Depths", change: int = 0, count: int = 3, at: int = 0) -> dict[str, Any]:
-    """Return a chart of so many depths in the evidence from `at` on, each off by `change`."""
-    points = []
-    for item in inputs["evidence"][at:][:count]:
-        words = item["quote"].rstrip(".").split()
-        depth = int(words[words.index("measured") + 1]) + change
-        points.append({"label": words[-1], "series": item["id"], "value": depth, "evidence_id": item["id"]})
-    return {"title": title, "chart_type": "bar", "points": points, "unit": "fathoms"}
-
-
-class Wider:
-    """Gives one more section, which says all that was found, a paragraph each."""
+class Found:
+    """A stage that finds what the tests need."""
 
     async def run(self, findings: Any, run: Any, /) -> None:
-        evidence = findings[EVIDENCE]
-        text = "\n\n".join(f"{item.quote} {cite(item.id)}" for item in evidence)
-        findings[SECTIONS] = (
-            Section(id="all", title="All", evidence_ids=tuple(item.id for item in evidence), text=text),
-        )
+        values = material(*TEXTS)
+        for key in (SECTIONS, SOURCES, EVIDENCE):
+            findings[key] = values[key]
 
 
-WIDER = StageOffer(
-    lambda settings, _: Wider(), PluginSettings, "For a test", needs=(EVIDENCE, SECTIONS), gives=(SECTIONS,)
-)
-
-
-async def result_of(
-    folder: Path,
-    plan: Callable[[Any], Any],
-    *,
-    repair: Callable[[Any], Any] | None = None,
-    verify: Callable[[Any], Any] | None = None,
-    fails: Sequence[str] = (),
-    **more: Any,
-) -> tuple[leadline.Result, Model, Drawer]:
-    model, drawer = Model(plan, repair, verify), Drawer(fails)
+async def test_a_chart_stands_in_the_report_after_the_paragraph_that_cites_it(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
+    model = Model()
+    found = StageOffer(
+        lambda settings, _: Found(), PluginSettings, "For a test", needs=(PLAN,), gives=(SECTIONS, SOURCES, EVIDENCE)
+    )
     plugins = [
         fake_web(),
         plugin("scripted", ai_providers=Offer(lambda settings, _: model, PluginSettings, "For a test")),
-        plugin("wider", stages=WIDER),
-        plugin("drawer", chart_runners=Offer(lambda settings, _: drawer, PluginSettings, "For a test")),
+        plugin("found", stages=found),
     ]
-    values = WEB | {
+    values = {
         "ai.providers": ["embedded"],
-        "ai.tasks": dict.fromkeys(model.replies, "scripted"),
-        "charts.runner": "drawer",
+        "ai.tasks": {"chart_plan": "scripted"},
         "pipeline": "mine",
-        "pipelines": {"mine": {"extends": "research", "after": {"synthesize": ["wider"]}}},
-        **{name.replace("__", "."): value for name, value in more.items()},
+        "pipelines": {"mine": {"stages": ["clarify", "plan", "found", "chart", "write"]}},
     }
-    async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=values) as client:
-        return await client.research(ASKED), model, drawer
-
-
-def notices(result: leadline.Result) -> str:
-    return (result.folder / "events.jsonl").read_text()
-
-
-async def test_a_chart_of_numbers_from_the_evidence_stands_in_the_report(tmp_path: Path) -> None:
-    result, model, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]})
-    assert result.status == "complete"
+    async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=values) as client:
+        result = await client.research("How many ships are there?")
     assert result.report is not None
     (figure,) = result.report.figures
-    assert (figure.caption, model.asked, len(drawer.drawn)) == ("Depths", ["chart_plan"], 1)
-    shown = [section.text or "" for section in result.report.sections if "![](figure:chart-1)" in (section.text or "")]
-    assert len(shown) == 1
-    before = shown[0].split("![](figure:chart-1)")[0].rstrip().split("\n\n")[-1]
-    assert any(f"[@{name}]" in before for name in figure.evidence_ids)
-    assert drawer.drawn[0].source.startswith("Source: On ")
-    rows = json.loads((result.folder / "charts.json").read_text())[0]["rows"]
-    ids = {item.id for item in result.report.evidence}
-    assert all(row["evidence_id"] in ids for row in rows)
-    assert json.loads((result.folder / "verify.json").read_text())["passed"]
-
-
-async def test_a_chart_with_invented_numbers_is_refused_with_the_reason(tmp_path: Path) -> None:
-    result, model, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs, change=100_000)]})
-    assert result.report is not None
-    assert (result.report.figures, drawer.drawn) == ((), [])
-    assert model.asked == ["chart_plan", "chart_repair"]
-    assert "does not stand in" in notices(result)
-    assert result.status == "complete"
-
-
-async def test_a_refused_chart_is_put_right_once_with_the_reason_in_hand(tmp_path: Path) -> None:
-    errors = []
-
-    def repair(inputs: Any) -> Any:
-        errors.append(inputs["error"])
-        return depths(inputs)
-
-    wrong = {
-        "charts": [{"title": "D", "chart_type": "bar", "points": [{"label": "a", "value": 1, "evidence_id": "x"}]}]
-    }
-    result, _, drawer = await result_of(tmp_path, lambda inputs: wrong, repair=repair)
-    assert result.report is not None
-    assert [figure.caption for figure in result.report.figures] == ["Depths"]
-    assert len(drawer.drawn) == 1
-    few = "it has 1 number, and a chart compares at least 3"
-    assert errors == [f"{few}; 'a' names the evidence 'x', which does not exist"]
-
-
-async def test_what_the_runner_says_is_in_hand_when_a_chart_is_put_right(tmp_path: Path) -> None:
-    errors = []
-
-    def repair(inputs: Any) -> Any:
-        errors.append(inputs["error"])
-        return inputs["chart"] | {"title": "Right"}
-
-    result, _, _ = await result_of(
-        tmp_path, lambda inputs: {"charts": [depths(inputs, "Wrong")]}, repair=repair, fails=["Wrong"]
-    )
-    assert result.report is not None
-    assert [figure.caption for figure in result.report.figures] == ["Right"]
-    assert errors == ["cannot draw Wrong"]
-
-
-def claims_of(inputs: Any) -> list[dict[str, Any]]:
-    """Return the points among the claims that a model is asked about."""
-    return [claim for claim in inputs["claims"] if claim["claim"].startswith("Depths: ")]
-
-
-def verdicts(*wrong: int) -> Callable[[Any], Any]:
-    """Return a judge who finds the points in these places of another thing, and all other claims supported."""
-
-    def judge(inputs: Any) -> Any:
-        bad = [claim["id"] for claim in claims_of(inputs) if int(claim["id"]) in wrong]
-        good = [claim["id"] for claim in inputs["claims"] if claim["id"] not in bad]
-        others = [{"id": name, "verdict": "contradicted", "reason": "of another bay"} for name in bad]
-        return {"supported": good, "confidence": 0.9, "others": others}
-
-    return judge
-
-
-async def test_a_point_that_its_quote_does_not_bear_is_left_out_and_told(tmp_path: Path) -> None:
-    asked: list[Any] = []
-
-    def verify(inputs: Any) -> Any:
-        asked.extend(claims_of(inputs))
-        return verdicts(2)(inputs)
-
-    plan = lambda inputs: {"charts": [depths(inputs, count=4)]}  # noqa: E731
-    result, model, drawer = await result_of(tmp_path, plan, verify=verify)
-    assert len(asked) == 4
-    assert asked[0]["claim"].endswith(" fathoms")
-    assert [len(chart.rows) for chart in drawer.drawn] == [3]
-    assert "was drawn without what its quotes do not say" in notices(result)
-    assert "of another bay" in notices(result)
-    (kept,) = json.loads((result.folder / "charts.json").read_text())
-    assert len(kept["rows"]) == 3
-    assert "of another bay" in kept["refused"][0]
-    assert model.asked[:2] == ["chart_plan", "verify_claim"]
-
-
-def named(inputs: Any, *names: str) -> dict[str, Any]:
-    """Return the chart of depths with points that have these names, a harbour each."""
-    chart = depths(inputs, count=len(names))
-    points = [point | {"series": "", "label": name} for point, name in zip(chart["points"], names, strict=True)]
-    return chart | {"points": points}
-
-
-def doubting(asked: list[Any], words: Callable[[Any], str]) -> Callable[[Any], Any]:
-    """Return a judge who calls all supported, and shows words for what rules find fault with."""
-
-    def judge(inputs: Any) -> Any:
-        asked.extend(claim for claim in claims_of(inputs) if claim.get("found"))
-        found = [claim["id"] for claim in inputs["claims"] if claim.get("found")]
-        sure = [claim["id"] for claim in inputs["claims"] if claim["id"] not in found]
-        others = [{"id": name, "verdict": "supported", "words": words(inputs)} for name in found]
-        return {"supported": sure, "confidence": 0.9, "others": others}
-
-    return judge
-
-
-@pytest.mark.parametrize(("shown", "kept"), [(True, 4), (False, 3)])
-async def test_a_label_that_stands_nowhere_keeps_its_number_by_words_of_the_passage_alone(
-    tmp_path: Path, shown: bool, kept: int
-) -> None:
-    asked: list[Any] = []
-
-    def words(inputs: Any) -> str:
-        return inputs["sources"][0]["passages"][0]["text"] if shown else "Nobody says so anywhere."
-
-    def plan(inputs: Any) -> Any:
-        last = [item["quote"].rstrip(".").split()[-1] for item in inputs["evidence"][:4]]
-        return {"charts": [named(inputs, "Zanzibar", *last[1:])]}
-
-    result, _, drawer = await result_of(tmp_path, plan, verify=doubting(asked, words))
-    assert {claim["found"] for claim in asked} == {"'Zanzibar' does not stand in the passage, nor over it"}
-    assert [len(chart.rows) for chart in drawer.drawn] == [kept]
-    assert ("Zanzibar (" in notices(result)) is not shown
-
-
-async def test_a_point_that_is_borne_in_part_is_drawn_with_a_note(tmp_path: Path) -> None:
-    def judge(inputs: Any) -> Any:
-        name = claims_of(inputs)[0]["id"] if claims_of(inputs) else ""
-        good = [claim["id"] for claim in inputs["claims"] if claim["id"] != name]
-        return {"supported": good, "others": [{"id": name, "verdict": "partial", "reason": "in June"}] if name else []}
-
-    _, _, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, verify=judge)
-    (drawn,) = drawer.drawn
-    first = drawn.rows[0]
-    assert drawn.source.endswith(f"{first['series']} {first['label']}: supported in part")
-
-
-async def test_a_number_that_a_repair_put_in_the_place_of_another_is_left_out_where_nobody_judges(
-    tmp_path: Path,
-) -> None:
-    def plan(inputs: Any) -> Any:
-        chart = depths(inputs, count=4)
-        wrong = chart["points"][0] | {"value": 9999}
-        return {"charts": [chart | {"points": [wrong, *chart["points"][1:]]}]}
-
-    def repair(inputs: Any) -> Any:
-        points = [dict(point) for point in inputs["chart"]["points"]]
-        points[0] |= {name: points[1][name] for name in ("value", "evidence_id")}
-        return inputs["chart"] | {"points": points}
-
-    result, _, drawer = await result_of(tmp_path, plan, repair=repair)
-    assert [len(chart.rows) for chart in drawer.drawn] == [3]
-    assert "had the number 9,999 first, of another passage" in notices(result)
-
-
-async def test_points_that_no_model_judged_are_told(tmp_path: Path) -> None:
-    silent = lambda inputs: {"supported": [], "confidence": 0.9, "others": []}  # noqa: E731
-    result, _, drawer = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, verify=silent)
-    assert len(drawer.drawn) == 1
-    assert "no model held 3 of the charts' 3 points against their quotes" in notices(result)
-
-
-async def test_parts_that_make_no_whole_are_drawn_as_bars_without_asking_anew(tmp_path: Path) -> None:
-    plan = lambda inputs: {"charts": [depths(inputs) | {"chart_type": "pie"}]}  # noqa: E731
-    result, model, drawer = await result_of(tmp_path, plan)
-    assert [chart.chart_type for chart in drawer.drawn] == ["bar"]
-    assert model.asked == ["chart_plan"]
-    (kept,) = json.loads((result.folder / "charts.json").read_text())
-    assert kept["refused"] == ["a pie has one series: it is drawn as bar"]
-    assert "was drawn in another form than planned: a pie has one series" in notices(result)
-
-
-@pytest.mark.parametrize(("form", "drawn"), [("pie", "bar"), ("stacked", "grouped"), ("horizontal", "horizontal")])
-async def test_a_whole_that_has_lost_a_part_is_drawn_as_none(tmp_path: Path, form: str, drawn: str) -> None:
-    def plan(inputs: Any) -> Any:
-        chart = depths(inputs, count=4) | {"chart_type": form}
-        return {"charts": [chart | {"points": [point | {"series": ""} for point in chart["points"]]}]}
-
-    _, _, drawer = await result_of(tmp_path, plan, verify=verdicts(2))
-    assert [(chart.chart_type, len(chart.rows)) for chart in drawer.drawn] == [(drawn, 3)]
-
-
-async def test_a_chart_with_too_few_points_that_are_borne_is_not_drawn(tmp_path: Path) -> None:
-    plan = lambda inputs: {"charts": [depths(inputs)]}  # noqa: E731
-    result, _, drawer = await result_of(tmp_path, plan, verify=verdicts(1))
-    assert drawer.drawn == []
-    assert "its quotes do not say this" in notices(result)
-    (kept,) = json.loads((result.folder / "charts.json").read_text())
-    assert "of another bay" in kept["refused"][-1]
-
-
-async def test_all_that_is_wrong_is_told_at_once_with_the_evidence_that_helps(tmp_path: Path) -> None:
-    seen: list[Any] = []
-
-    def repair(inputs: Any) -> Any:
-        seen.append(inputs)
-        return inputs["chart"] | {"points": []}
-
-    def plan(inputs: Any) -> Any:
-        chart = depths(inputs, change=100_000)
-        return {"charts": [chart | {"chart_type": "sankey"}]}
-
-    result, model, drawer = await result_of(tmp_path, plan, repair=repair)
-    (inputs,) = seen
-    assert "the form 'sankey' cannot be drawn" in inputs["error"]
-    assert "does not stand in the quote it names" in inputs["error"]
-    assert {point["evidence_id"] for point in inputs["chart"]["points"]} == {item["id"] for item in inputs["evidence"]}
-    assert (drawer.drawn, model.asked) == ([], ["chart_plan", "chart_repair"])
-    assert "was not drawn: it could not be put right" in notices(result)
-
-
-async def test_the_chart_that_was_drawn_is_kept_with_what_it_was_refused_for(tmp_path: Path) -> None:
-    plan = lambda inputs: {"charts": [depths(inputs) | {"chart_type": "sankey"}]}  # noqa: E731
-    repair = lambda inputs: inputs["chart"] | {"chart_type": "bar"}  # noqa: E731
-    result, _, drawer = await result_of(tmp_path, plan, repair=repair)
-    (kept,) = json.loads((result.folder / "charts.json").read_text())
-    assert kept["chart_type"] == drawer.drawn[0].chart_type == "bar"
-    assert kept["refused"][0].startswith("the form 'sankey' cannot be drawn")
-    assert "the chart 'Depths' was put right before it was drawn" in notices(result)
-
-
-async def test_after_two_failures_in_a_row_the_rest_is_given_up(tmp_path: Path) -> None:
-    titles = ["good", "bad", "good too", "bad 1", "bad 2", "never"]
-    plan = lambda inputs: {"charts": [depths(inputs, title, at=at) for at, title in enumerate(titles)]}  # noqa: E731
-    bad = [title for title in titles if title.startswith("bad")]
-    result, model, drawer = await result_of(tmp_path, plan, fails=bad, charts__max=6)
-    assert result.report is not None
-    assert [figure.caption for figure in result.report.figures] == ["good", "good too"]
-    assert "never" not in {chart.title for chart in drawer.drawn}
-    assert model.asked.count("chart_repair") == 3
-    assert "1 more charts were given up after 2 failures in a row" in notices(result)
-
-
-async def test_charts_are_put_right_side_by_side_as_far_as_all_may_fail(tmp_path: Path) -> None:
-    def plan(inputs: Any) -> Any:
-        return {"charts": [depths(inputs, f"{n}", at=n) | {"chart_type": "sankey"} for n in range(3)]}
-
-    result, model, _ = await result_of(tmp_path, plan, repair=lambda inputs: inputs["chart"] | {"chart_type": "bar"})
-    assert (model.at_once, model.asked.count("chart_repair")) == (2, 3)
-    assert result.report is not None
-    assert [(figure.id, figure.caption) for figure in result.report.figures] == [
-        ("chart-1", "0"),
-        ("chart-2", "1"),
-        ("chart-3", "2"),
-    ]
-
-
-async def test_none_is_put_right_that_would_be_given_up(tmp_path: Path) -> None:
-    plan = lambda inputs: {"charts": [depths(inputs, f"{n}") | {"chart_type": "sankey"} for n in range(5)]}  # noqa: E731
-    result, model, _ = await result_of(tmp_path, plan)
-    assert model.asked == ["chart_plan", "chart_repair", "chart_repair"]
-    assert "3 more charts were given up after 2 failures in a row" in notices(result)
-
-
-async def test_at_most_so_many_charts_as_the_settings_say(tmp_path: Path) -> None:
-    plan = lambda inputs: {"charts": [depths(inputs, f"{n}", at=n) for n in range(9)]}  # noqa: E731
-    result, _, _ = await result_of(tmp_path, plan)
-    assert result.report is not None
-    assert [figure.id for figure in result.report.figures] == [f"chart-{place}" for place in range(1, 6)]
-
-
-async def test_a_chart_whose_points_another_one_has_is_not_drawn(tmp_path: Path) -> None:
-    plan = lambda inputs: {"charts": [depths(inputs, "few"), depths(inputs, "all", count=4), depths(inputs, "again")]}  # noqa: E731
-    result, _, drawer = await result_of(tmp_path, plan)
-    assert [chart.title for chart in drawer.drawn] == ["all"]
-    assert "the chart 'few' was not drawn: the chart 'all' has its points" in notices(result)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"plugins.chart.mode": "off"}, ""),
-        ({"charts.max": 0}, ""),
-        ({"charts.runner": ""}, "there is no chart runner"),
-        ({"plugins.chart.at_least": 10_000}, ""),
-    ],
-)
-async def test_nothing_is_paid_for_where_no_chart_will_be(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
-    result, model, _ = await result_of(tmp_path, lambda inputs: {"charts": []}, **settings)
-    assert model.asked == []
-    assert said in notices(result)
-    assert result.status == "complete"
-
-
-async def test_without_a_runner_the_plan_is_kept_where_charts_are_asked_for(tmp_path: Path) -> None:
-    more: Any = {"charts.runner": "", "plugins.chart.mode": "on"}
-    result, _, _ = await result_of(tmp_path, lambda inputs: {"charts": [depths(inputs)]}, **more)
-    assert json.loads((result.folder / "charts.json").read_text())[0]["title"] == "Depths"
-    assert "there is no chart runner" in notices(result)
-
-
-async def test_without_a_model_it_says_so_where_charts_are_asked_for(tmp_path: Path) -> None:
-    more: Any = {"ai.tasks": {}, "plugins.chart.mode": "on"}
-    result, model, _ = await result_of(tmp_path, lambda inputs: {"charts": []}, **more)
-    assert model.asked == []
-    assert "no charts were drawn: no language model is set up" in notices(result)
-
-
-async def test_a_plan_that_fails_leaves_the_report_as_it_is(tmp_path: Path) -> None:
-    result, _, _ = await result_of(tmp_path, lambda inputs: "no plan")
-    assert (result.status, result.report and result.report.figures) == ("partial", ())
-    assert result.reason == "scripted did none of what it was asked: see the notices"
-    assert "no charts were planned" in notices(result)
+    assert figure.media["image/png"].startswith(PNG)
+    texts = [section.text or "" for section in result.report.sections]
+    assert any(f"Paragraph e1. {cite('e1')}\n\n![](figure:chart-1)" in text for text in texts)
+    assert '"type": "bar"' in model.prompts[0]
+    assert json.loads((result.folder / "charts.json").read_text())[0]["rows"][0]["evidence_id"] == "e1"

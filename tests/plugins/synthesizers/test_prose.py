@@ -22,7 +22,7 @@ DUES, DREDGING = "What did the port dues bring?", "How was the channel dredged?"
 
 
 def passage(name: str, source: str, start: int, quote: str, **more: Any) -> Evidence:
-    return Evidence(id=name, source_id=source, quote=quote, span=(start, start + len(quote)), claim="", **more)
+    return Evidence(id=name, source_id=source, quote=quote, span=(start, start + len(quote)), **more)
 
 
 def source(name: str, title: str) -> Source:

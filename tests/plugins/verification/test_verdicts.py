@@ -11,12 +11,12 @@ import pytest
 from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.hookspecs import PluginSettings
-from leadline.records import Failure, Judgement, Judgements, JudgeRequest, Report, Verdict
+from leadline.records import Failure, Judgement, Judgements, JudgeRequest, Report, Section, Verdict
 from leadline_plugins.verification.claims import statements
 from leadline_plugins.verification.judges.exact import Exact
 from leadline_plugins.verification.judges.model import ModelJudge
 from leadline_plugins.verification.tasks import ClaimReply, VerdictsReply
-from leadline_plugins.verification.verdicts import Library, judge
+from leadline_plugins.verification.verdicts import Library, judge, prejudge
 
 NewRun = Callable[..., Run]
 NewReport = Callable[..., Report]
@@ -207,3 +207,15 @@ async def test_what_the_model_leaves_out_is_asked_once_more_alone(new_run: NewRu
 async def test_without_a_chat_model_it_judges_nothing(new_run: NewRun, new_report: NewReport) -> None:
     [found] = await judged(new_run({"model": ModelJudge()}), new_report("Ships come.[@a]", "Some ships arrive."))
     assert found.verdict == "not_judged"
+
+
+async def test_claims_judged_ahead_are_asked_about_with_the_same_inputs(new_run: NewRun, new_report: NewReport) -> None:
+    report = new_report("Ships come.[@a]", "Some ships arrive.")
+    run: Any = new_run({"model": ModelJudge()}, replies(ClaimReply(claim=1, quote="ships", verdict="partial")))
+    await prejudge(run, report.sections, report.evidence, report.sources, report.language)
+    summary = Section(id="summary", title="Summary", text="Many come.[@a]")
+    moved = report.sections[0].model_copy(update={"text": "![](figure:x)\n\nShips come.[@a]"})
+    await judged(run, report.model_copy(update={"sections": (summary, moved)}))
+    first, second, third = (inputs for name, inputs in run.asked if name == "verify_claim")
+    assert first == second
+    assert [one.text for one in third.claims] == ["Many come."]

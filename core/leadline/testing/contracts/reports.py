@@ -37,7 +37,7 @@ def sources() -> tuple[Source, ...]:
 def evidence() -> tuple[Evidence, ...]:
     """Return the passages as evidence."""
     return tuple(
-        Evidence(id=f"e{place}", source_id=f"s{place}", quote=quote, span=(0, len(quote)), claim=quote)
+        Evidence(id=f"e{place}", source_id=f"s{place}", quote=quote, span=(0, len(quote)))
         for place, quote in enumerate(_QUOTES)
     )
 

@@ -16,7 +16,7 @@ from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Document, Failure, FetchRequest, Hit, Source
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
-from leadline_plugins.stages.nothing import nothing
+from leadline_plugins.stages.synthesize import no_evidence
 
 ASKED = Question(text="Who pays?")
 HIT = Hit(url="https://example.org/")
@@ -36,11 +36,11 @@ def unread(number: int, reason: str) -> Unread:
     [
         ((), (), "nothing was found on: Who pays?"),
         ((found(1),), (), "nothing was found on: Who pays?"),
-        ((found(1, failure="HTTP 401"), found(2, failure="x")), (), "every search failed (2), the first: HTTP 401"),
+        ((found(1, failure="HTTP 401"), found(2, failure="x")), (), "every search failed (2); the first: HTTP 401"),
         (
             (found(1), found(2, failure="HTTP 401")),
             (),
-            "nothing was found on: Who pays?; 1 of 2 searches failed, the first: HTTP 401",
+            "nothing was found on: Who pays?; 1 of 2 searches failed; the first: HTTP 401",
         ),
         (
             (found(1, engine_failures=(DOWN,)), found(2, engine_failures=(DOWN,))),
@@ -51,22 +51,22 @@ def unread(number: int, reason: str) -> Unread:
         (
             (found(1, hits=(HIT,)),),
             (unread(1, "HTTP 404"),),
-            "none of the one page that was found could be read: HTTP 404",
+            "none of the 1 pages found could be read; the first: HTTP 404",
         ),
         (
             (found(1, hits=(HIT,)),),
             (unread(1, "HTTP 404"), unread(2, "HTTP 500")),
-            "none of the 2 pages that were found could be read: of the first, HTTP 404",
+            "none of the 2 pages found could be read; the first: HTTP 404",
         ),
     ],
 )
 def test_the_reason_is_what_happened(searches: tuple[Found, ...], pages: tuple[Unread, ...], said: str) -> None:
-    assert nothing(ASKED, searches, (), pages) == said
+    assert no_evidence(ASKED, searches, (), pages) == said
 
 
 def test_pages_that_say_nothing_of_it_were_found() -> None:
     source = Source(id="s1", hit=HIT, document=Document(text="The weather."))
-    assert nothing(ASKED, (found(1),), (source,), ()) == "nothing in the one page that was read bears on: Who pays?"
+    assert no_evidence(ASKED, (found(1),), (source,), ()).startswith("none of the 1 pages read has any text")
 
 
 class Rule:
