@@ -39,8 +39,6 @@ class Unit:
     def whole(self) -> bool:
         """Whether it can be shown by itself: what has no full stop or hardly a word is a caption or a label."""
         is_sentence = _ENDS.search(self.text) and length(self.text) >= _FEWEST
-            _ENDS.search(self.text) and sum(not word.isdigit() for word in content_words(self.text)) >= _FEWEST
-        )
         return self.block.kind != "paragraph" or bool(is_sentence)
 
     @property
