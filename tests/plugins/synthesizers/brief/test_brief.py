@@ -73,9 +73,9 @@ def test_a_sentence_with_a_pronoun_comes_with_the_one_before_it() -> None:
 
 def test_what_is_omitted_between_two_sentences_is_marked() -> None:
     filler = " ".join(f"Boat number {number} was painted green by somebody." for number in range(15))
-    text = f"A keeper of the lighthouse was lit by a torch. {filler} The lighthouse of Porto Alvo was lit in 1902."
-    made = brief(request("When was the lighthouse of Porto Alvo lit?", {"Lights": text}, length=20))
-    assert "by a torch. […] The lighthouse of Porto Alvo was lit in 1902. [@" in (made.text or "")
+    lamp, bell = "The lamp of Porto Alvo burns whale oil.", "A bell of bronze was cast in 1902 for Porto Alvo."
+    made = brief(request("Which lamp, which bell has Porto Alvo?", {"Lights": f"{lamp} {filler} {bell}"}, length=20))
+    assert f"> {lamp} […] {bell} [@" in (made.text or "")
 
 
 def test_a_list_keeps_its_lead_in_and_a_table_its_header() -> None:
