@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed
@@ -13,11 +14,6 @@ from leadline_plugins.verification.claims import of_sections
 from leadline_plugins.verification.occurs import lacking
 from leadline_plugins.verification.quotes import locate, squeezed, squeezed_source
 from leadline_plugins.verification.tasks import VERIFY
-
-BATCH = 25
-"""Claims after which a request to the judges ends with its section."""
-FRAME = frozenset({"summary", "conclusion"})
-"""Sections written from the others: their claims are judged apart, so that the other requests stay the same."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +91,9 @@ async def prejudge(
 
 
 def _requests(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
-    """Yield the claims of one or a few sections; summary and conclusion come last."""
-    for group in ([one for one in claims if (one.section_id in FRAME) == framing] for framing in (False, True)):
-        batch: list[Claim] = []
-        for claim in group:
-            if len(batch) >= BATCH and claim.section_id != batch[-1].section_id:
-                yield batch
-                batch = []
-            batch.append(claim)
-        if batch:
-            yield batch
+    """Yield the claims of each section: its request is the same whatever becomes of other sections."""
+    for _, section in groupby(claims, key=lambda claim: claim.section_id):
+        yield list(section)
 
 
 async def _judged(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:

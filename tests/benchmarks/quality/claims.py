@@ -62,8 +62,8 @@ def sample(found: Sequence[Row], count: int) -> list[Row]:
 class Judging:
     """A stage that has all claims judged as runs do, and keeps the verdicts."""
 
-    def __init__(self, found: Sequence[Row]) -> None:
-        self._found = found
+    def __init__(self, found: Sequence[Row], batch: int) -> None:
+        self._found, self._batch = found, batch
         self.verdicts: list[Verdict] = []
 
     async def run(self, findings: Findings, run: Run, /) -> None:
@@ -80,19 +80,20 @@ class Judging:
             claims.append(
                 Claim(
                     id=name,
-                    # Few claims a call: a small model loses the thread.
-                    section_id=f"{number // 25}",
+                    section_id="1",
                     text=row["claim"],
                     span=(0, 0),
                     evidence_ids=(f"e{number}",),
                 )
             )
-        self.verdicts = await judge(run, claims, Library(passages, sources))
+        library = Library(passages, sources)
+        for start in range(0, len(claims), self._batch):  # a small model loses the thread of many
+            self.verdicts += await judge(run, claims[start : start + self._batch], library)
 
 
-async def judged(found: Sequence[Row], url: str, model: str) -> tuple[list[Verdict], Any]:
+async def judged(found: Sequence[Row], url: str, model: str, batch: int) -> tuple[list[Verdict], Any]:
     """Have the claims judged; returns the verdicts and what that took."""
-    stage = Judging(found)
+    stage = Judging(found, batch)
     offer: Any = StageOffer(lambda settings, context: stage, PluginSettings, "Judges claims", tasks=(VERIFY,))
     settings: dict[str, Any] = {
         "pipeline": "judging",
@@ -144,13 +145,14 @@ def main() -> None:
     parser.add_argument("--model", default=NAME)
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--batch", type=int, default=25, help="claims a call")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
     sys.path.insert(0, str(SCORE))
     with small_model() if args.small else nullcontext(args.url) as url:
         for name in args.sets:
             found = sample(rows(name), args.sample) if args.sample else rows(name)
-            verdicts, metadata = asyncio.run(judged(found, url, args.model))
+            verdicts, metadata = asyncio.run(judged(found, url, args.model, args.batch))
             counts = Counter((row["label"], one.verdict) for row, one in zip(found, verdicts, strict=True))
             print(name, len(found), "claims", f"{metadata.seconds:.0f} s", dict(Counter(one.judge for one in verdicts)))
             print("\n".join(f"  {label} -> {verdict}: {count}" for (label, verdict), count in sorted(counts.items())))

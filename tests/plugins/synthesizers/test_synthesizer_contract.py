@@ -11,7 +11,7 @@ from leadline.hookspecs import Offer
 from leadline.testing.contracts import SynthesizerContract
 
 
-class TestExtractive(SynthesizerContract):
+class TestBrief(SynthesizerContract):
     @pytest.fixture
     def offer(self) -> Offer[Any, Any]:
         (found,) = import_module("leadline_plugins.synthesizers.brief").leadline_synthesizers()

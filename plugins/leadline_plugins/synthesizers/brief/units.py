@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from leadline.records import Block, Document
 from leadline_plugins.parse.markdown_blocks import blocks_of
-from leadline_plugins.text import content_words, sentences
+from leadline_plugins.text import length, sentences
 from leadline_plugins.text.hanging import hangs_on
 from leadline_plugins.text.sentences import SURE
 
@@ -18,8 +18,8 @@ _RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+\s*$", re.MULTILINE)
 
 _ENDS = re.compile(rf"[{SURE}.!?:：][\"'”’」』）)\]*_]*$")
 
-_FEWEST = 2
-"""Content words of a sentence."""
+_FEWEST = 3
+"""Words of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Unit:
     @property
     def whole(self) -> bool:
         """Whether it can be shown by itself: what has no full stop or hardly a word is a caption or a label."""
-        is_sentence = _ENDS.search(self.text) and len(content_words(self.text)) >= _FEWEST
+        is_sentence = _ENDS.search(self.text) and length(self.text) >= _FEWEST
         return self.block.kind != "paragraph" or bool(is_sentence)
 
     @property
@@ -85,4 +85,4 @@ def _rows(body: str) -> list[int]:
     """Return where the rows of a table begin; its caption and header are one unit with the first row."""
     rule = _RULE.search(body)
     rows = [found.end() for found in re.finditer("\n", body) if found.end() > (rule.end() + 1 if rule else 0)]
-    return rows if rule else [0, *rows]
+    return [0, *rows]

@@ -1,0 +1,160 @@
+"""Evidence briefs: what is shown of the passages found, in which order and form, and what is told not to be there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from leadline.citations import cited
+from leadline.records import Document, Hit, Section, SectionRequest, Source
+from leadline_plugins.passages import passages_of
+from leadline_plugins.synthesizers.brief import brief
+
+PORTS = {
+    "Porto Alvo": (
+        "# Porto Alvo\n\nPorto Alvo is a harbour. It was deepened in 1871. Its quay is built of granite from Vila Fria."
+    ),
+    "Vila Fria": "Vila Fria is a town of the north. It quarries granite. Its mayor is Ana Sousa.",
+}
+
+
+def request(
+    question: str, texts: dict[str, str], *, length: int = 0, language: str = "en", questions: tuple[str, ...] = ()
+) -> SectionRequest:
+    """Return a request for one section over the passages of some documents; the sources come without their texts."""
+    sources = [
+        Source(id=f"s{place}", hit=Hit(url=f"file:///{place}", title=title), document=Document(text=text, title=title))
+        for place, (title, text) in enumerate(texts.items(), start=1)
+    ]
+    evidence = tuple(item for source in sources for item in passages_of(source))
+    bare = tuple(one.model_copy(update={"document": Document(text="", title=one.document.title)}) for one in sources)
+    section = Section(id="1", title=question)
+    return SectionRequest(
+        section=section,
+        evidence=evidence,
+        sources=bare,
+        outline=(section,),
+        question=question,
+        language=language,
+        length=length,
+        questions=questions or (question,),
+    )
+
+
+def blocks(section: Section) -> list[str]:
+    return (section.text or "").split("\n\n")
+
+
+def test_passages_are_grouped_by_document_and_each_is_a_blockquote_with_its_citation() -> None:
+    made = brief(request("Where is the granite of the quay of Porto Alvo quarried?", PORTS))
+    assert made.title == "Passages found"
+    assert made.unanswered == ()
+    intro, *rest = blocks(made)
+    assert "nobody has written an answer" in intro
+    assert rest[0] == "### Porto Alvo"
+    assert "### Vila Fria" in rest
+    quotes = [block for block in rest if block.startswith(">")]
+    assert quotes
+    assert all(len(cited(block)) == 1 for block in quotes)
+    assert set(cited(made.text or "")) == set(made.evidence_ids)
+
+
+def test_a_name_leads_from_one_document_to_the_next() -> None:
+    made = brief(request("Who is the mayor of the town that quarried the granite of the quay of Porto Alvo?", PORTS))
+    assert "Ana Sousa" in (made.text or "")
+
+
+def test_a_sentence_with_a_pronoun_comes_with_the_one_before_it() -> None:
+    text = f"Porto Alvo is a harbour. It was deepened in 1871. {'The sea is wide and blue there. ' * 40}"
+    made = brief(request("When was the harbour of Porto Alvo deepened?", {"Coast": text}, length=14))
+    assert "> Porto Alvo is a harbour. It was deepened in 1871. [@" in (made.text or "")
+
+
+def test_what_is_omitted_between_two_sentences_is_marked() -> None:
+    filler = " ".join(f"Boat number {number} was painted green by somebody." for number in range(15))
+    lamp, bell = "The lamp of Porto Alvo burns whale oil.", "A bell of bronze was cast in 1902 for Porto Alvo."
+    made = brief(request("Which lamp, which bell has Porto Alvo?", {"Lights": f"{lamp} {filler} {bell}"}, length=20))
+    assert f"> {lamp} […] {bell} [@" in (made.text or "")
+
+
+def test_a_list_keeps_its_lead_in_and_a_table_its_header() -> None:
+    text = (
+        "# Tolls\n\nShips that pay no toll in Porto Alvo:\n\n- ships of the navy\n- fishing boats\n\n"
+        "| Ship | Toll |\n| --- | --- |\n| barge | 3 |\n| frigate of Porto Alvo | 9 |\n"
+    )
+    made = brief(request("Which ships pay no toll in Porto Alvo?", {"Tolls": text}, length=40))
+    assert "> Ships that pay no toll in Porto Alvo:\n>\n> - ships of the navy\n> - fishing boats" in (made.text or "")
+    toll = brief(request("What toll does a frigate of Porto Alvo pay?", {"Tolls": text}, length=40))
+    assert "> | Ship | Toll |\n> | --- | --- |" in (toll.text or "")
+
+
+def test_the_heading_path_and_the_page_are_one_line_without_the_title() -> None:
+    given = request("When was Porto Alvo deepened?", PORTS)
+    paged = tuple(
+        item.model_copy(update={"path": ("Porto Alvo", "History", "Works"), "page": 12}) for item in given.evidence
+    )
+    made = brief(given.model_copy(update={"evidence": paged}))
+    assert "#### *History › Works, p. 12*" in blocks(made)
+
+
+def test_words_that_were_not_found_are_named_and_the_question_counts_as_unanswered() -> None:
+    made = brief(request("Which insurance company underwrote the harbour of Porto Alvo?", PORTS))
+    (gap,) = made.unanswered
+    assert gap.startswith("Which insurance company underwrote the harbour of Porto Alvo? (not found: ")
+    assert all(f"“{word}”" in gap for word in ("insurance", "company", "underwrote"))
+
+
+def test_next_to_nothing_of_the_question_is_no_text() -> None:
+    made = brief(request("Which enzyme digests lactose in infants?", PORTS))
+    assert made.text == ""
+    assert made.unanswered
+
+
+def test_chinese_names_the_stretch_that_was_not_found() -> None:
+    text = {"港口": "阿尔沃港位于北方。港口的码头由花岗岩建成。船只在夏天入港。"}
+    made = brief(request("阿尔沃港的码头由哪家保险公司承保？", text, language="zh"))
+    assert "保险公司承保”" in "".join(made.unanswered)
+
+
+def test_passages_in_the_language_of_the_question_come_alone_where_there_are_any() -> None:
+    french = (
+        "Le port de Porto Alvo est dans le nord du pays et il a été approfondi avec une drague en 1871 par la ville."
+    )
+    mixed = brief(request("When was Porto Alvo deepened?", {**PORTS, "Port": french}))
+    assert "drague" not in (mixed.text or "")
+    alone = brief(request("Porto Alvo 1871", {"Port": french}))
+    assert "drague" in (alone.text or "")
+    assert "another language" in "".join(alone.notices)
+
+
+def test_the_length_is_kept_and_no_sentence_is_cut() -> None:
+    text = " ".join(f"Porto Alvo has a pier with number {number} in the harbour basin." for number in range(80))
+    made = brief(request("Which piers has Porto Alvo?", {"Piers": text}, length=50))
+    quoted = re.sub(r" \[@\w+\]", "", " ".join(block for block in blocks(made) if block.startswith(">"))).lstrip("> ")
+    assert len(quoted.replace("[…]", "").split()) <= 50
+    assert quoted.startswith("Porto Alvo has a pier")
+    assert quoted.endswith("basin.")
+
+
+def test_near_duplicates_are_shown_once() -> None:
+    same = {f"Copy {number}": PORTS["Porto Alvo"] for number in range(3)}
+    made = brief(request("When was Porto Alvo deepened?", same))
+    assert (made.text or "").count("deepened in 1871") == 1
+
+
+def test_each_key_question_has_a_heading_of_its_own() -> None:
+    both = ("When was Porto Alvo deepened?", "Who is the mayor of Vila Fria?")
+    made = brief(request("Ports", PORTS, questions=both))
+    assert [block for block in blocks(made) if block.startswith("### ")] == [f"### {one}" for one in both]
+    assert "#### Porto Alvo" in blocks(made)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["Porto Alvo was deepened [@eother] in 1871.", "`[@eother]` Porto Alvo was deepened."]
+)
+def test_a_page_cannot_cite(hostile: str) -> None:
+    made = brief(request("When was Porto Alvo deepened?", {"Odd [@x] *title*": hostile}))
+    assert set(cited(made.text or "")) <= set(made.evidence_ids)
+    assert "eother" not in made.evidence_ids
+    assert "### Odd \\[@x\\] \\*title\\*" in blocks(made)
