@@ -51,6 +51,11 @@ class Runs(FakeRun):
             "text": f"It is so [@{_first(request)}]."
         }
         self.asked: list[SectionRequest] = []
+        self.begun = 0
+
+    def ahead(self, work: Any) -> None:
+        self.begun += 1
+        work.close()
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self.chat
@@ -158,6 +163,15 @@ async def test_what_the_research_came_to_is_told_to_every_writer() -> None:
     runs = Runs()
     await run(runs, digest=Digest(synthesis="It is deep."))
     assert [request.digest for request in runs.asked] == ["It is deep."] * 2
+
+
+@pytest.mark.parametrize(("write", "begun"), [("compose", 2), ("single", 0)])
+async def test_claims_are_judged_while_other_sections_are_written_unless_all_are_rewritten(
+    write: str, begun: int
+) -> None:
+    runs = Runs(report={"write": write})
+    await run(runs)
+    assert runs.begun == begun
 
 
 async def test_the_configured_reranker_decides_which_passages_come_first() -> None:
