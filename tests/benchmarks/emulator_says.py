@@ -137,7 +137,12 @@ def _composition(text: str) -> dict[str, Any]:
 def _verdicts(text: str) -> dict[str, Any]:
     """Find every claim supported by the sentence that it repeats."""
     known = passages(text.partition("\n# Claims")[0])
-    return {"verdicts": [_verdict(number, claim, cites, known) for number, claim, cites in _CLAIM.findall(text)]}
+    found = [_verdict(number, claim, cites, known) for number, claim, cites in _CLAIM.findall(text)]
+    bare = {"verdict": "unsupported", "reason": "no cited passage says it"}
+    return {
+        "supported": [one for one in found if one["quote"]],
+        "others": [one | bare for one in found if not one["quote"]],
+    }
 
 
 def _verdict(number: str, claim: str, cites: str, known: Mapping[str, str]) -> dict[str, Any]:
@@ -145,7 +150,7 @@ def _verdict(number: str, claim: str, cites: str, known: Mapping[str, str]) -> d
     words = claim.casefold().rstrip(". ")
     found = (one for passage in cited for one in _SENTENCE.findall(passage) if one.casefold().rstrip(".") in words)
     quote = next(found, "")
-    return {"claim": int(number), "quote": quote, "verdict": "supported" if quote else "unsupported", "reason": ""}
+    return {"claim": int(number), "quote": quote}
 
 
 FIELDS: Mapping[str, frozenset[str]] = {
@@ -155,7 +160,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "Composition": frozenset({"summary", "conclusion"}),
     "Written": frozenset({"text", "unanswered"}),
     "Analysis": frozenset({"perspectives"}),
-    "ClaimVerdicts": frozenset({"verdicts"}),
+    "ClaimVerdicts": frozenset({"supported", "others"}),
 }
 """What the reply of a task has, by the name under which it is counted."""
 SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {

@@ -45,15 +45,18 @@ def reasons(checks: Verification) -> Iterator[str]:
     if "unknown_ids" in checks.grounds:
         yield f"citations of unknown passages: {', '.join(checks.unknown_ids)}"
     if "uncited" in checks.grounds:
-        yield f"paragraphs that end without a citation: {checks.paragraph_without_citation_count}"
+        count = checks.paragraph_without_citation_count
+        yield f"{count} paragraph{' ends' if count == 1 else 's end'} without a citation"
 
 
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return the decision for people: the counts, and each claim that is not supported with its passage."""
     lines = [f"# Verification: {one_line(report.title)}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
-    lines += [*([""] if audit.reasons else []), "| verdict | claims |", "|---|---|"]
-    lines += [f"| {_named(kind)} | {checks.claims[kind]} |" for kind in _ORDER if checks.claims.get(kind)]
+    lines += [""] if audit.reasons else []
+    if checks.claims:
+        lines += ["| verdict | claims |", "|---|---|"]
+        lines += [f"| {_named(kind)} | {checks.claims[kind]} |" for kind in _ORDER if checks.claims.get(kind)]
     if checks.judged_by:
         lines += ["", "| judge | claims |", "|---|---|"]
         lines += [f"| {name} | {count} |" for name, count in sorted(checks.judged_by.items())]

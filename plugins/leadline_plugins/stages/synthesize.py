@@ -34,6 +34,7 @@ from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.method import failed_engines
 from leadline_plugins.stages.rounds import writes
 from leadline_plugins.text import is_cjk
+from leadline_plugins.verification.verdicts import prejudge
 
 LENGTH, CJK_LENGTH = 3_300, 6_600
 """Words (Chinese, Japanese: characters) of a report whose length is not set."""
@@ -56,7 +57,7 @@ class Synthesis:
             searches, unread = findings[FOUND], findings[UNREAD]
             raise NoEvidence(no_evidence(question, searches, sources, unread))
         requests = await requests_for(findings[PLAN], question, evidence, sources, findings.get(DIGEST), run)
-        sections = await run.each(requests, run.synthesize)
+        sections = await run.each(requests, lambda request: _written(request, sources, run))
         kept = tuple(section for section in sections if (section.text or "").strip())
         missing = list(dict.fromkeys(gap for section in sections for gap in section.unanswered))
         if not kept:
@@ -65,6 +66,14 @@ class Synthesis:
         for notice in dict.fromkeys(_notices(findings[PLAN], requests, sections)):
             await tell(run, notice)
         findings[SECTIONS] = kept
+
+
+async def _written(request: SectionRequest, sources: Sequence[Source], run: Run) -> Section:
+    """Return a section; its claims are judged while others are written, unless the report is rewritten as a whole."""
+    section = await run.synthesize(request)
+    if section.text and run.settings.report.write == "compose":
+        run.ahead(prejudge(run, (section,), request.evidence, sources, request.language))
+    return section
 
 
 async def without_copies(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Evidence, ...]:

@@ -42,9 +42,8 @@ class Writing:
         found, unread = findings[FOUND], findings[UNREAD]
         title = findings[PLAN].title or question.text
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
-        if run.settings.report.write == "compose":  # else all sections are written anew
-            stated = (*sections, *seen_critically(findings.get(ANALYSIS), question.language))
-            run.ahead(prejudge(run, stated, evidence, sources, question.language))
+        if critical := seen_critically(findings.get(ANALYSIS), question.language):
+            run.ahead(prejudge(run, critical, evidence, sources, question.language))
         composed = await compose(question, title, sections, charts, run)
         whole, figures = placed(
             body(composed, question.text, question.language, findings.get(ANALYSIS)), findings[FIGURES]

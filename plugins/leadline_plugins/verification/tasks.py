@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -13,8 +14,8 @@ from leadline_plugins import expect
 from leadline_plugins.prompting.passages import ShownSource, as_text, shown
 from leadline_plugins.prompts import template
 
-BATCH = 40
-"""Claims that a model is asked about in one call: those of a section are not divided."""
+BATCH = 16
+"""Claims that a model is asked about in one call at most: it quotes for each, and readers wait for the longest reply."""
 CHARACTERS = 24_000
 """Characters of passages and claims of one call: some 6,000 tokens."""
 
@@ -48,10 +49,29 @@ class ClaimReply(Record):
     reason: Text = ""
 
 
-class VerdictsReply(Record):
-    """What a model decided of all claims."""
+class SupportedReply(Record):
+    """The number of a supported claim with the words that support it."""
 
-    verdicts: tuple[ClaimReply, ...] = ()
+    claim: int
+    quote: Text = ""
+
+
+class VerdictsReply(Record):
+    """What a model decided of all claims: most are supported, and need no more than the words."""
+
+    supported: tuple[SupportedReply, ...] = ()
+    others: tuple[ClaimReply, ...] = ()
+
+    @property
+    def verdicts(self) -> tuple[ClaimReply, ...]:
+        """The decisions in one form; of a claim in both lists the one that does not support it."""
+        others = {one.claim for one in self.others}
+        supported = (
+            ClaimReply(claim=one.claim, quote=one.quote, verdict="supported")
+            for one in self.supported
+            if one.claim not in others
+        )
+        return (*supported, *self.others)
 
 
 class Reworded(Record):
@@ -92,14 +112,15 @@ def inputs_of(
 
 
 def batches(claims: Sequence[Claim], passages: Sequence[Evidence]) -> Iterator[list[Claim]]:
-    """Yield the claims in the batches of single calls."""
+    """Yield the claims in the batches of single calls, of about the same number."""
+    most = math.ceil(len(claims) / math.ceil(len(claims) / BATCH)) if claims else BATCH
     sizes = {one.id: len(one.quote) + len(one.lead) for one in passages}
     batch: list[Claim] = []
     seen: set[str] = set()
     size = 0
     for claim in claims:
         added = len(claim.text) + sum(sizes.get(name, 0) for name in {*claim.evidence_ids} - seen)
-        if batch and (len(batch) >= BATCH or size + added > CHARACTERS):
+        if batch and (len(batch) >= most or size + added > CHARACTERS):
             yield batch
             batch, seen, size = [], set(), 0
             added = len(claim.text) + sum(sizes.get(name, 0) for name in claim.evidence_ids)
@@ -156,17 +177,13 @@ VERIFY = TaskKind(
     shrink=_fewer,
     check=_unusable,
     schema=object_of(
-        verdicts=list_of(
-            object_of(
-                claim=INTEGER,
-                quote=TEXT,
-                verdict=one_of("supported", "partial", "contradicted", "unsupported"),
-                reason=TEXT,
-            )
-        )
+        supported=list_of(object_of(claim=INTEGER, quote=TEXT)),
+        others=list_of(
+            object_of(claim=INTEGER, quote=TEXT, verdict=one_of("partial", "contradicted", "unsupported"), reason=TEXT)
+        ),
     ),
-    example="""{"verdicts": [
-  {"claim": 1, "quote": "opened on 3 May 1998", "verdict": "supported", "reason": ""},
+    example="""{"supported": [{"claim": 1, "quote": "opened on 3 May 1998"}],
+ "others": [
   {"claim": 2, "quote": "carries 40,000 cars a day", "verdict": "contradicted", "reason": "40,000 cars, not 60,000"},
   {"claim": 3, "quote": "", "verdict": "unsupported", "reason": "no passage gives the cost"}]}""",
     show=_as_text,

@@ -13,10 +13,7 @@ from leadline.records import Claim, Document, Evidence, Hit, Judgement, JudgeReq
 from leadline_plugins.verification.claims import of_sections
 from leadline_plugins.verification.occurs import lacking
 from leadline_plugins.verification.quotes import locate, squeezed, squeezed_source
-from leadline_plugins.verification.tasks import BATCH, VERIFY
-
-FRAME = frozenset({"summary", "conclusion"})
-"""Sections written from the others: their claims are judged apart, so that the other requests stay the same."""
+from leadline_plugins.verification.tasks import VERIFY
 
 
 @dataclass(frozen=True)
@@ -94,17 +91,9 @@ async def prejudge(
 
 
 def _requests(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
-    """Yield the claims of one or a few whole sections; summary and conclusion come last."""
-    for group in ([one for one in claims if (one.section_id in FRAME) == framing] for framing in (False, True)):
-        batch: list[Claim] = []
-        for _, section in groupby(group, key=lambda claim: claim.section_id):
-            claims_of_section = list(section)
-            if batch and len(batch) + len(claims_of_section) > BATCH:
-                yield batch
-                batch = []
-            batch += claims_of_section
-        if batch:
-            yield batch
+    """Yield the claims of each section: its request is the same whatever becomes of other sections."""
+    for _, section in groupby(claims, key=lambda claim: claim.section_id):
+        yield list(section)
 
 
 async def _judged(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:

@@ -115,7 +115,7 @@ def model() -> Iterator[tuple[str, list[Any]]]:
             claims = re.findall(r"^Claim (\d+): (.*)$", body["messages"][-1]["content"], re.MULTILINE)
             asked.extend(text for _, text in claims)
             partial = {"quote": "The bay", "verdict": "partial", "reason": "A year is missing."}
-            said = {"verdicts": [{"claim": int(number), **partial} for number, _ in claims]}
+            said = {"supported": [], "others": [{"claim": int(number), **partial} for number, _ in claims]}
             choice = {
                 "index": 0,
                 "message": {"role": "assistant", "content": json.dumps(said)},

@@ -157,6 +157,6 @@ def test_tidying_leaves_what_is_whole() -> None:
 async def test_the_audit_lists_what_is_not_supported_with_its_passage(new_run: NewRun, new_report: NewReport) -> None:
     report, checks = await verified(new_run(JUDGES), new_report("It is flat [@a]. So.", "It is\n deep."))
     said = markdown(report, Audit(accepted=False, reasons=tuple(reasons(checks))), checks)
-    assert "**Rejected**\n\n- paragraphs that end without a citation: 1" in said
+    assert "**Rejected**\n\n- 1 paragraph ends without a citation" in said
     assert "- **contradicted** [1] It is flat.\n  strict: no\n  > It is deep." in said
     assert "## Paragraphs that end without a citation\n\n- s1.p1: So." in said

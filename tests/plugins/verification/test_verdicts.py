@@ -15,7 +15,7 @@ from leadline.records import Failure, Judgement, Judgements, JudgeRequest, Repor
 from leadline_plugins.verification.claims import statements
 from leadline_plugins.verification.judges.exact import Exact
 from leadline_plugins.verification.judges.model import ModelJudge
-from leadline_plugins.verification.tasks import ClaimReply, VerdictsReply
+from leadline_plugins.verification.tasks import ClaimReply, SupportedReply, VerdictsReply
 from leadline_plugins.verification.verdicts import Library, judge, prejudge
 
 NewRun = Callable[..., Run]
@@ -156,7 +156,7 @@ async def test_a_judge_that_fails_leaves_its_claims_to_the_next(new_run: NewRun,
 
 
 def replies(*said: ClaimReply) -> dict[str, Any]:
-    return {"verify_claim": lambda inputs: VerdictsReply(verdicts=said)}
+    return {"verify_claim": lambda inputs: VerdictsReply(others=said)}
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,15 @@ async def test_the_prompt_has_passages_by_source_and_claims_by_number(new_run: N
     assert "Claim 2: 50 ships come.\ncites: [1][2]\nunder: The bay > Ships\nafter: It is old.\nnote: “50” does" in shown
 
 
+def test_a_claim_in_both_lists_is_not_supported() -> None:
+    other = ClaimReply(claim=1, verdict="partial")
+    reply = VerdictsReply(supported=(SupportedReply(claim=1), SupportedReply(claim=2)), others=(other,))
+    assert [(one.claim, one.verdict) for one in reply.verdicts] == [(2, "supported"), (1, "partial")]
+
+
 async def test_what_the_model_leaves_out_is_asked_once_more_alone(new_run: NewRun, new_report: NewReport) -> None:
     def reply(inputs: Any) -> VerdictsReply:
-        return VerdictsReply(verdicts=(ClaimReply(claim=1, quote="ships arrive", verdict="supported"),))
+        return VerdictsReply(others=(ClaimReply(claim=1, quote="ships arrive", verdict="supported"),))
 
     run: Any = new_run({"model": ModelJudge()}, {"verify_claim": reply})
     found = await judged(run, new_report("Ships come. Ships arrive here.[@a]", "Some ships arrive."))
@@ -216,6 +222,6 @@ async def test_claims_judged_ahead_are_asked_about_with_the_same_inputs(new_run:
     summary = Section(id="summary", title="Summary", text="Many come.[@a]")
     moved = report.sections[0].model_copy(update={"text": "![](figure:x)\n\nShips come.[@a]"})
     await judged(run, report.model_copy(update={"sections": (summary, moved)}))
-    first, second, third = (inputs for name, inputs in run.asked if name == "verify_claim")
-    assert first == second
-    assert [one.text for one in third.claims] == ["Many come."]
+    ahead, *later = (inputs for name, inputs in run.asked if name == "verify_claim")
+    assert ahead in later
+    assert [[one.text for one in inputs.claims] for inputs in later] == [["Many come."], ["Ships come."]]
