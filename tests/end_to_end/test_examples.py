@@ -73,7 +73,9 @@ def test_each_is_a_distribution_of_its_own_and_ready(ask: Ask, examples: Path) -
 def chat(path: str, body: Any) -> tuple[int, str, str]:
     """Answer a plan in a code fence, and nothing else, as a small model would."""
     instructions = body["messages"][0]["content"]
-    plan = {"title": "On defaults", "sections": [{"id": "1", "title": "When they are evaluated"}]}
+    question = "When are default parameter values of a function evaluated?"
+    section = {"id": "1", "title": "When they are evaluated", "questions": [question]}
+    plan = {"title": "On defaults", "sections": [section]}
     text = f"Here it is:\n```json\n{json.dumps(plan)}\n```" if "Plan a research report" in instructions else "I cannot."
     return 200, "application/json", json.dumps({"choices": [{"message": {"content": text}}]})
 
