@@ -73,10 +73,8 @@ def test_each_is_a_distribution_of_its_own_and_ready(ask: Ask, examples: Path) -
 def chat(path: str, body: Any) -> tuple[int, str, str]:
     """Answer a plan in a code fence, and nothing else, as a small model would."""
     instructions = body["messages"][0]["content"]
-    question = "When are default parameter values of a function evaluated?"
-    section = {"id": "1", "title": "When they are evaluated", "questions": [question]}
-    plan = {"title": "On defaults", "sections": [section]}
-    text = f"Here it is:\n```json\n{json.dumps(plan)}\n```" if "Plan a research report" in instructions else "I cannot."
+    plan = {"title": "On defaults", "sections": [{"id": "1", "title": "Defaults", "questions": [QUESTION]}]}
+    text = f"Here it is:\n```json\n{json.dumps(plan)}\n```" if '"domain"' in instructions else "I cannot."
     return 200, "application/json", json.dumps({"choices": [{"message": {"content": text}}]})
 
 
@@ -244,9 +242,9 @@ def test_parser(ask: Ask, tmp_path: Path) -> None:
 
 
 def test_map_stage_and_stage(ask: Ask, tmp_path: Path) -> None:
-    for name, year in (("old", 1887), ("new", 1932)):
-        text = f"The {name} bridge over the river was opened in {year}.\n"
-        (tmp_path / "docs" / f"{name}.txt").write_text(text, encoding="utf-8")
+    for bridge, year in (("old", 1887), ("new", 1932)):
+        text = f"The {bridge} bridge over the river was opened in {year}.\n"
+        (tmp_path / "docs" / f"{bridge}_bridge.txt").write_text(text, encoding="utf-8")
     settings = """
         pipeline = "dated"
         [pipelines.dated]

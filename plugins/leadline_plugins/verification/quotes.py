@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -68,6 +68,25 @@ def parts(words: str) -> list[str]:
 def locate(words: str, text: str) -> tuple[int, int] | None:
     """Return the span of words in a text: each part between omissions in its order, none inside a word."""
     return _located(words, squeezed(text), None, None)
+
+
+def locate_in(words: str, passages: Iterable[Evidence]) -> tuple[Evidence, str] | None:
+    """Return the first passage that has words, with them as it has them.
+
+    Where only several passages together have the parts between omissions, it is the one with the longest part.
+    """
+    cited = list(passages)
+    for passage in cited:
+        if span := locate(words, passage.quote):
+            return passage, passage.quote[slice(*span)]
+    found = [next(filter(None, (_part(part, passage) for passage in cited)), None) for part in parts(words)]
+    known = [part for part in found if part]
+    return max(known, key=lambda part: len(part[1])) if known and len(known) == len(found) else None
+
+
+def _part(words: str, passage: Evidence) -> tuple[Evidence, str] | None:
+    span = locate(words, passage.quote)
+    return (passage, passage.quote[slice(*span)]) if span else None
 
 
 def verbatim(claim: str, passage: Evidence) -> tuple[int, int] | None:

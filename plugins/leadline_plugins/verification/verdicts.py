@@ -12,7 +12,7 @@ from leadline.errors import CallFailed
 from leadline.records import Claim, Document, Evidence, Hit, Judgement, JudgeRequest, Report, Section, Source, Verdict
 from leadline_plugins.verification.claims import of_sections
 from leadline_plugins.verification.occurs import lacking
-from leadline_plugins.verification.quotes import locate, squeezed, squeezed_source
+from leadline_plugins.verification.quotes import locate_in, squeezed, squeezed_source
 from leadline_plugins.verification.tasks import VERIFY
 
 
@@ -131,13 +131,11 @@ def _counted(claim: Claim, said: Judgement, library: Library, judge: str) -> Ver
     """Return a judgement as a verdict with the exact words of the passage; words that occur in none do not count."""
     quote, evidence_id = "", ""
     if said.quote.strip():
-        for passage in sorted(library.cited(claim), key=lambda one: one.id != said.evidence_id):
-            if span := locate(said.quote, passage.quote):
-                quote, evidence_id = passage.quote[slice(*span)], passage.id
-                break
-        else:
+        found = locate_in(said.quote, sorted(library.cited(claim), key=lambda one: one.id != said.evidence_id))
+        if found is None:
             reason = f"{judge} quotes words that no cited passage has"
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
+        quote, evidence_id = found[1], found[0].id
     return Verdict(
         claim=claim,
         verdict=said.verdict,
