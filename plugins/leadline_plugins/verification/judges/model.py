@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from leadline.contracts import Call
 from leadline.errors import CallFailed
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
-from leadline_plugins.verification.quotes import locate
+from leadline_plugins.verification.quotes import OMISSION, words_in
 from leadline_plugins.verification.tasks import VERIFY, ClaimReply, batches, inputs_of
 
 CONFIDENCE = 0.8
@@ -54,16 +54,16 @@ def _judgement(claim: Claim, said: ClaimReply, passages: dict[str, Evidence]) ->
     """Return a reply as a judgement on the exact words of a cited passage."""
     if said.verdict == "unsupported":
         return Judgement(claim_id=claim.id, verdict="unsupported", reason=said.reason, confidence=CONFIDENCE)
-    for name in claim.evidence_ids:
-        if said.quote.strip() and name in passages and (span := locate(said.quote, passages[name].quote)):
-            return Judgement(
-                claim_id=claim.id,
-                verdict=said.verdict,
-                quote=passages[name].quote[slice(*span)],
-                evidence_id=name,
-                reason=said.reason,
-                confidence=CONFIDENCE,
-            )
-    shown = "quotes words that no cited passage has" if said.quote.strip() else "quotes no words of a passage"
-    reason = f"the model calls it {said.verdict}, but {shown}"
+    cited = [passages[name] for name in claim.evidence_ids if name in passages]
+    if found := words_in(said.quote, cited):
+        return Judgement(
+            claim_id=claim.id,
+            verdict=said.verdict,
+            quote=OMISSION.join(words for _, words in found),
+            evidence_id=found[0][0].id,
+            reason=said.reason,
+            confidence=CONFIDENCE,
+        )
+    wrong = "quotes words that no cited passage has" if said.quote.strip() else "quotes no words of a passage"
+    reason = f"model {wrong}"
     return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)
