@@ -2,7 +2,7 @@
 
 A sentence is a claim, and so are a list item, a table row with its header cells, and a whole blockquote. What has no
 citation of its own is covered by the next one in its paragraph, list or table. Questions, headings, captions, code,
-lead-ins to lists and cross-references are no claims. Linear in the length of the text.
+uncited lead-ins to lists and cross-references are no claims. Linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _sentences(raw: str, block: Block, *, is_caption: bool) -> Iterator[Statemen
         said = shown(raw[start:end])
         last = place + 1 == len(spans)
         bare = said.rstrip("\"'”’」』)）*_ ")
-        leads = last and bare.endswith(_LEADS)
+        leads = last and not cited and bare.endswith(_LEADS)
         points = not cited and _is_pointer(said, raw[start:end])
         claims = bool(_LETTER.search(said)) and not (is_caption or leads or points or bare.endswith(_ASKS))
         yield Statement(said, block.start + start, block.start + end, block, cited, before, claims)

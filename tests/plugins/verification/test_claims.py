@@ -35,7 +35,9 @@ def uncited(text: str) -> list[str]:
             "- one ship\n- two ships [@a]\n\n- three ships [@b]",
             [("one ship", "a"), ("two ships", "a"), ("three ships", "b")],
         ),
-        ("The ships are: [@a]\n\n- one\n- two", [("one", "a"), ("two", "a")]),
+        ("The ships are:\n\n- one\n- two [@a]", [("one", "a"), ("two", "a")]),
+        ("The ships are: [@a]\n\n- one\n- two", [("The ships are:", "a"), ("one", "a"), ("two", "a")]),
+        ("Give it 700 points [@a]:\n\n```\n700\n```", [("Give it 700 points:", "a")]),
         (
             "| City | People |\n|---|---|\n| Bonn | 330,000 |\n| Ulm | 126,000 [@a] |",
             [("City: Bonn; People: 330,000", "a"), ("City: Ulm; People: 126,000", "a")],
