@@ -281,9 +281,9 @@ class Section(Record):
     title: Text
     evidence_ids: tuple[str, ...] = ()
     notes: Text = ""
-    """The synthesis that `write` writes from."""
+    """Its goal, as planned."""
     text: Text | None = None
-    """Final where given; None is written by the stage `write`."""
+    """None or empty: the section is left out of the report."""
     notices: SkipJsonSchema[tuple[Text, ...]] = ()
     """What was done with less when it was written. A model that returns sections is asked for none of this."""
     unsent: SkipJsonSchema[tuple[str, ...]] = ()
@@ -510,12 +510,9 @@ class Judgement(Record):
     verdict: VerdictKind
     """`not_judged` leaves the claim to the next judge; its `reason` is passed on as a finding."""
     quote: Text = ""
-    """The exact words on which the verdict rests, those of several passages joined with ` […] `.
-
-    Words that no cited passage has do not count.
-    """
+    """The exact words of a cited passage on which the verdict rests; words that stand in none do not count."""
     evidence_id: str = ""
-    """The passage that has these words, or the first of them."""
+    """The passage that has these words."""
     reason: Text = ""
     confidence: float = 1.0
 

@@ -2,7 +2,7 @@
 
 A sentence is a claim, and so are a list item, a table row with its header cells, and a whole blockquote. What has no
 citation of its own is covered by the next one in its paragraph, list or table. Questions, headings, captions, code,
-uncited lead-ins to lists and cross-references are no claims. Linear in the length of the text.
+lead-ins to lists without a citation of their own and cross-references are no claims. Linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -144,10 +144,14 @@ def _read(section: Section, found: Statements) -> None:
             groups.append(stated)
         last = block.group
     led: tuple[str, ...] = ()
+    lead = ""
     number = 0
     for place, group in enumerate(groups, start=1):
-        covered = _covered(group, led if group[0].block.kind in ("item", "row") else ())
-        led = group[-1].cited if group[-1].block.kind == "paragraph" else ()
+        listed = group[0].block.kind in ("item", "row")
+        covered = _covered([_after(lead, one) for one in group] if listed else group, led if listed else ())
+        final = group[-1]
+        led = final.cited if final.block.kind == "paragraph" else ()
+        lead = final.text if final.block.kind == "paragraph" and final.text.endswith(_LEADS) else ""
         for one, ids in covered:
             if one.claims and ids:
                 number += 1
@@ -158,6 +162,11 @@ def _read(section: Section, found: Statements) -> None:
             span = bare[0].start, bare[-1].end
             name = f"{section.id}.p{place}"
             found.uncited.append(Uncited(id=name, section_id=section.id, text=shown(text[slice(*span)]), span=span))
+
+
+def _after(lead: str, one: Statement) -> Statement:
+    """Return a statement of a list or table, after the lead-in where it is the first of its item."""
+    return one if one.before or not lead else replace(one, before=lead)
 
 
 def _covered(group: Sequence[Statement], led: tuple[str, ...]) -> list[tuple[Statement, tuple[str, ...]]]:
@@ -229,7 +238,8 @@ def _sentences(raw: str, block: Block, *, is_caption: bool) -> Iterator[Statemen
         said = shown(raw[start:end])
         last = place + 1 == len(spans)
         bare = said.rstrip("\"'”’」』)）*_ ")
-        leads = last and not cited and bare.endswith(_LEADS)
+        own = bool(cited) and raw[start:end].endswith(_LEADS)  # after the colon a citation belongs to the list
+        leads = last and not own and bare.endswith(_LEADS)
         points = not cited and _is_pointer(said, raw[start:end])
         claims = bool(_LETTER.search(said)) and not (is_caption or leads or points or bare.endswith(_ASKS))
         yield Statement(said, block.start + start, block.start + end, block, cited, before, claims)

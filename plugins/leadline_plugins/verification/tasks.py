@@ -15,7 +15,7 @@ from leadline_plugins.prompting.passages import ShownSource, as_text, shown
 from leadline_plugins.prompts import template
 
 BATCH = 16
-"""Claims that a model is asked about in one call at most: it quotes for each, and readers wait for the slowest."""
+"""Claims of one call at most: the model quotes for each, and readers wait for the longest reply."""
 CHARACTERS = 24_000
 """Characters of passages and claims of one call: some 6,000 tokens."""
 

@@ -131,7 +131,7 @@ class Untold(Model):
 @pytest.mark.parametrize(
     ("made", "told"),
     [
-        (unmade("unmade", SystemExit(3)), "chat by unmade: plugin 'unmade' could not be made: SystemExit: 3"),
+        (unmade("undone", SystemExit(3)), "chat by undone: plugin 'undone' could not be made: SystemExit: 3"),
         (
             modelled("untold", Untold(lambda: "nothing")),
             "traits by untold: ValueError: no traits; this is a fault of plugin 'untold'",

@@ -35,9 +35,8 @@ def uncited(text: str) -> list[str]:
             "- one ship\n- two ships [@a]\n\n- three ships [@b]",
             [("one ship", "a"), ("two ships", "a"), ("three ships", "b")],
         ),
-        ("The ships are:\n\n- one\n- two [@a]", [("one", "a"), ("two", "a")]),
-        ("The ships are: [@a]\n\n- one\n- two", [("The ships are:", "a"), ("one", "a"), ("two", "a")]),
-        ("Give it 700 points [@a]:\n\n```\n700\n```", [("Give it 700 points:", "a")]),
+        ("The ships are: [@a]\n\n- one\n- two", [("one", "a"), ("two", "a")]),
+        ("Two ships came [@a]:\n\n- one\n- two [@b]", [("Two ships came:", "a"), ("one", "b"), ("two", "b")]),
         (
             "| City | People |\n|---|---|\n| Bonn | 330,000 |\n| Ulm | 126,000 [@a] |",
             [("City: Bonn; People: 330,000", "a"), ("City: Ulm; People: 126,000", "a")],
@@ -94,6 +93,11 @@ def test_a_claim_knows_its_span_its_headings_and_the_sentence_before_it() -> Non
     assert {claim.under for claim in found} == {("Costs", "Ships")}
     assert [claim.before for claim in found] == ["", "It rose.", "It fell."]
     assert [claim.id for claim in found] == ["s1.1", "s1.2", "s1.3"]
+
+
+def test_the_items_of_a_list_and_the_rows_of_a_table_come_after_their_lead_in() -> None:
+    found = read("They must:\n\n- rise. Then fall [@a]\n- sink [@a]\n\nSo:\n\n| A |\n|---|\n| 1 [@a] |").claims
+    assert [claim.before for claim in found] == ["They must:", "rise.", "They must:", "So:"]
 
 
 def test_headings_of_the_same_level_replace_each_other() -> None:
