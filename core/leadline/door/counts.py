@@ -63,7 +63,7 @@ def _figures(rows: list[Row], replayed: Set[str]) -> dict[str, Any]:
 
 def refused(rows: Iterable[Row]) -> tuple[str, ...]:
     """Return the stages to which calls were refused, by name: what they made of it all the same is not the whole."""
-    return tuple(sorted({row.step for row in rows if row.outcome == "refusal"}))
+    return tuple(sorted({row.step for row in rows if row.outcome == "refusal" and row.step}))
 
 
 def in_vain(rows: Collection[Row]) -> tuple[str, ...]:

@@ -86,8 +86,10 @@ def _grouped(text: str, blocks: Sequence[Block]) -> Iterator[tuple[list[_Piece],
             starts_led = intro is not None and place == 0
             if group and not _fits(group, piece):
                 carried = _carried(group, intro) if starts_led else []
-                yield group[: len(group) - len(carried)], lead
-                group, lead = carried, ""
+                if len(carried) < len(group):
+                    yield group[: len(group) - len(carried)], lead
+                    lead = ""
+                group = carried
             if not group:
                 needed = "" if intro is None else text[intro.start : intro.end]
                 lead = "\n".join(filter(None, (needed, piece.lead)))
@@ -102,12 +104,12 @@ def _fits(group: Sequence[_Piece], piece: _Piece) -> bool:
     if last.path != piece.block.path or not (piece.whole or last is piece.block):
         return False
     size = sum(one.words for one in group)
-    return size + piece.words <= MOST or (size < LEAST and piece.words <= MOST)
+    return size + piece.words <= MOST or (min(size, piece.words) < LEAST and max(size, piece.words) <= MOST)
 
 
 def _carried(group: Sequence[_Piece], intro: Block | None) -> list[_Piece]:
-    """Return the introduction of the next block where it ends a group that has more: it moves on with its block."""
-    return [group[-1]] if len(group) > 1 and group[-1].block is intro and group[-1].whole else []
+    """Return the introduction of the next block where it ends a group: it moves on with its block."""
+    return [group[-1]] if group[-1].block is intro and group[-1].whole else []
 
 
 def _introduces(text: str, previous: Block, block: Block) -> bool:

@@ -211,8 +211,36 @@ async def test_a_run_that_was_stopped_is_replayed_with_what_it_had(task: str, tm
         assert stops.stopped
         assert (result.status, result.exit_code) == ("partial", 130)
         again = await runs.replay(result.folder)
+        resumed = await (await runs.resume(result.folder)).result()
     assert result.report is not None
     assert again.report == result.report
+    assert (again.status, resumed.status) == ("partial", "complete")
+
+
+async def test_a_run_that_was_stopped_between_two_rounds_is_replayed_without_the_second(tmp_path: Path) -> None:
+    """Nothing is refused then: that the loop ended there stands in the journal by itself."""
+
+    class Stopping:
+        def __init__(self) -> None:
+            self.handle: Any = None
+
+        async def observe(self, event: Any, /) -> None:
+            done = event.kind == "progress" and (event.data["step"], event.data["status"]) == ("review", "finished")
+            if done and self.handle:
+                self.handle.stop("stopped by the test")
+
+    stopping = Stopping()
+    observer = plugin("stopping", observers=Offer(lambda settings, _: stopping, PluginSettings, "For a test"))
+    async with client(tmp_path, observer, observers=["stopping"]) as runs:
+        stopping.handle = await runs.start(QUESTION_TEXT)
+        result = await stopping.handle.result()
+        stopping.handle = None
+        again = await runs.replay(result.folder)
+        resumed = await (await runs.resume(result.folder)).result()
+    assert [(step.name, step.times) for step in result.metadata.steps][:3] == [("clarify", 1), ("plan", 1), ("query", 1)]
+    assert (result.status, result.reason) == (again.status, again.reason) == ("partial", "stopped by the test")
+    assert again.report == result.report
+    assert (resumed.status, resumed.metadata.steps[2].times) == ("complete", 3)
 
 
 async def test_a_cancelled_run_leaves_nothing_running_and_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -338,7 +366,7 @@ async def test_the_audit_decides_the_exit_code_where_it_is_told_to(tmp_path: Pat
             result = await runs.research(QUESTION_TEXT)
         assert result.exit_code == code
         assert metadata(result)["audit"]["accepted"] is False
-        assert "paragraphs that end without a citation: 1" in (result.folder / "verification.md").read_text()
+        assert "1 paragraph ends without a citation" in (result.folder / "verification.md").read_text()
 
 
 async def test_an_unclear_question_is_asked_back_or_ends_with_2(tmp_path: Path) -> None:
