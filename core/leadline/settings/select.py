@@ -33,7 +33,7 @@ from leadline.settings.selections import (
 )
 
 _NO_KEY = "no folder and no engine with a key is set up; these need none"
-_NO_MODEL = "no language model is set up; every sentence will be a quote"
+_NO_MODEL = "no language model is set up; the report will be a brief of quoted passages"
 
 
 @dataclass
@@ -122,9 +122,16 @@ class Selector:
         return tuple(dict.fromkeys(names)), brought
 
     def _automatic(self, selection: Selection) -> tuple[str, ...]:
-        """Return what is installed of what `auto` stands for; engines without a key where no other is set up."""
+        """Return what is installed of what `auto` stands for; engines without a key where no other is set up.
+
+        Of AI providers it is the first that is set up: a fallback is never chosen unasked, or a model that cannot be
+        reached would go unnoticed.
+        """
         # Without a key or a section nothing can come of the others: they are not even imported.
         found = self._installed(AUTO[selection.key], lambda name: name in PLAIN or self._sections.hinted(name))
+        if selection.key == "ai.providers":
+            ready = next((place for place, name in enumerate(found) if self._judged(selection, name) is None), len(found))
+            return found[: ready + 1]
         if selection.key != "search.engines" or self._sections.has("local", "folders"):
             return found
         if any(self._judged(selection, name) is None for name in found):

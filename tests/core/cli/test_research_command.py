@@ -37,7 +37,7 @@ def test_the_outcome_for_people(cli: Cli, docs: Path) -> None:
 
 def test_choices_and_progress_stand_on_standard_error(cli: Cli, docs: Path) -> None:
     err = cli("research", QUESTION, "--docs", "docs").err
-    assert "ai.providers: embedded (no language model is set up; every sentence will be a quote)" in err
+    assert "ai.providers: embedded (no language model is set up; the report will be a brief of quoted passages)" in err
     assert "s  query (round 1): " in err
     assert err.splitlines()[-1].startswith("complete, ")
 

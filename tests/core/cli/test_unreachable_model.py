@@ -174,3 +174,7 @@ def test_a_plan_of_another_run_is_no_answer(cli: Cli, docs: Path, endpoint: Endp
     done = research(cli, endpoint.url, "openai", **{"runs.folder": "others"})
     assert done.code == 1
     assert "no AI provider answered the first task (query)" in " ".join(done.out.split())
+
+
+def test_auto_chooses_no_fallback_for_a_model_that_is_set_up(cli: Cli, docs: Path, closed_port: str) -> None:
+    assert_stopped(research(cli, closed_port, "auto"), closed_port, "no connection")

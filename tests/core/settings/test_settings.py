@@ -130,7 +130,7 @@ def test_the_defaults_are_enough(load: Load) -> None:
     assert loaded.chosen["pipeline"] == STAGES[:-1]
     assert loaded.settings.plugin("local") == Local(folders=["docs"])
     assert loaded.choices == (
-        "ai.providers: embedded (no language model is set up; every sentence will be a quote)",
+        "ai.providers: embedded (no language model is set up; the report will be a brief of quoted passages)",
         "search.engines: local (chosen by auto)",
     )
     assert loaded.notices == ()
