@@ -41,6 +41,18 @@ def test_a_list_that_does_not_fit_takes_its_introduction_along() -> None:
     assert second.quote.startswith("The conditions are:")
 
 
+def test_an_introduction_is_no_passage_without_its_long_list() -> None:
+    items = "\n".join(f"- {prose(20)}" for _ in range(20))
+    first, *others = cut(f"Consider these questions:\n\n{items}")
+    assert first.quote.startswith("Consider these questions:\n\n- The")
+    assert {passage.lead for passage in others} == {"Consider these questions:"}
+
+
+def test_a_short_last_block_joins_the_passage_before_it() -> None:
+    (passage,) = cut(f"# Guide\n\n{prose(190)}\n\nUpload to experimental instead, if it must wait.")
+    assert passage.quote.endswith("if it must wait.")
+
+
 def test_later_parts_of_a_long_table_repeat_its_header() -> None:
     rows = "\n".join(f"| release {n} | {prose(20)} |" for n in range(40))
     first, *others = cut(f"| name | text |\n| --- | --- |\n{rows}")
