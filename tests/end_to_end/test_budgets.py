@@ -77,7 +77,9 @@ async def test_a_budget_that_the_plan_alone_is_over_costs_the_model_and_not_the_
     assert any(notice.startswith("no usable plan") for notice in result.metadata.notices)
 
 
-async def test_a_small_budget_of_tokens_is_told_once_for_each_section_with_the_next_larger_one(tools: Any, tmp_path: Path) -> None:
+async def test_a_small_budget_of_tokens_is_told_once_for_each_section_with_the_next_larger_one(
+    tools: Any, tmp_path: Path
+) -> None:
     with tools.emulator() as world:
         world.behave(**QUICK)
         async with tools.client(world, tmp_path, {"budget.tokens": 10_000}) as runs:

@@ -15,8 +15,12 @@ Cli = Callable[..., Any]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
 PLAN = {
     "title": "Depth",
-    "sections": [{"id": "1", "title": "The depth", "goal": "Find it", "questions": ["How deep?"]}],
+    "sections": [{"id": "1", "title": "The depth", "goal": "Find it", "questions": [QUESTION]}],
 }
+
+
+PATIENT = {"limits.openai.timeout": "20"}
+"""For an endpoint that answers, on a machine that is busy."""
 
 
 class Endpoint(ThreadingHTTPServer):
@@ -162,16 +166,22 @@ def test_a_resumed_run_asks_the_model_again(cli: Cli, docs: Path, endpoint: Endp
 def test_a_model_that_fails_later_does_not_stop_the_run(cli: Cli, docs: Path, endpoint: Endpoint) -> None:
     endpoint.replies = [PLAN]
     endpoint.status, endpoint.message = 401, "Incorrect API key provided"
-    done = research(cli, endpoint.url, "openai")
-    assert done.code != 1
+    done = research(cli, endpoint.url, "openai", **PATIENT)
+    assert done.code == 4
     assert "no AI provider answered" not in done.out
+    metadata = json.loads((folder_of() / "metadata.json").read_text())
+    assert (metadata["status"], metadata["reason"]) == ("partial", "nobody did synthesize, write: see the notices")
+    refused = "does not accept the key (HTTP 401)"
+    assert [text for text in metadata["notices"] if text.startswith("section ") and refused in text]
+    assert [text for text in metadata["notices"] if text.startswith("there is no summary ") and refused in text]
+    assert "nine fathoms at the mole" in (folder_of() / "report.md").read_text()
 
 
 def test_a_plan_of_another_run_is_no_answer(cli: Cli, docs: Path, endpoint: Endpoint) -> None:
     endpoint.replies = [PLAN]
     endpoint.status, endpoint.message = 401, "Incorrect API key provided"
-    research(cli, endpoint.url, "openai")
-    done = research(cli, endpoint.url, "openai", **{"runs.folder": "others"})
+    research(cli, endpoint.url, "openai", **PATIENT)
+    done = research(cli, endpoint.url, "openai", **PATIENT, **{"runs.folder": "others"})
     assert done.code == 1
     assert "no AI provider answered the first task (query)" in " ".join(done.out.split())
 

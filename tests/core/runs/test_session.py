@@ -237,10 +237,11 @@ async def test_a_run_that_was_stopped_between_two_rounds_is_replayed_without_the
         stopping.handle = None
         again = await runs.replay(result.folder)
         resumed = await (await runs.resume(result.folder)).result()
-    assert [(step.name, step.times) for step in result.metadata.steps][:3] == [("clarify", 1), ("plan", 1), ("query", 1)]
+    assert [step.times for step in result.metadata.steps if step.name == "query"] == [1]
     assert (result.status, result.reason) == (again.status, again.reason) == ("partial", "stopped by the test")
     assert again.report == result.report
-    assert (resumed.status, resumed.metadata.steps[2].times) == ("complete", 3)
+    assert resumed.status == "complete"
+    assert [step.times for step in resumed.metadata.steps if step.name == "query"] == [3]
 
 
 async def test_a_cancelled_run_leaves_nothing_running_and_goes_on_where_it_was(tmp_path: Path) -> None:
