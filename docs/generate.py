@@ -1,11 +1,11 @@
-"""Fill in what the documentation quotes from the code, so that it cannot go out of date.
+"""Update the parts of the documentation that quote the code.
 
     python docs/generate.py
 
 A fenced block with a title is quoted: `title="examples/…"` from a file, `title="leadline.records.Hit …"` from the
 source of the named classes, `title="leadline.events"` from a module's docstring. `reference/settings.md` is written
-from the models of the settings, `reference/prompts.md` from the tasks of the built-in plugins. A test tells when to run
-it.
+from the models of the settings, `reference/prompts.md` from the tasks of the built-in plugins. A test fails if a page
+is out of date.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
 _QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)(.*?)(^```$)', re.MULTILINE | re.DOTALL)
 _INTRODUCTION = """# Settings
 
-Every key, its default and what it does, with the section of the plugin `local`; `leadline plugins show NAME` tells that
-of any other. How the settings come together, and how they are written in the environment and on the command line, is
-told in [how to set things](../how-to/settings.md). `leadline config init` writes this file for the plugins you chose.
+Every key with its default and its meaning, and the section of the plugin `local`; `leadline plugins show NAME` prints
+the section of any other plugin. [How to change settings](../how-to/settings.md) describes files, environment and
+command line.
+`leadline config init` writes this file for the plugins that you selected.
 """
 _ABOUT_PROMPTS = """# Prompts
 
-The full text of every prompt, as a language model reads it. `{title}` and the like stand for inputs; a list shows one
-item. The schema is also sent beside the prompt (`response_format`) to servers that support it.
-`leadline prompts show TASK` prints the same with your templates: [how to change prompts](../how-to/prompts.md).
+The full text of every prompt, as a language model reads it. Placeholders such as `{title}` are inputs; a list shows one
+item. Servers that support it also receive the schema as `response_format`. `leadline prompts show TASK` prints the same
+with your templates; see [how to change prompts](../how-to/prompts.md).
 """
 
 
 def quoted(title: str) -> str:
-    """Return what a block of this title quotes."""
+    """Return the text that a block of this title quotes."""
     if not title.startswith("leadline"):
         return (DOCS.parent / title).read_text(encoding="utf-8")
     names = title.split()
@@ -62,7 +63,7 @@ def _source(name: str) -> str:
 
 
 def filled(text: str) -> str:
-    """Return a page with its quoted blocks as they should be."""
+    """Return a page with its quoted blocks up to date."""
     return _QUOTED.sub(lambda block: block[1] + quoted(block[2]) + block[4], text)
 
 
@@ -85,7 +86,7 @@ def _prompt(one: Declared) -> str:
 
 
 def main() -> None:
-    """Write all pages that are not as they should be."""
+    """Write all pages that are out of date."""
     SETTINGS.write_text(settings_page(), encoding="utf-8")
     PROMPTS.write_text(prompts_page(), encoding="utf-8")
     for page in PAGES:

@@ -318,7 +318,7 @@ class Parser(Protocol):
 
 
 class Synthesizer(Protocol):
-    """Writes one section from its evidence; text left None is written by the stage `write`."""
+    """Writes one section from its evidence; a section without text is left out of the report."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section: ...
 

@@ -48,7 +48,6 @@ def explain(house: House) -> Explanation:
     """Return what a run would do."""
     settings, loaded = house.settings, house.loaded
     pipeline = pipeline_of(house, settings.pipeline)
-    offers = [offer for plugin in loaded.plugins.values() for offer in plugin.offers.values()]
     return Explanation(
         pipeline=pipeline.name,
         preset=settings.preset,
@@ -66,7 +65,7 @@ def explain(house: House) -> Explanation:
             "seconds": settings.budget.seconds,
         },
         expected=tuple(_expected(house, pipeline)),
-        costs_money=any(offer.priced for offer in offers),
+        costs_money=any(offer.priced for offer in loaded.offers()),
     )
 
 

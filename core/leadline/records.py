@@ -281,9 +281,9 @@ class Section(Record):
     title: Text
     evidence_ids: tuple[str, ...] = ()
     notes: Text = ""
-    """The synthesis that `write` writes from."""
+    """Its goal, as planned."""
     text: Text | None = None
-    """Final where given; None is written by the stage `write`."""
+    """None or empty: the section is left out of the report."""
     notices: SkipJsonSchema[tuple[Text, ...]] = ()
     """What was done with less when it was written. A model that returns sections is asked for none of this."""
     unsent: SkipJsonSchema[tuple[str, ...]] = ()

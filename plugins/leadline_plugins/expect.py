@@ -6,6 +6,8 @@ estimate with a run.
 
 from __future__ import annotations
 
+from math import ceil
+
 from leadline.expecting import PAGE, Expected, Scope
 from leadline_plugins.text import is_cjk, language
 
@@ -23,7 +25,7 @@ _ROUND, _ANALYSIS = 4_000, 6_000
 """Tokens of the passages that a digest, and the analysis, are made from."""
 _CHARTS = 4_000
 """Tokens of the passages that charts are planned from."""
-_CLAIM_WORDS, _CLAIM = 25, 150
+_CLAIM_WORDS, _CLAIM = 25, 250
 """Words of a claim; tokens of one with its passages."""
 _JUDGED = 0.9
 """The share of claims that no exact rule decides."""
@@ -117,10 +119,12 @@ def write_whole(scope: Scope) -> Expected:
 
 
 def verify_claim(scope: Scope, batch: int) -> Expected:
-    """Expect the claims that no exact rule decides; at most all of them, twice."""
-    left = _claims(scope) * _JUDGED
-    likely, most = max(1, round(left / batch)), 2 * -(-round(_claims(scope)) // batch)
-    return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most + 1))
+    """Expect the claims that no exact rule decides, each section's by themselves; at most all of them, twice."""
+    claims = _claims(scope)
+    left = claims * _JUDGED
+    likely = SECTIONS * ceil(left / SECTIONS / batch) + 1  # one for summary and conclusion
+    most = 2 * (ceil(claims / batch) + MOST_SECTIONS + 1)
+    return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most))
 
 
 def repair_claim(scope: Scope) -> Expected:

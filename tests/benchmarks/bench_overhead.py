@@ -17,15 +17,14 @@ from typing import Any
 
 import leadline
 from leadline.contracts import Call
-from leadline.findings import Digest, Plan, PlannedSection, Query, Review
+from leadline.findings import Plan, PlannedSection, Query
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Section, SectionRequest
 from leadline.tasks import Task
 from leadline.testing.plugins import plugin
 from leadline.testing.web import fake_web
 from leadline_plugins.tasks.planning import Queries
-from leadline_plugins.tasks.reading import Learning, Learnings
-from leadline_plugins.tasks.sorting import Sorted, SortedSection
+from leadline_plugins.tasks.reading import DigestReply
 from leadline_plugins.tasks.writing import Composition
 
 QUERIES, SECTIONS, PAGES = 8, 5, 3
@@ -45,30 +44,18 @@ class Scripted:
     def query(self, asked: Any) -> Queries:
         return Queries(queries=tuple(Query(query=f"{asked.question.text} {n}") for n in range(QUERIES)))
 
-    def extract(self, asked: Any) -> Learnings:
-        sentence = asked.source.document.text.split(". ")[0]
-        return Learnings(learnings=(Learning(claim=sentence, quote=sentence, start=0, score=1.0),))
-
-    def digest(self, asked: Any) -> Digest:
-        return Digest(synthesis="done")
-
-    def review(self, asked: Any) -> Review:
-        return Review(is_sufficient=True)
-
-    def sort(self, asked: Any) -> Sorted:
-        ids = [item.id for item in asked.evidence]
-        parts = (SortedSection(section=s, evidence_ids=tuple(ids[int(s.id) :: SECTIONS])) for s in asked.plan.sections)
-        return Sorted(sections=tuple(parts))
+    def digest(self, asked: Any) -> DigestReply:
+        return DigestReply(is_sufficient=True, synthesis="done")
 
     def write(self, asked: Any) -> Composition:
         return Composition(title=asked.question.text)
 
 
 class Joined:
-    """Writes a section by joining its quotes."""
+    """Writes a section by joining the first sentences of its passages."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        text = "\n\n".join(f"{item.quote}. [@{item.id}]" for item in request.evidence)
+        text = "\n\n".join(f"{item.quote.partition('. ')[0]}. [@{item.id}]" for item in request.evidence)
         return request.section.model_copy(update={"text": text})
 
 
@@ -81,7 +68,6 @@ def client(folder: Path) -> leadline.Client:
         cache=folder / "cache",
         set={
             "ai.providers": ["scripted"],
-            "ai.tasks": {"extract": "scripted", "sort": "scripted"},
             "research.synthesizer": "joined",
             "search.engines": ["fakeweb"],
             "read.fetchers": ["fakeweb"],

@@ -11,26 +11,27 @@ import pytest
 async def test_a_spent_budget_costs_the_prose_and_not_the_report(tools: Any, tmp_path: Path) -> None:
     with tools.emulator() as world:
         world.behave(first_token=0.01, tokens_per_second=5000, search=0.01, page=0.01)
-        # Without the stages that are lost to a spent budget: what is told here is told by the one that does with less.
-        bare = {"extends": "research", "without": ["compose", "chart"]}
+        # Without the stage that is lost to a spent budget: what is told here is told by those that do with less.
+        bare = {"extends": "research", "without": ["chart"]}
         settings = {"budget.model_calls": 6, "pipelines": {"bare": bare}, "pipeline": "bare"}
         async with tools.client(world, tmp_path, settings) as runs:
             result = await runs.research(tools.question(4))
             again = await runs.replay(result.folder)
     assert result.status == again.status == "partial"
-    assert result.reason == "calls were refused to synthesize: see the notices"
+    assert result.reason.startswith("calls were refused to synthesize, ")
     assert result.report
     assert result.metadata.verification
     assert not result.metadata.verification["unknown_ids"]
-    assert quoted(result)
-    assert 0 < result.metadata.retention < 0.16, "most of what was sorted was never sent to a writer"
+    assert unwritten(result)
+    assert result.report == again.report
 
 
 QUICK = {"first_token": 0.01, "tokens_per_second": 20_000, "search": 0.01, "page": 0.01}
 
 
-def quoted(result: Any) -> list[str]:
-    return [notice for notice in result.metadata.notices if "quotes, for" in notice]
+def unwritten(result: Any) -> list[str]:
+    """Return the notices on sections that are passages because no model wrote them."""
+    return [notice for notice in result.metadata.notices if "' was not written: " in notice]
 
 
 async def test_what_a_budget_left_undone_is_done_by_a_resume_with_more(tools: Any, tmp_path: Path) -> None:
@@ -42,8 +43,8 @@ async def test_what_a_budget_left_undone_is_done_by_a_resume_with_more(tools: An
             second = await (await runs.resume(first.folder)).result()
         assert max(world.tally()["whole"].values()) == 1  # nothing was paid for twice
     assert (first.status, second.status) == ("partial", "complete")
-    assert quoted(first)
-    assert not quoted(second)
+    assert unwritten(first)
+    assert not unwritten(second)
 
 
 async def test_a_resumed_run_is_written_anew_where_the_prompt_of_writing_changed(tools: Any, tmp_path: Path) -> None:
@@ -73,20 +74,19 @@ async def test_a_budget_that_the_plan_alone_is_over_costs_the_model_and_not_the_
     assert result.status == "partial"
     assert result.report
     assert result.report.sources
-    assert any("no usable plan" in notice for notice in result.metadata.notices)
+    assert any(notice.startswith("no usable plan") for notice in result.metadata.notices)
 
 
-async def test_a_small_budget_of_tokens_is_told_in_few_words(tools: Any, tmp_path: Path) -> None:
+async def test_a_small_budget_of_tokens_is_told_once_for_each_section_with_the_next_larger_one(tools: Any, tmp_path: Path) -> None:
     with tools.emulator() as world:
         world.behave(**QUICK)
         async with tools.client(world, tmp_path, {"budget.tokens": 10_000}) as runs:
             result = await runs.research(tools.question(4))
             again = await runs.replay(result.folder)
-    (one,) = quoted(result)
-    assert one.startswith("sections '")
-    assert "raise it with --set budget.tokens=20000" in one
-    (less,) = [notice for notice in result.metadata.notices if "of what stands there" in notice]
-    assert less.endswith(": the budget of tokens allows no more; raise it with --set budget.tokens=20000")
+    told = unwritten(result)
+    assert told
+    assert len({notice.partition(" was not written")[0] for notice in told}) == len(told)
+    assert all(notice.endswith("raise it with --set budget.tokens=20000") for notice in told)
     assert result.report == again.report
 
 
@@ -149,7 +149,7 @@ async def test_a_stop_while_the_report_is_written_asks_no_model_anew(tools: Any,
         assert max(world.tally()["whole"].values()) == 1  # nothing was paid for twice
     assert (first.status, first.exit_code, second.status) == ("partial", 130, "complete")
     assert first.report
-    assert not quoted(second)
+    assert not unwritten(second)
 
 
 async def test_a_stop_binds_no_other_session_though_this_one_was_cancelled_after_it(tools: Any, tmp_path: Path) -> None:

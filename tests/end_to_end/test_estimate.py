@@ -32,7 +32,7 @@ async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path, 
     assert 0.6 < float(usage["cost"]) / float(told.cost) < 1.4
 
 
-@pytest.mark.parametrize(("preset", "least", "most"), [("lean", 9, 16), ("full", 12, 22)])
+@pytest.mark.parametrize(("preset", "least", "most"), [("lean", 15, 22), ("full", 16, 24)])
 async def test_as_many_calls_are_likely_as_a_run_should_make(
     tools: Any, tmp_path: Path, preset: str, least: int, most: int
 ) -> None:

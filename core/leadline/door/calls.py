@@ -29,7 +29,7 @@ from leadline.door.reports import Reports
 from leadline.door.retry import RetryPolicy
 from leadline.door.secrets import Secrets
 from leadline.door.winding import Winding
-from leadline.errors import CallFailed, PluginError, Refused
+from leadline.errors import CallFailed, CallRefused, JournalMissing, PluginError, Refused
 from leadline.events import Bus
 from leadline.journal.cache import Answers
 from leadline.journal.journal import Journal
@@ -51,6 +51,8 @@ class _Value(Record):
 
 
 _FACT = Kind("fact", _Value, composite=True, quiet=True)
+_END = Kind("fact", _Value, composite=True)
+"""A fact that is refused while the run winds down: a replay of the run finds the refusal, a resumed run forgets it."""
 _FAULT = "fault"
 """The kind of the rows that are no calls: what a plugin raised outside of one."""
 _HOUSE = Maker("leadline")
@@ -85,6 +87,7 @@ class Door:
         self._flights: Flights[Landed] = Flights(self._reports.late)
         self._memory = Memory(journal, self._flights, self._reports, self._secrets, answers, offline=offline)
         self._winding = Winding(budget, self._flights, self._reports)
+        self._offline = offline
         self._place = Place()
         budget.restore(journal.ledger.spent())
         if journal.damaged:
@@ -157,6 +160,23 @@ class Door:
             return _Value(value=make())
 
         return (await self.call(_FACT, _Name(name=name), do, maker=_HOUSE)).value
+
+    async def ends_before(self, name: str) -> bool:
+        """Return whether the run winds down before what has this name; a replay winds down there too."""
+
+        async def do(_: _Name, call: Call) -> _Value:
+            return _Value()
+
+        if self.winding_down is None and not self._offline:
+            return False
+        try:
+            await self.call(_END, _Name(name=f"before {name}"), do, maker=_HOUSE)
+        except JournalMissing:
+            return False
+        except CallRefused as refused:
+            self._winding.down(refused.record.message)
+            return True
+        return False
 
     async def share(self, name: str, items: int) -> list[Share]:
         """Share the countable budgets out between the items of a group, by their order.

@@ -63,14 +63,17 @@ def _figures(rows: list[Row], replayed: Set[str]) -> dict[str, Any]:
 
 def refused(rows: Iterable[Row]) -> tuple[str, ...]:
     """Return the stages to which calls were refused, by name: what they made of it all the same is not the whole."""
-    return tuple(sorted({row.step for row in rows if row.outcome == "refusal"}))
+    return tuple(sorted({row.step for row in rows if row.outcome == "refusal" and row.step}))
 
 
 def in_vain(rows: Collection[Row]) -> tuple[str, ...]:
     """Return the models that were asked and did no task, by name; none where another did one for them."""
     if taken(rows):
         return ()
-    return tuple(sorted({row.provider for row in rows if row.kind == CHAT and row.outcome != "refusal"}))
+    asked = {row.provider for row in rows if row.kind == CHAT and row.outcome != "refusal"}
+    # One that could not be made has no call of its own: its name is the first of the chains that did without it.
+    first = {row.provider.split(THEN)[0] for row in rows if (row.kind, row.outcome) == (TASK, "reply")}
+    return tuple(sorted(asked | first - {row.provider for row in rows if row.outcome == "reply"}))
 
 
 def answered(rows: Iterable[Row]) -> frozenset[str]:

@@ -27,13 +27,12 @@ from leadline.runs.flow import Flow, Level
 class Host(Protocol):
     """What the engine needs of the run it drives."""
 
-    @property
-    def stopping(self) -> str | None:
-        """Why the run is winding down, or None."""
-        ...
-
     rounds_left: int
     """How many rounds of the loop can follow the one that is gone through."""
+
+    async def ends_before(self, number: int) -> bool:
+        """Return whether the run winds down, or did when it was recorded, before this round of the loop."""
+        ...
 
     async def turn(self) -> None:
         """Wait until it is this run's turn, where many share the event loop."""
@@ -79,7 +78,7 @@ class Engine:
     async def _loop(self, loop: Loop) -> None:
         for number in range(1, loop.at_most + 1):
             # The first is gone through all the same: what was begun ahead, and what is free, may make a report.
-            if self.host.stopping and number > 1:
+            if number > 1 and await self.host.ends_before(number):
                 break
             self.rounds, self.host.rounds_left = number, loop.at_most - number
             lost = len(self.lost)

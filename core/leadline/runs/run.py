@@ -241,10 +241,9 @@ class ActiveRun:
 
     # --- what the engine needs ---
 
-    @property
-    def stopping(self) -> str | None:
-        """Why the run is winding down."""
-        return self.door.winding_down
+    async def ends_before(self, number: int) -> bool:
+        """Return whether the run winds down, or did when it was recorded, before this round of the loop."""
+        return await self.door.ends_before(f"round {number}")
 
     async def turn(self) -> None:
         """Wait for this run's turn: what stages do at their beginning would add up in one turn of the event loop."""

@@ -31,6 +31,7 @@ from leadline.settings.presets import ABOVE_STORED, with_preset
 from leadline.settings.secrecy import answer_options, left_out, secrets_of
 from leadline.settings.section import Section
 from leadline.settings.select import Chosen, Selector
+from leadline.settings.selections import kind_of
 from leadline.settings.sound import beside, sound
 from leadline.settings.sources import Sources
 from leadline.settings.toml import commented_toml
@@ -72,6 +73,11 @@ class Loaded:
     def offer(self, kind: str, name: str) -> AnyOffer:
         """Return what a chosen plugin offers of a kind."""
         return self.plugins[name].offers[kind]
+
+    def offers(self) -> Iterator[AnyOffer]:
+        """Yield what the settings choose: a plugin may offer more than that."""
+        for key, names in self.chosen.items():
+            yield from (self.offer(kind_of(key), name) for name in names)
 
     def same(self, other: Loaded) -> bool:
         """Return whether a run by the other would do and tell the same; the model of settings is each time its own."""

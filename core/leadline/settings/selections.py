@@ -82,6 +82,11 @@ def selections(core: Settings) -> Iterator[Selection]:
             yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),), model)
 
 
+def kind_of(key: str) -> str:
+    """Return the kind of the plugins that a key selects."""
+    return "stages" if key == "pipeline" else _KINDS.get(key, "ai_providers")
+
+
 def _provider(model: str) -> str:
     """Return the plugin of a model named as PROVIDER:MODEL."""
     return model.partition(":")[0]

@@ -11,7 +11,7 @@ class Timeline:
     async def run(self, findings: Findings, run: Run, /) -> None:
         report = findings[REPORT]
         quotes = {item.id: " ".join(item.quote.split()) for item in report.evidence}
-        years = sorted((year.year, year.id) for year in findings[YEARS])
+        years = sorted((year.year, year.id) for year in findings[YEARS] if year.id in quotes)
         lines = (f"- {year}: {quotes[name]} [@{name}]" for year, name in years)
         ids = tuple(name for _, name in years)
         section = Section(id="timeline", title="Timeline", text="\n".join(lines), evidence_ids=ids)

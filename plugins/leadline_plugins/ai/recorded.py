@@ -28,8 +28,8 @@ from leadline.records import ChatReply, ChatRequest, Failure, ModelTraits
 from leadline.runs.folder import JOURNAL
 from leadline.tasks import Performed
 
-_TODAY = re.compile(r'("today": ?")\d{4}-\d\d-\d\d(?=")')
-"""The day as the inputs of a task tell it: a recording is asked on its own, or it could not answer on another."""
+_TODAY = re.compile(r'("today": ?"|^Today: )\d{4}-\d\d-\d\d\b', re.MULTILINE)
+"""The day in the inputs of a task, as JSON or as text; it is replaced, so that a recording answers on any day."""
 _NOT_COMPARED = ("model", "json_schema")
 """What depends on which model is asked, and in which manner, and not on what is asked of it."""
 

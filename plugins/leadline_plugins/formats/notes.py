@@ -18,7 +18,7 @@ from leadline_plugins.wording.notices import keys, parsed, retold, task
 
 _STOPS = " .。;；,，"
 _WHOSE = re.compile(r"\b(?:task|chat) by ([^\s:]+): the model's reply")
-_TOLD = {"nothing_found": "left_out", "left_out": "left_out", "open": "unanswered"}
+_TOLD = {"left_out": "left_out", "open": "unanswered"}
 """The notices that say what the facts of a report say, and under what name they do."""
 
 

@@ -23,7 +23,9 @@ _PAGES = 8
 _ENDS = 5
 """Words at each end of a text fragment."""
 _CJK_ENDS = 8
-"""Characters at each end of a text fragment in a language without spaces."""
+"""Characters, or whole Latin words, at each end of a text fragment in a language without spaces."""
+_UNIT = re.compile(r"[A-Za-z0-9]+|.")
+_NUMBERED = re.compile(r"^\s*\d{1,9}[.)]\s+", re.MULTILINE)
 _HEADER = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
 
 
@@ -65,9 +67,9 @@ def _fragment(shown: str) -> str:
     """Return a text directive: the words at both ends, or all of a short text."""
     parts, sign, ends = shown.split(), " ", _ENDS
     if len(parts) < len(shown) / 15:  # a language without spaces
-        parts, sign, ends = list("".join(parts)), "", _CJK_ENDS
+        parts, sign, ends = _UNIT.findall(" ".join(parts)), "", _CJK_ENDS
     runs = [parts] if len(parts) <= 2 * ends else [parts[:ends], parts[-ends:]]
-    return ",".join(quote(sign.join(run), safe="").replace("-", "%2D") for run in runs)
+    return ",".join(quote(sign.join(run).strip(), safe="").replace("-", "%2D") for run in runs)
 
 
 class Passages:
@@ -84,7 +86,8 @@ class Passages:
     def blocks(self, item: Evidence) -> list[Node]:
         """Return a passage after its lead-in, the words that verdicts quote wrapped."""
         found = [(f"claim-{mark.number}", mark.quote) for mark in self._quotes.get(item.id, ())]
-        quotes = [(name, (words, text(_blocks(words)))) for name, words in found]
+        # The numbers of list items are no text of the blocks.
+        quotes = [(name, (words, text(_blocks(words)), _NUMBERED.sub("", words))) for name, words in found]
         if _HEADER.search(item.lead):
             return highlight(_blocks(f"{item.lead}\n{item.quote}"), quotes, self._wrap)
         return [*_blocks(item.lead), *highlight(_blocks(item.quote), quotes, self._wrap)]

@@ -14,7 +14,6 @@ from leadline_plugins.parse.layout import Item, Piece, collapse
 _BREAK = "\0"
 """A `br` in the text of a run; two of them part paragraphs."""
 _BREAKS = re.compile(r"\0\s*\0[\s\0]*")
-_HEADING = re.compile("h[1-6]")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _ANCHORS = frozenset({"¶", "§", "#", "🔗", "[edit]"})
 """Texts of links to the heading that they are in."""

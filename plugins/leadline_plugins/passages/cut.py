@@ -24,6 +24,9 @@ _UNDIVIDED = 1.5
 """A block up to this many times `MOST` is not divided: half a table is worth less than a long passage."""
 _LONGEST_LEAD = 80
 """Words of a paragraph that can introduce a list."""
+_LONGEST_TITLE = 10
+"""Words of a paragraph that can be the title of the next one."""
+_STOPS = tuple(".!?…。！？")
 _LED = frozenset({"list", "definition", "table", "code", "quote"})
 _INTRODUCES = frozenset({"paragraph", "caption"})
 _ITEM = re.compile(r"^(?:[-*+] |\d+[.)] |:   )", re.MULTILINE)
@@ -85,7 +88,7 @@ def _grouped(text: str, blocks: Sequence[Block]) -> Iterator[tuple[list[_Piece],
         for place, piece in enumerate(_divided(text, block)):
             starts_led = intro is not None and place == 0
             if group and not _fits(group, piece):
-                carried = _carried(group, intro) if starts_led else []
+                carried = _carried(group, intro) if starts_led else _title(text, group, piece)
                 if len(carried) < len(group):
                     yield group[: len(group) - len(carried)], lead
                     lead = ""
@@ -110,6 +113,15 @@ def _fits(group: Sequence[_Piece], piece: _Piece) -> bool:
 def _carried(group: Sequence[_Piece], intro: Block | None) -> list[_Piece]:
     """Return the introduction of the next block where it ends a group: it moves on with its block."""
     return [group[-1]] if group[-1].block is intro and group[-1].whole else []
+
+
+def _title(text: str, group: Sequence[_Piece], piece: _Piece) -> list[_Piece]:
+    """Return the short last paragraph of a group without a full stop: the title of a note box, say, moves on, too."""
+    last = group[-1]
+    words = text[last.start : last.end]
+    short = last.whole and last.block.kind == "paragraph" and last.words <= _LONGEST_TITLE
+    follows = len(group) > 1 and piece.start == piece.block.start and piece.block.path == last.block.path
+    return [last] if short and follows and not words.endswith(_STOPS) else []
 
 
 def _introduces(text: str, previous: Block, block: Block) -> bool:

@@ -34,7 +34,8 @@ def select(passages: Sequence[Evidence], rankings: Sequence[Ranked], tokens: flo
     for turn, order in enumerate(orders):
         left = _fill(passages, order, left / (len(orders) - turn), left, taken, seen, sizes)
     best = _relative(rankings)
-    left = _fill(passages, sorted(best, key=lambda place: (-best[place], place)), left, left, taken, seen, sizes)
+    rest = sorted(best.keys() - taken.keys(), key=lambda place: (-best[place], place))
+    _fill(passages, rest, left, left, taken, seen, sizes)
     return [passages[place] for place in sorted(taken, key=lambda place: (-best.get(place, 0.0), place))]
 
 

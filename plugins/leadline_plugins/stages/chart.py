@@ -95,7 +95,10 @@ class Charting:
             failures = 0 if figure else failures + 1
             if figure:
                 drawn[chart.id] = figure.model_copy(update={"section_id": _section(one, findings)})
-        findings[FIGURES] = tuple(drawn.values())
+        sections = findings[SECTIONS]
+        order = {section.id: place for place, section in enumerate(sections)}
+        # The text mentions figures by their numbers, so that these are given before the figures are placed.
+        findings[FIGURES] = tuple(sorted(drawn.values(), key=lambda one: order.get(one.section_id, len(order))))
         findings[CHARTS] = tuple(charts)
 
     async def _request(self, findings: Findings, run: Run) -> ChartPlanRequest | None:

@@ -14,6 +14,7 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.expecting import Expected, Scope
 from leadline.findings import (
     DIGEST,
+    EVIDENCE,
     FOUND,
     PLAN,
     QUESTION,
@@ -158,7 +159,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         ExploreSettings,
         "Has the model search and read by itself, with tools, until it has enough",
         needs=(QUESTION, PLAN),
-        wants=(TASKS, FOUND, SOURCES, DIGEST, REVIEW),
+        wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS, FOUND, SOURCES),
         may_give=(UNREAD, DIGEST),
         tasks=(ASK,),

@@ -60,7 +60,8 @@ class Planning:
         task, last_resort = ASK.of(request), whole(question)
         if await can_be_ahead(task, run):
             task = replace(task, heard=Ahead(question, run, fitting(task, lambda plan: bool(plan.sections))).heard)
-        plan = await perform_or(run, task, last_resort, _NO_PLAN)
+        # A budget or time that is spent by now costs the outline, not the report.
+        plan = await perform_or(run, task, last_resort, _NO_PLAN, closing=True)
         if not plan.sections:
             await tell(run, f"{_NO_PLAN} (it has no sections)")
             return last_resort

@@ -68,7 +68,7 @@ async def compose(
         figures=tuple(figures),
         length=run.settings.report.length,
     )
-    reply = await perform_or(run, kind.of(request), Composition(), failed)
+    reply = await perform_or(run, kind.of(request), Composition(), failed, closing=True)
     composed = await compute(taken, reply, sections, ids, title, whole=whole)
     for notice in composed.notices:
         await tell_once(run, notice)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadline.findings import Plan, Query, Question
-from leadline.records import SINGLE, Evidence, Json, Record, Text
+from leadline.records import SINGLE, Evidence, Record, Text
+from leadline.schemas import BOOLEAN, TEXT, list_of, object_of, one_of
 from leadline.tasks import Talk
 from leadline_plugins.prompting import inputs
 from leadline_plugins.prompting.inputs import PastSearch
@@ -32,16 +33,7 @@ class Clarification(Record):
     assumptions: tuple[Text, ...] = ()
 
 
-CLARIFY_SCHEMA: Json = {
-    "type": "object",
-    "properties": {
-        "needs_clarification": {"type": "boolean"},
-        "questions": {"type": "array", "items": {"type": "string"}},
-        "assumptions": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["needs_clarification", "questions", "assumptions"],
-    "additionalProperties": False,
-}
+CLARIFY_SCHEMA = object_of(needs_clarification=BOOLEAN, questions=list_of(TEXT), assumptions=list_of(TEXT))
 CLARIFY_EXAMPLE = (
     '{"needs_clarification": true, "questions": ["Which country do you mean?"], '
     '"assumptions": ["The question is about the European Union."]}'
@@ -61,43 +53,13 @@ class PlanRequest(Record):
         return inputs.joined(inputs.about(self.question, self.today), length)
 
 
-_QUERY_ITEM: Json = {
-    "type": "object",
-    "properties": {
-        "query": {"type": "string"},
-        "goal": {"type": "string"},
-        "priority": {"type": "string", "enum": ["high", "medium", "low"]},
-        "section": {"type": "string"},
-    },
-    "required": ["query", "goal", "priority", "section"],
-    "additionalProperties": False,
-}
-QUERIES: Json = {"type": "array", "items": dict(_QUERY_ITEM)}
+QUERIES = list_of(object_of(query=TEXT, goal=TEXT, priority=one_of("high", "medium", "low"), section=TEXT))
 """The schema of a list of queries, in the replies of three tasks."""
-PLAN_SCHEMA: Json = {
-    "type": "object",
-    "properties": {
-        "title": {"type": "string"},
-        "sections": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "title": {"type": "string"},
-                    "goal": {"type": "string"},
-                    "questions": {"type": "array", "items": {"type": "string"}},
-                    "domain": {"type": "string"},
-                },
-                "required": ["id", "title", "goal", "questions", "domain"],
-                "additionalProperties": False,
-            },
-        },
-        "queries": dict(QUERIES),
-    },
-    "required": ["title", "sections", "queries"],
-    "additionalProperties": False,
-}
+PLAN_SCHEMA = object_of(
+    title=TEXT,
+    sections=list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, questions=list_of(TEXT), domain=TEXT)),
+    queries=QUERIES,
+)
 PLAN_EXAMPLE = (
     '{"title": "Heat pumps in old houses", "sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", '
     '"questions": ["What does installation cost?"], "domain": "economics"}], "queries": [{"query": "heat pump '
@@ -134,12 +96,7 @@ class Queries(Record):
     queries: tuple[Annotated[Query, SINGLE], ...] = ()
 
 
-QUERY_SCHEMA: Json = {
-    "type": "object",
-    "properties": {"queries": dict(QUERIES)},
-    "required": ["queries"],
-    "additionalProperties": False,
-}
+QUERY_SCHEMA = object_of(queries=QUERIES)
 QUERY_EXAMPLE = (
     '{"queries": [{"query": "heat pump noise limits", "goal": "legal limits", "priority": "high", "section": "2"}]}'
 )

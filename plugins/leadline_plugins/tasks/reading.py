@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from leadline.findings import Digest, Plan, Query, Question, SectionReview
-from leadline.records import SINGLE, Json, Record, Text
+from leadline.records import SINGLE, Record, Text
+from leadline.schemas import BOOLEAN, NUMBER, TEXT, list_of, object_of, one_of
 from leadline_plugins.prompting import inputs, passages
 from leadline_plugins.prompting.inputs import PastSearch
 from leadline_plugins.prompting.passages import ShownSource
@@ -50,31 +51,14 @@ class DigestReply(Record):
     cross_links: tuple[Text, ...] = ()
 
 
-DIGEST_SCHEMA: Json = {
-    "type": "object",
-    "properties": {
-        "is_sufficient": {"type": "boolean"},
-        "sections": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "coverage": {"type": "string", "enum": ["covered", "partial", "missing"]},
-                    "depth": {"type": "number"},
-                },
-                "required": ["id", "coverage", "depth"],
-                "additionalProperties": False,
-            },
-        },
-        "gaps": {"type": "array", "items": {"type": "string"}},
-        "queries": dict(QUERIES),
-        "synthesis": {"type": "string"},
-        "cross_links": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["is_sufficient", "sections", "gaps", "queries", "synthesis", "cross_links"],
-    "additionalProperties": False,
-}
+DIGEST_SCHEMA = object_of(
+    is_sufficient=BOOLEAN,
+    sections=list_of(object_of(id=TEXT, coverage=one_of("covered", "partial", "missing"), depth=NUMBER)),
+    gaps=list_of(TEXT),
+    queries=QUERIES,
+    synthesis=TEXT,
+    cross_links=list_of(TEXT),
+)
 DIGEST_EXAMPLE = (
     '{"is_sufficient": false, "sections": [{"id": "2", "coverage": "missing", "depth": 0.0}], "gaps": ["Which noise '
     'limits apply at night?"], "queries": [{"query": "heat pump noise limit night", "goal": "legal limits", '

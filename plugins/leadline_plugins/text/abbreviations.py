@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from leadline_plugins.text.stopwords import word_set
 
@@ -42,8 +41,6 @@ OPENERS = word_set(
     la les il elle el los danach dann dies diese он она оно они это эти этот эта в на с по при для после однако но и а
     также затем когда если"""
 )
-_LINKS = r"(?:[ -](?:of|and|the|for|in|on|to|&))*[ -]"
-"""What stands between the words of a name that is abbreviated to their initials."""
 _DOTTED = re.compile(r"(?:\w\.)+\w")
 _YEAR = re.compile(r"[12]\d{3}\b")
 _ORDINAL = re.compile(r"\d{1,2}|[ivx]{1,5}")
@@ -84,10 +81,3 @@ def _counts(head: list[str], number: str, following: str, rest: list[str]) -> bo
     if counted not in ENGLISH_MONTHS:
         return counted in ORDINALS
     return not before[-1:].isalnum() or before in BEFORE_DATES or bool(rest and _YEAR.match(rest[0]))
-
-
-@lru_cache(maxsize=256)
-def written_out(acronym: str) -> re.Pattern[str]:
-    """Return what finds the words whose initials an acronym is: `NASM`, National Air and Space Museum."""
-    words = [rf"{letter}[a-z'’-]+" for letter in acronym]
-    return re.compile(rf"\b{_LINKS.join(words)}")

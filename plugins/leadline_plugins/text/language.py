@@ -191,8 +191,3 @@ def _scores(words: list[str], script: str) -> dict[str, float]:
 def is_cjk(code: str) -> bool:
     """Return whether a language is written without spaces and measured in characters."""
     return primary(code) in ("zh", "ja", "ko")
-
-
-def is_unspaced(code: str) -> bool:
-    """Return whether the words of a language are looked for by pairs of signs: see `tokens`."""
-    return is_cjk(code) or primary(code) in ("th", "lo", "my", "km")

@@ -28,7 +28,6 @@ _SPACED = re.compile(rf"[^\W_]+(?:(?:['’](?=[^\W_])|[{_MARKS}]+)[^\W_]*)*")
 """The same of a text without CJK and Thai, in half the time."""
 _PLAINEST = "".join(sign.lower() if sign.isalnum() else " " for sign in map(chr, range(128)))
 """The same of ASCII without an apostrophe, for `translate` and `split`, in a fifth of the time."""
-_UNIT = re.compile(rf"[{CJK}]|[{CLUSTERED}]+|[^\W_{CJK}{CLUSTERED}]+(?:[{_MARKS}'’.,-]+[^\W_{CJK}{CLUSTERED}]+)*")
 _EAST = "\u3000"
 """Runs without spaces that begin below are of clusters, the others of characters."""
 _HANGUL = "\uac00"
@@ -175,11 +174,6 @@ def tokens(text: str) -> list[str]:
 def _token(piece: str) -> str:
     """Return the index token of a word; kept, since the words of a run's texts repeat."""
     return stem(_plain(piece))
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text, caseless; of CJK, the characters."""
-    return _UNIT.findall(fold(text))
 
 
 _SENTENCE = 1000

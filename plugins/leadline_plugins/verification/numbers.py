@@ -189,7 +189,8 @@ def _results(values: Sequence[Decimal]) -> Iterator[Decimal]:
 
 _HAN_ANY = "".join([*HAN_DIGITS, *HAN_SCALES])
 _CHAIN = rf"\s?[十百千万萬亿億兆만억조](?:[{_HAN_ANY}\d,.]*[{''.join(HAN_SCALES)}])?(?![瓦米克])"
-_UNMARKED = r"(?<![a-z0-9_.])(?<![a-z]-)(?<!\d,)"
+_UNMARKED = r"(?<![a-z0-9_])(?<!(?<!\.)\.)(?<![a-z]-)(?<!\d,)"
+"""Before a number: no letter, digit or single point, but two points of a range, `100..499`."""
 
 
 @cache

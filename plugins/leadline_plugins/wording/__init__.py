@@ -87,11 +87,6 @@ def right_to_left(language: str) -> bool:
     return script in _LEFTWARD_SCRIPTS.split() if script else base in _LEFTWARD.split()
 
 
-def upright(language: str) -> bool:
-    """Return whether a language is written without slanted letters: Chinese, Japanese, Korean."""
-    return not {"zh", "yue", "ja", "ko"}.isdisjoint(wider(language))
-
-
 def listed(items: Iterable[str], language: str, sign: str = "comma") -> str:
     """Return items in a row: with a `comma` between them, a `semicolon`, or, as sentences have it, a `space`."""
     return say(sign, language).join(items)

@@ -78,27 +78,28 @@ def test_what_a_run_cost_is_said_as_far_as_it_is_known() -> None:
 
 def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
     claims = {"supported": 10, "contradicted": 1, "unsupported": 7, "partial": 2}
-    said = checks({"passed": True, "claims": claims, "contradicted_in_summary": 1})
-    assert said.startswith("passed, but the summary says 1 thing that its source contradicts; 8 of 20 claims not borne")
+    said = checks({"passed": True, "claims": claims})
+    assert said.startswith("passed, but 8 of 20 claims not supported by what is cited; ")
     assert said.endswith("claims: 1 contradicted, 2 supported in part, 10 supported, 7 unsupported")
     assert checks({"passed": True, "claims": {"supported": 4}}) == "passed; claims: 4 supported"
     assert checks({"passed": False}) == "not passed"
-    assert checks({"passed": False, "report_passed": False}) == "not passed: no citation could be checked"
+    assert checks({"passed": False, "report_passed": False}) == "not passed: no claim with a citation"
     found = {"passed": False, "claims": {"unsupported": 4, "supported": 3}, "paragraph_without_citation_count": 1}
-    unborne, bare = "4 of 7 claims not borne by what is cited", "1 paragraph without a citation at the end"
+    failed, bare = "4 of 7 claims not supported by what is cited", "1 paragraph without a citation at the end"
     counts = "claims: 3 supported, 4 unsupported"
-    assert checks(found) == f"not passed: {unborne}; {bare}; {counts}"
-    assert checks({**found, "grounds": ["bare"]}) == f"not passed: {bare}; besides, {unborne}; {counts}"
-    assert checks({**found, "grounds": ["unborne", "bare"]}) == f"not passed: {unborne}; {bare}; {counts}"
+    assert checks(found) == f"not passed: {failed}; {bare}; {counts}"
+    assert checks({**found, "grounds": ["uncited"]}) == f"not passed: {bare}; besides, {failed}; {counts}"
+    assert checks({**found, "grounds": ["unsupported", "uncited"]}) == f"not passed: {failed}; {bare}; {counts}"
+    required = {"passed": False, "claims": {"not_judged": 2, "supported": 1}, "grounds": ["unsupported"]}
+    assert checks(required) == "not passed: 2 claims not judged; claims: 2 not judged, 1 supported"
 
 
 def test_the_checks_say_which_paragraphs_lack_a_citation_and_what_was_changed() -> None:
-    change = {"now": "", "done": "weakened"}
-    repairs = [change, change, {"now": "so", "done": "weakened"}, {"now": "", "done": "dropped"}]
+    repairs = [{"done": "weakened"}, {"done": "weakened"}, {"done": "dropped"}, {"done": "recited"}]
     found = {"passed": False, "paragraph_without_citation_count": 1, "unknown_ids": ["a", "b"], "repairs": repairs}
     assert checks(found) == (
-        "not passed: 1 paragraph without a citation at the end; 2 citations of what is not there; "
-        "changed before: 2 marked as not confirmed, 1 said anew, 1 taken out"
+        "not passed: 1 paragraph without a citation at the end; 2 citations of unknown passages; "
+        "changed before: 1 cited anew, 1 dropped, 2 reworded"
     )
 
 

@@ -121,7 +121,11 @@ def test_resume_needs_no_options_and_repeats_no_call(cli: Cli, run: dict[str, An
     started = [json.loads(line) for line in (Path(run["folder"]) / "events.jsonl").read_text().splitlines()]
     second = [event["seq"] for event in started if event["kind"] == "run.started"][1]
     asked = [event for event in started if event["seq"] > second and event["kind"] == "call.started"]
-    assert {event["data"]["kind"] for event in asked} <= {"format"}
+    # Formats and exact judging are computed anew: neither asks anybody.
+    assert {(event["data"]["kind"], event["data"]["provider"]) for event in asked} <= {
+        ("judge", "exact"),
+        *(("format", name) for name in ("markdown", "html", "json")),
+    }
 
 
 def test_an_offline_replay_prints_the_report_and_writes_nothing(cli: Cli, run: dict[str, Any]) -> None:

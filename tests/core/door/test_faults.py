@@ -434,11 +434,11 @@ async def test_a_report_without_a_text_is_no_report(text: str | None, tmp_path: 
         assert "the report is empty: no section has a text" in result.reason
 
 
-async def test_a_synthesizer_that_writes_nothing_has_written_no_report(tmp_path: Path) -> None:
+async def test_a_synthesizer_that_writes_nothing_has_found_no_answer(tmp_path: Path) -> None:
     silent = acting("synthesizers", lambda request, call: request.section.model_copy(update={"text": ""}))
     result = await ended(client(tmp_path, silent, research__synthesizer="acts"))
-    assert (result.status, result.exit_code) == ("failed", 1)
-    assert "the report is empty" in result.reason
+    assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
+    assert result.reason == f"nothing that was found answers: {QUESTION}"
 
 
 async def test_a_section_without_a_text_makes_a_run_partial(tmp_path: Path) -> None:

@@ -46,8 +46,8 @@ def fault(load: Load, values: Mapping[str, Any]) -> str:
 
 @pytest.mark.parametrize("key", ["ai.tasks", "prompts"])
 def test_a_task_that_nobody_asks_is_refused_with_the_nearest(load: Load, key: str) -> None:
-    told = fault(load, {key: {"extarct": "embedded"}})
-    assert told.startswith(f"{key}.extarct: no plugin asks a task of this name: did you mean 'extract'? (choose from: ")
+    told = fault(load, {key: {"synthesise": "embedded"}})
+    assert told.startswith(f"{key}.synthesise: no plugin asks a task of this name: did you mean 'synthesize'? (choose ")
     assert told.endswith(" (argument)")
     assert "polish" in told
 

@@ -54,10 +54,10 @@ async def test_without_a_model_it_costs_nothing(tmp_path: Path) -> None:
 
 
 async def test_tokens_and_money_are_summed_over_the_tasks_of_models(tmp_path: Path) -> None:
-    found = await estimated(tmp_path, PRICE)
+    found = await estimated(tmp_path, PRICE | {"ai.tasks": {"plan": "chat", "query": "embedded"}})
     asked = [one for one in found.tasks if one.model]
     assert {one.model for one in asked} == {"own"}
-    assert {one.task for one in found.tasks if not one.model} == {"extract", "sort"}
+    assert {one.task for one in found.tasks if not one.model} == {"query"}
     assert found.calls == sum(one.calls for one in asked)
     assert found.least <= found.calls <= found.most
     assert found.cost == Decimal(found.input_tokens + 10 * found.output_tokens) / 1_000_000
@@ -71,9 +71,9 @@ async def test_a_price_that_nobody_knows_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "more"), [("report.length", 9_000), ("research.pages_per_query", 9), ("ai.tasks", {"extract": "chat"})]
+    ("key", "more"), [("report.length", 9_000), ("research.section_tokens", 5_000), ("research.first_queries", 20)]
 )
-async def test_breadth_and_depth_cost(tmp_path: Path, key: str, more: Any) -> None:
+async def test_breadth_and_depth_cost(tmp_path: Path, key: str, more: int) -> None:
     usual, much = await estimated(tmp_path), await estimated(tmp_path, {key: more})
     assert much.input_tokens > usual.input_tokens
 

@@ -39,9 +39,11 @@ class Stub:
 
     def __init__(self, **stages: Any) -> None:
         self.stages = stages
-        self.stopping: str | None = None
         self.rounds_left = 0
         self.told: list[tuple[str, str]] = []
+
+    async def ends_before(self, number: int) -> bool:
+        return False
 
     async def turn(self) -> None:
         pass

@@ -133,11 +133,11 @@ async def test_every_engine_failing_is_told_and_makes_no_report(tmp_path: Path) 
 async def test_a_stopped_run_writes_up_what_there_is_as_partial(tmp_path: Path) -> None:
     handle: leadline.RunHandle | None = None
 
-    async def stop_at_the_first_digest(request: Any, call: Call) -> None:
-        if call.task == "digest" and handle:
+    async def stop_at_the_second_round(request: Any, call: Call) -> None:
+        if call.task == "query" and handle and request.inputs["round"] == 2:
             handle.stop("stopped by the test")
 
-    async with client(tmp_path, around(stop_at_the_first_digest), middleware=["around"]) as runs:
+    async with client(tmp_path, around(stop_at_the_second_round), middleware=["around"]) as runs:
         handle = await runs.start(QUESTION_TEXT)
         result = await handle.result()
     assert (result.status, result.exit_code) == ("partial", 130)
@@ -149,7 +149,7 @@ async def test_a_stopped_run_writes_up_what_there_is_as_partial(tmp_path: Path) 
 
 async def test_a_run_whose_time_is_spent_while_it_is_written_has_its_files(tmp_path: Path) -> None:
     async def spend(request: Any, call: Call) -> None:
-        if call.task == "sort":
+        if call.task == "judge":
             await asyncio.sleep(2.1)
 
     async with client(tmp_path, around(spend), middleware=["around"], budget__seconds=2) as runs:
@@ -176,16 +176,17 @@ async def test_a_format_that_is_refused_does_not_keep_the_others_from_being_writ
 
 
 class Stops:
-    """Has the run stopped once its first page is gone through, and holds the others until then."""
+    """Has the run stopped at the second call for a task, once the first is through, and holds the others from then."""
 
     live = True
 
-    def __init__(self) -> None:
+    def __init__(self, task: str) -> None:
+        self.task = task
         self.begun, self.through, self.stopped = False, asyncio.Event(), False
         self.handle: Any = None
 
     async def around(self, request: Any, call: Call, proceed: Any, /) -> Any:
-        if call.task != "extract" or self.stopped:
+        if call.task != self.task or self.stopped:
             return await proceed(request)
         if not self.begun:
             self.begun = True
@@ -199,17 +200,47 @@ class Stops:
         return await asyncio.Future()
 
 
-async def test_a_run_that_was_stopped_is_replayed_with_what_it_had(tmp_path: Path) -> None:
+@pytest.mark.parametrize("task", ["fetch", "query"])
+async def test_a_run_that_was_stopped_is_replayed_with_what_it_had(task: str, tmp_path: Path) -> None:
     """An algorithm that was refused then is refused again, though now there is time."""
-    stops = Stops()
+    stops = Stops(task)
     middleware = plugin("stops", middleware=Offer(lambda settings, _: stops, PluginSettings, "For a test"))
     async with client(tmp_path, middleware, middleware=["stops"]) as runs:
         stops.handle = await runs.start(QUESTION_TEXT)
         result = await stops.handle.result()
-        assert result.status == "partial"
+        assert stops.stopped
+        assert (result.status, result.exit_code) == ("partial", 130)
         again = await runs.replay(result.folder)
+        resumed = await (await runs.resume(result.folder)).result()
     assert result.report is not None
     assert again.report == result.report
+    assert (again.status, resumed.status) == ("partial", "complete")
+
+
+async def test_a_run_that_was_stopped_between_two_rounds_is_replayed_without_the_second(tmp_path: Path) -> None:
+    """Nothing is refused then: that the loop ended there stands in the journal by itself."""
+
+    class Stopping:
+        def __init__(self) -> None:
+            self.handle: Any = None
+
+        async def observe(self, event: Any, /) -> None:
+            done = event.kind == "progress" and (event.data["step"], event.data["status"]) == ("review", "finished")
+            if done and self.handle:
+                self.handle.stop("stopped by the test")
+
+    stopping = Stopping()
+    observer = plugin("stopping", observers=Offer(lambda settings, _: stopping, PluginSettings, "For a test"))
+    async with client(tmp_path, observer, observers=["stopping"]) as runs:
+        stopping.handle = await runs.start(QUESTION_TEXT)
+        result = await stopping.handle.result()
+        stopping.handle = None
+        again = await runs.replay(result.folder)
+        resumed = await (await runs.resume(result.folder)).result()
+    assert [(step.name, step.times) for step in result.metadata.steps][:3] == [("clarify", 1), ("plan", 1), ("query", 1)]
+    assert (result.status, result.reason) == (again.status, again.reason) == ("partial", "stopped by the test")
+    assert again.report == result.report
+    assert (resumed.status, resumed.metadata.steps[2].times) == ("complete", 3)
 
 
 async def test_a_cancelled_run_leaves_nothing_running_and_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -350,7 +381,7 @@ async def test_an_unclear_question_is_asked_back_or_ends_with_2(tmp_path: Path) 
         assert (nobody.status, nobody.exit_code) == ("waiting", 2)
         somebody = await runs.research("How about it", asker=answer)
     assert somebody.status == "complete"
-    assert "it holds vague terms" in asked[0]
+    assert "it has vague terms" in asked[0]
     assert QUESTION_TEXT in json.loads((somebody.folder / "clarify.json").read_text())["text"]
 
 

@@ -62,7 +62,7 @@ def test_a_question_at_the_end_needs_no_other_stop() -> None:
 
 
 def test_a_section_that_nothing_was_found_for_is_told_once() -> None:
-    told = said("zh", left_out=["宽度"], notices=["nothing that answers it was found for '宽度': left out"])
+    told = said("zh", left_out=["宽度"], notices=["section '宽度' was left out: no passage was found for it"])
     assert told[1:] == ["计划了但没有写成的章节：宽度。"]
 
 
@@ -97,7 +97,7 @@ def test_more_queries_than_a_sentence_holds_are_a_list_that_may_be_folded() -> N
 def test_what_sections_leave_open_is_told_there() -> None:
     facts: dict[str, Any] = {
         "unanswered": [{"section": "Dues", "gap": "The passages name no year."}],
-        "notices": ["section 'Dues' leaves open, by the passages its writer had: The passages name no year"],
+        "notices": ["not answered by the sources: The passages name no year."],
     }
     assert said(**facts)[1:] == []
 
@@ -108,50 +108,32 @@ def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() 
         "digest: the second reply ended in the middle, and what was whole of it is taken",
         f"no charts were planned ({why})",
         f"no queries were proposed ({why})",
-        f"no usable plan: one section over the whole question ({why})",
+        f"no usable plan: one section answers the whole question ({why})",
     ]
     expected = (
-        "No usable plan: one section over the whole question; no queries were proposed; no charts were planned (the "
+        "No usable plan: one section answers the whole question; no queries were proposed; no charts were planned (the "
         "reply of openai could not be used: it has not the form that was asked for). "
         "The digest of a round: the second reply ended in the middle, and what was whole of it is taken."
     )
     assert said(notices=notices)[1:] == [expected]
     assert said(notices=notices[::-1])[1:] == [expected]
     assert said("zh", notices=notices)[1:] == [
-        "没有可用的计划，全部问题写成一章；没有提出检索词；没有规划图表（模型的回复无法使用：格式不符合要求）。"
+        "没有可用的提纲：用一章回答整个问题；没有提出检索词；没有规划图表（模型的回复无法使用：格式不符合要求）。"
         "一轮检索的归纳：模型的第二次回复中途断开，只取了其中完整的部分。"
     ]
 
 
 def test_notices_that_name_sections_stand_in_their_order() -> None:
     sections = (Section(id="1", title="Width"), Section(id="2", title="Depth"))
-    notices = [f"section '{title}' was taken out, for the sources bear none of it" for title in ("Depth", "Width")]
-    short = [f"the text of '{title}': it is shorter than asked, and was so twice" for title in ("Depth", "Width")]
+    notices = [f"section '{title}' was left out: no passage was found for it" for title in ("Depth", "Width")]
+    short = [f"section '{title}' may lack its end" for title in ("Depth", "Width")]
     metadata: Any = {"method": FACTS | {"notices": [*notices, *short]}}
     report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), metadata=metadata)
     told = [part.text for part in paragraphs(report)][1]
     assert told.index("'Width'") < told.index("'Depth'")
 
 
-def test_a_question_that_a_section_answers_is_open_no_more() -> None:
+def test_what_the_writers_left_open_is_kept_by_section() -> None:
     plan = Plan(title="A", sections=(PlannedSection(id="1", title="Depth"),))
-    review = Review(
-        sections=(SectionReview(id="1", coverage="partial"),),
-        priority_gaps=("How deep is the inner harbour basin?", "Who sounded the western channel?"),
-    )
-    section = Section(id="1", title="Depth", text="The inner basin of the harbour is 40 fathoms deep [@e1].")
-    found = lacking(review, plan, (section,))
-    assert (found.gaps, found.sufficient) == (("Who sounded the western channel?",), False)
-    bare = section.model_copy(update={"text": "How deep the inner basin of the harbour is nobody says."})
-    assert lacking(review, plan, (bare,)).gaps == review.priority_gaps
-    both = review.model_copy(update={"priority_gaps": review.priority_gaps[:1]})
-    assert lacking(both, plan, (section,)).sufficient
-
-
-def test_a_gap_that_a_section_tells_is_not_told_as_an_open_question_too() -> None:
-    plan = Plan(title="A", sections=(PlannedSection(id="1", title="Depth"),))
-    review = Review(sections=(SectionReview(id="1", coverage="partial"),), priority_gaps=("所测水深是哪一年的？",))
-    section = Section(id="1", title="Depth", text="It is deep [@e1].", unanswered=("资料没有给出所测水深是哪一年的",))
-    found = lacking(review, plan, (section,))
-    assert found.gaps == ()
-    assert found.unanswered == (("Depth", "资料没有给出所测水深是哪一年的"),)
+    section = Section(id="1", title="Depth", text="It is deep [@e1].", unanswered=("Which year?", "Which year?"))
+    assert lacking(None, plan, (section,)).facts()["unanswered"] == [{"section": "Depth", "gap": "Which year?"}]

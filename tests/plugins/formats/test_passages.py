@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -87,6 +88,12 @@ def test_a_fragment_of_chinese_names_both_ends() -> None:
     assert deep_link(passage(), source, "软件包在不稳定版中停留至少十天之后才能迁移到测试版").count(",") == 1
 
 
+def test_a_fragment_of_chinese_has_whole_latin_words_and_the_spaces_of_the_text() -> None:
+    source = SOURCE.model_copy(update={"hit": Hit(url="https://example.org/a")})
+    link = deep_link(passage(), source, "至少置于 不稳定版中五天之后没有任何异常的自动化质量测试autopkgtest")
+    assert unquote(link).partition("text=")[2] == "至少置于 不稳定,自动化质量测试autopkgtest"
+
+
 @pytest.mark.parametrize(
     ("quote", "words", "expected"),
     [
@@ -94,6 +101,7 @@ def test_a_fragment_of_chinese_names_both_ends() -> None:
         ("Up 12% then.", ["Up 12%"], ["Up 12%"]),
         ("- one\n- two\n- three", ["one\n- two"], ["one", "two"]),
         ("1. one\n2. two", ["two"], ["two"]),
+        ("1. one\n2. two\n3. three", ["one\n2. two"], ["one", "two"]),
         ("| a | b |\n|---|---|\n| 1 | 2 |", ["| 1 | 2 |"], ["1", "2"]),
         ("So:\n\n```\nx = 1\n```", ["x = 1"], ["x = 1"]),
         ("软件包停留十天。", ["停留十天"], ["停留十天"]),

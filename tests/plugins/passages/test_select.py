@@ -53,6 +53,13 @@ def test_every_question_of_a_section_has_its_share() -> None:
     assert {item.id for item in chosen} == {"depth", "history"}
 
 
+def test_what_questions_with_the_same_answers_leave_of_their_shares_goes_to_other_passages() -> None:
+    passages = [passage(f"p{n}", f"Quay {n} is deep. " + "It is so. " * 10) for n in range(12)]
+    rankings = by_words(passages, {}, [KeyQuestion(text) for text in ("Is the quay deep?", "Which quay?", "How deep?")])
+    size = tokens_of(passages[0].quote)
+    assert sum(tokens_of(item.quote) for item in select(passages, rankings, 10 * size)) == 7 * size
+
+
 def test_a_passage_that_does_not_fit_is_skipped() -> None:
     long = passage("long", "harbour deep " * 200)
     rankings = by_words([long, *HARBOUR], {}, [KeyQuestion("How deep is the harbour?")])

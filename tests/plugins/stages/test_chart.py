@@ -132,6 +132,14 @@ async def made(run: Scripted, values: dict[Any, Any] | None = None, **settings: 
     return {"figures": findings.patch.get(FIGURES, ()), "charts": findings.patch.get(CHARTS, ())}
 
 
+async def test_figures_are_in_the_order_of_their_sections() -> None:
+    values = material(*TEXTS)
+    values[SECTIONS] = (*values[SECTIONS], Section(id="more", title="More", text="More."))
+    run = Scripted([chart(title="B", section=2), chart(title="A", section=1), chart(title="C", section=0)])
+    found = await made(run, values)
+    assert [figure.caption for figure in found["figures"]] == ["A", "B", "C"]
+
+
 async def test_a_planned_chart_is_drawn_with_its_passages_its_source_and_its_section() -> None:
     run = Scripted([chart()])
     wrote = await made(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import leadline
@@ -64,12 +65,12 @@ async def test_a_digest_sees_searches_and_numbered_passages(tmp_path: Path) -> N
     first, *_ = await prompts(tmp_path)
     assert '"harbour fathoms": 3 new pages' in first
     assert "[1] The harbour of page" in first
-    assert first.count("# Source: On ") == 5
+    assert first.count("# Source: On ") == sum(map(int, re.findall(r'": (\d+) new pages', first))) > 0
 
 
 async def test_a_later_digest_sees_the_last_one_and_only_new_passages(tmp_path: Path) -> None:
     first, second, *last = await prompts(tmp_path)
-    assert "Known so far: Deep." in second
+    assert "Known so far: It is deep." in second
     assert "- How deep in winter?" in second
     assert not set(first.split("# Source: ")[1:]) & set(second.split("# Source: ")[1:])
     assert not last, "no search can follow the last round"

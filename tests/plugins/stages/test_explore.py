@@ -160,7 +160,7 @@ async def test_a_page_gives_no_orders(tmp_path: Path) -> None:
     for request in chat.asked[1:]:
         for text in brought(request):
             assert text.count("</data>") == 1
-    assert data(brought(chat.asked[2])[0])["text"] == INJECTION
+    assert data(brought(chat.asked[2])[0])["text"] == INJECTION.replace("</data>", "&lt;/data>")
     # A model that obeys it all the same is refused: nobody but a search, or the question, gives addresses.
     assert data(brought(chat.asked[3])[0])["error"].startswith("no search gave this address")
     assert fetched == ["https://good.example/"]

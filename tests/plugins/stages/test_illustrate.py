@@ -166,7 +166,7 @@ async def test_every_format_shows_picture_caption_number_and_page(tmp_path: Path
 async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tmp_path: Path) -> None:
     async with raw_server() as server:
         bad = ["/gone.png", "/fake.png", "/page.png", "/bomb.png", "/huge.png", "/slow.png", "/away.png", "/tiny.png"]
-        engine = serve(server, lead=[*bad, "/round.png", *PRIVATE], tallow=["/moved.png"])
+        engine = serve(server, lead=[*bad, "/round.png", "/moved.png", *PRIVATE])
         head = b"IHDR" + (60_000).to_bytes(4, "big") * 2 + b"\x08\0\0\0\0"
         bomb = b"\x89PNG\r\n\x1a\n\0\0\0\r" + head + crc32(head).to_bytes(4, "big")
         bomb += b"\0\0\0\0IDAT" + crc32(b"IDAT").to_bytes(4, "big")

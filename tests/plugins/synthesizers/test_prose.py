@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -153,9 +152,6 @@ def test_the_instructions_have_at_most_25_lines_and_an_example_that_fits_the_sch
     assert len(ASK.prompt.strip().splitlines()) <= 25
     assert ASK.example in instructions(ASK, ASK.prompt)
     assert Written.model_validate_json(ASK.example).figures[0].passage == 1
-
-
-Check = Callable[[str], str]
 
 
 def check(text: str, *unanswered: str) -> str:

@@ -36,6 +36,7 @@ def uncited(text: str) -> list[str]:
             [("one ship", "a"), ("two ships", "a"), ("three ships", "b")],
         ),
         ("The ships are: [@a]\n\n- one\n- two", [("one", "a"), ("two", "a")]),
+        ("Give it 700 points [@a]:\n\n```\n700\n```", [("Give it 700 points:", "a")]),
         ("Two ships came [@a]:\n\n- one\n- two [@b]", [("Two ships came:", "a"), ("one", "b"), ("two", "b")]),
         (
             "| City | People |\n|---|---|\n| Bonn | 330,000 |\n| Ulm | 126,000 [@a] |",

@@ -63,6 +63,7 @@ def test_the_lower_end_of_a_range_has_the_scale_of_the_upper_one(row: list[str])
         ("六座水库", "6 reservoirs"),
         ("1.234,5 Tonnen", "1,234.5 tonnes"),
         ("version 3.11.2", "Python 3.11.2"),
+        ("100–499, 989", "100..499 and 500....989"),
     ],
 )
 def test_a_number_is_found_in_another_notation(claim: str, source: str) -> None:

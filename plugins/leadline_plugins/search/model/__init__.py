@@ -8,15 +8,18 @@ request and of citation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.model.settings import ModelSettings, ready, vendor_of
-from leadline_plugins.search.model.vendors import Vendor
 from leadline_plugins.verification.judges.model import ModelJudge
 from leadline_plugins.verification.tasks import VERIFY
+
+if TYPE_CHECKING:  # most runs use the judge alone, which needs no client of a search engine
+    from leadline_plugins.search.model.vendors import Vendor
 
 __all__ = ["ModelSearch", "ModelSettings", "leadline_claim_judges", "leadline_search_providers"]
 

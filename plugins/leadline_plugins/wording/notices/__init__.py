@@ -37,11 +37,6 @@ def retold(notice: str, language: str) -> str:
     return said[key].format(**told) if key in said else ""
 
 
-def says(notice: str, key: str) -> bool:
-    """Return whether a notice is the one of this key."""
-    return len(notice) <= _LONGEST and bool(_patterns()[key].fullmatch(notice))
-
-
 def parsed(notice: str) -> tuple[str, Mapping[str, str]]:
     """Return the key of a notice and what stands in its brackets; an empty key where it is none of those known."""
     if len(notice) <= _LONGEST:
