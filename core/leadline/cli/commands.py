@@ -109,7 +109,7 @@ def _explain(commands: Any) -> None:
 
 def _verify(commands: Any) -> None:
     parser = _command(
-        commands, "verify", "hold the citations of a run's report, or of any in Markdown, against its sources"
+        commands, "verify", "check the citations of a run's report, or of any Markdown file, against the sources"
     )
     parser.add_argument("file", metavar="FILE", help="the report, or a run: its folder or id; - reads standard input")
     where = parser.add_mutually_exclusive_group()

@@ -11,7 +11,7 @@ from leadline_plugins.formats.nested import Block, nested
 from leadline_plugins.formats.portions import portions
 from leadline_plugins.formats.syntax import parser
 from leadline_plugins.formats.tables import table
-from leadline_plugins.formats.tree import Node, attributes, clean, header, para, plain
+from leadline_plugins.formats.tree import Node, attributes, clean, header, para, plain, strong
 
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#_-]{1,20}")
 
@@ -64,6 +64,8 @@ class Blocks:
             case "ordered_list":
                 start = min(int(node.token.attrs.get("start", 1)), 2**31 - 1)
                 yield {"t": "OrderedList", "c": [[start, {"t": "Decimal"}, {"t": "Period"}], self._items(node)]}
+            case "dl":
+                yield {"t": "BulletList", "c": self._entries(node)}
             case "blockquote":
                 yield {"t": "BlockQuote", "c": list(self._all(node))}
             case "fence" | "code_block":
@@ -75,6 +77,16 @@ class Blocks:
 
     def _items(self, node: Block) -> list[list[Node]]:
         return [list(self._all(item)) for item in node.children]
+
+    def _entries(self, node: Block) -> list[list[Node]]:
+        """Return the entries of a definition list as items: the term in bold, then its definitions."""
+        entries: list[list[Node]] = []
+        for child in node.children:
+            if child.kind == "dt":
+                entries.append([para([strong(self._inlines(child))])])
+            else:
+                entries[-1] += self._all(child)
+        return entries
 
     def _rows(self, node: Block) -> list[list[list[Node]]]:
         """Return the rows of a table as cells of inlines, the head first."""

@@ -13,8 +13,10 @@ from leadline_plugins.formats.syntax import parser
 
 _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"
 _KEPT = rf"""(?P<code>(?<!`)(?P<ticks>`++).{1, 2000}?(?<!`)(?P=ticks)(?!`))|\\.|</?(?:br|sub|sup)\s*/?>|<(?:https?://|mailto:)[^\s<>]+>
-    |!\[[^\[\]]*\]\(figure:|\[\^[^\]\s]*\]:|\](?:\(|:)\s*<?{_WEB}"""
-"""Code, escapes, the tags and addresses that reports have, their figures and footnotes, and links to the web."""
+    |!\[[^\[\]]*\]\(figure:|\[\^[^\]\s]*\]:|\](?:\(|:)\s*<?{_WEB}
+    |(?<=[^\W\d_])\ ?\[@[^\[\]\s]+\](?=:)"""
+"""Code, escapes, the tags and addresses that reports have, their figures and footnotes, links to the web, and citations
+before a colon inside a sentence, which define no link."""
 _MARKS = re.compile(rf"(?P<kept>{_KEPT})|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:])", re.DOTALL | re.VERBOSE)
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\][(:]")
 _HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.VERBOSE)

@@ -17,8 +17,8 @@ from leadline_plugins.formats.tree import Node, attributes, clean, link, para, s
 from leadline_plugins.wording import listed, say
 
 ARROW = " › "
-_NAMED = 3
-"""Heading paths that a reference names; the rest are counted."""
+_NAMED = 10
+"""Heading paths that a reference names; the rest are counted. In Markdown they alone tell where to look."""
 _PAGES = 8
 _ENDS = 5
 """Words at each end of a text fragment."""

@@ -1,4 +1,4 @@
-"""The Markdown a report is written in: CommonMark with tables, footnotes, mathematics and the report's own citations.
+"""The Markdown a report is written in: CommonMark with tables, footnotes, definition lists, mathematics and citations.
 
 Raw HTML is text, but for a line break and sub- and superscripts, which tables and formulas need. What would be dropped
 elsewhere (blocks nested past all reading) stays, as text.
@@ -43,10 +43,11 @@ _TAG = re.compile(r"<(?P<close>/?)(?P<name>br|sub|sup)\s*/?>", re.IGNORECASE)
 def parser(*, trusting: bool = False) -> MarkdownIt:
     """Return the parser; it holds no state between texts. A trusting one takes HTML, and links to anywhere."""
     from markdown_it import MarkdownIt
+    from mdit_py_plugins.deflist import deflist_plugin
     from mdit_py_plugins.footnote import footnote_plugin
 
     made = MarkdownIt("commonmark", {"html": True, "maxNesting": 100}).enable(["table", "strikethrough"])
-    made.use(footnote_plugin)
+    made.use(footnote_plugin).use(deflist_plugin)
     if trusting:
         made.validateLink = lambda url: True  # type: ignore[method-assign]
     else:

@@ -21,6 +21,7 @@ _ANCHOR_CLASSES = frozenset({
     "anchor", "anchorjs-link", "hash-link", "heading-anchor", "heading-link", "headerlink", "mw-editsection",
     "permalink",
 })  # fmt: skip
+_NOTE_CLASSES = frozenset({"footnote", "footnote-ref", "footnote-reference"})
 _BOXES = frozenset({"admonition", "caution", "example", "important", "note", "sidebar", "tip", "warning"})
 """Classes of boxes in the text."""
 _MATH_CLASSES = ("latex", "math")
@@ -126,8 +127,8 @@ def _inline_child(child: Node, run: list[str], *, code: bool = False) -> int:
         return 0
     if classes and tag in ("a", "span") and not _ANCHOR_CLASSES.isdisjoint(classes.split()):
         return 0
-    if tag == "sup" and "reference" in classes:
-        return 0  # the number of a footnote
+    if _is_note_mark(child, classes.split()):
+        return 0
     begun, block = len(run), tag in BLOCKS and not code
     if block:
         run.append(" ")
@@ -141,6 +142,14 @@ def _inline_child(child: Node, run: list[str], *, code: bool = False) -> int:
     if block:
         run.append(" ")
     return links
+
+
+def _is_note_mark(node: Node, classes: list[str]) -> bool:
+    """Return whether an element is the number of a footnote, which a reader of the text takes for a figure."""
+    if node.tag not in ("a", "sup"):
+        return False
+    marks = _NOTE_CLASSES if node.tag == "a" else {*_NOTE_CLASSES, "reference"}
+    return node.get("role") == "doc-noteref" or not marks.isdisjoint(classes)
 
 
 def _heading(node: Node, *, linked: bool) -> list[Piece]:

@@ -42,9 +42,10 @@ def lacking(review: Review | None, plan: Plan, sections: Sequence[Section]) -> L
     left_out = (section.title for section in plan.sections if section.id not in written)
     judged = review is not None and bool(review.sections)  # else the model told nothing
     sufficient = review is None or review.is_sufficient or not judged
+    told = {gap for section in sections for gap in section.unanswered}
     return Lacking(
         sufficient=sufficient,
-        gaps=() if review is None or sufficient else review.priority_gaps,
+        gaps=() if review is None or sufficient else tuple(gap for gap in review.priority_gaps if gap not in told),
         left_out=tuple(left_out) if written <= planned else (),
         unanswered=tuple((section.title, gap) for section in sections for gap in dict.fromkeys(section.unanswered)),
     )

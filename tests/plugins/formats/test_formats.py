@@ -63,6 +63,12 @@ async def test_sources_are_numbered_by_their_first_citation() -> None:
     assert "- Cited: 2 of 3 sources (67%)" in additional
 
 
+async def test_a_citation_before_a_colon_is_escaped_only_where_it_would_define_a_link() -> None:
+    text = (await rendered(report("Two are deep [@e1]:\n\n- one\n\n[@e1]: https:x")))["report.md"]
+    assert "Two are deep [1]:\n" in text
+    assert "\n\n [1]\\: https:x" in text
+
+
 async def test_a_marker_that_points_nowhere_does_not_survive() -> None:
     text = (await rendered(report("Deep [@e1][@gone]. Wide [@gone].")))["report.md"]
     assert "Deep [1]. Wide." in text

@@ -77,6 +77,7 @@ def test_what_the_last_review_found_wanting() -> None:
     review = Review(sections=(SectionReview(id="1", coverage="partial"),), priority_gaps=("How deep?",))
     found = lacking(review, plan, (Section(id="1", title="Depth"),))
     assert (found.sufficient, found.gaps, found.left_out) == (False, ("How deep?",), ("Width",))
+    assert lacking(review, plan, (Section(id="1", title="Depth", unanswered=("How deep?",)),)).gaps == ()
     assert lacking(None, plan, (Section(id="x", title="A"),)) == lacking(Review(), plan, (Section(id="x", title="A"),))
     assert lacking(None, plan, (Section(id="x", title="A"),)).sufficient
 

@@ -52,7 +52,9 @@ def test_a_reference_names_pages_and_headings_without_the_title() -> None:
 
 def test_many_places_are_counted() -> None:
     items = [passage(page=n, path=(f"Part {n}",), span=(n, n + 1)) for n in range(1, 21)]
-    assert places(items, SOURCE, "en") == "p. 1, 2, 3, 4, 5, 6, 7, 8, …; Part 1; Part 2; Part 3; +17"
+    assert places(items, SOURCE, "en") == "p. 1, 2, 3, 4, 5, 6, 7, 8, …; " + "; ".join(
+        (*(f"Part {n}" for n in range(1, 11)), "+10")
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,13 @@ def test_a_table_that_was_divided_has_its_header_again() -> None:
     blocks = Passages((), "en", screen=True).blocks(item)
     assert [block["t"] for block in blocks] == ["Para", "Table"]
     assert text(blocks).replace(" ", "") == "Depthsab12"
+
+
+def test_a_definition_list_is_set_as_a_list_of_terms() -> None:
+    item = passage("low\n:   Ten days. These are:\n\n    a\n    :   One.\n\nhigh\n:   Two days.")
+    (block,) = Passages((), "en", screen=True).blocks(item)
+    assert block["t"] == "BulletList"
+    assert [[part["t"] for part in entry] for entry in block["c"]] == [["Para", "Para", "BulletList"], ["Para", "Para"]]
 
 
 def test_a_passage_is_set_as_blocks_and_nothing_of_it_runs(make_report: Callable[..., Report]) -> None:

@@ -39,6 +39,8 @@ def read(body: str) -> str:
         ("<figure><img src=x.png><figcaption>A lead</figcaption></figure>", "A lead"),
         ("<p>See <a href=/x>there</a><sup class=reference>[1]</sup> and <img class=math alt='x^2'>.</p>",
          "See there and x^2 ."),
+        ("<p>Low<a class='footnote-reference brackets' href=#f>5</a>, high <a role=doc-noteref href=#g>6</a> or"
+         " <a class='reference internal' href=#h>both</a>.</p>", "Low, high or both."),
         ("<p><ruby>漢<rp>(<rt>かん<rp>)</ruby>字</p>", "漢字"),
     ],
 )  # fmt: skip
