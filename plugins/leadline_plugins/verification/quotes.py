@@ -22,6 +22,8 @@ _QUOTED = re.compile(
     "“([^“”]{3,400})”|„([^„“”]{3,400})[“”]|«([^«»]{3,400})»|「([^「」]{3,400})」|『([^『』]{3,400})』"
     r'|(?<!\w)"([^"]{3,400})"(?!\w)'
 )
+OMISSION = " […] "
+"""Joins quoted words from several places."""
 _LEAST_WORDS, _LEAST_SIGNS = 3, 6
 """Words of a quotation, or characters in scripts without spaces; a shorter one may be a term or a title."""
 _LATIN = re.compile(r"[a-z0-9\u00df-\u024f\u0370-\u052f]")
@@ -70,23 +72,26 @@ def locate(words: str, text: str) -> tuple[int, int] | None:
     return _located(words, squeezed(text), None, None)
 
 
-def locate_in(words: str, passages: Iterable[Evidence]) -> tuple[Evidence, str] | None:
-    """Return the first passage that has words, with them as it has them.
+def words_in(words: str, passages: Iterable[Evidence]) -> list[tuple[Evidence, str]]:
+    """Return the passages that have words, each with its own form of them; empty if a part occurs in none.
 
-    Where only several passages together have the parts between omissions, it is the one with the longest part.
+    One passage if it has all the words, or else the first that has each part between omissions. A lead is part of its
+    passage.
     """
     cited = list(passages)
     for passage in cited:
-        if span := locate(words, passage.quote):
-            return passage, passage.quote[slice(*span)]
-    found = [next(filter(None, (_part(part, passage) for passage in cited)), None) for part in parts(words)]
-    known = [part for part in found if part]
-    return max(known, key=lambda part: len(part[1])) if known and len(known) == len(found) else None
+        if found := _own(words, passage):
+            return [(passage, found)]
+    each = [next(((one, found) for one in cited if (found := _own(part, one))), None) for part in parts(words)]
+    return [one for one in each if one] if all(each) else []
 
 
-def _part(words: str, passage: Evidence) -> tuple[Evidence, str] | None:
-    span = locate(words, passage.quote)
-    return (passage, passage.quote[slice(*span)]) if span else None
+def _own(words: str, passage: Evidence) -> str:
+    """Return the words as a passage or its lead has them; empty if neither has."""
+    for text in (passage.quote, f"{passage.lead}\n{passage.quote}" if passage.lead else ""):
+        if span := locate(words, text):
+            return text[slice(*span)]
+    return ""
 
 
 def verbatim(claim: str, passage: Evidence) -> tuple[int, int] | None:

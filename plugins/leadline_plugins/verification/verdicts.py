@@ -12,7 +12,7 @@ from leadline.errors import CallFailed
 from leadline.records import Claim, Document, Evidence, Hit, Judgement, JudgeRequest, Report, Section, Source, Verdict
 from leadline_plugins.verification.claims import of_sections
 from leadline_plugins.verification.occurs import lacking
-from leadline_plugins.verification.quotes import locate_in, squeezed, squeezed_source
+from leadline_plugins.verification.quotes import OMISSION, squeezed, squeezed_source, words_in
 from leadline_plugins.verification.tasks import VERIFY
 
 
@@ -112,7 +112,7 @@ async def _judged(run: Run, claims: Sequence[Claim], library: Library) -> list[V
                 found = tuple(dict.fromkeys((*claim.findings, verdict.reason)))
                 left[claim.id] = claim.model_copy(update={"findings": tuple(filter(None, found))})
             else:
-                decided[claim.id] = _checked(verdict, library)
+                decided[claim.id] = _checked(verdict, one.quote, library)
                 del left[claim.id]
     return [decided.get(claim.id) or _open(claim, left.get(claim.id)) for claim in claims]
 
@@ -131,11 +131,12 @@ def _counted(claim: Claim, said: Judgement, library: Library, judge: str) -> Ver
     """Return a judgement as a verdict with the exact words of the passage; words that occur in none do not count."""
     quote, evidence_id = "", ""
     if said.quote.strip():
-        found = locate_in(said.quote, sorted(library.cited(claim), key=lambda one: one.id != said.evidence_id))
-        if found is None:
+        found = words_in(said.quote, sorted(library.cited(claim), key=lambda one: one.id != said.evidence_id))
+        if not found:
             reason = f"{judge} quotes words that no cited passage has"
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
-        quote, evidence_id = found[1], found[0].id
+        passage, quote = max(found, key=lambda one: len(one[1]))
+        evidence_id = passage.id
     return Verdict(
         claim=claim,
         verdict=said.verdict,
@@ -147,12 +148,16 @@ def _counted(claim: Claim, said: Judgement, library: Library, judge: str) -> Ver
     )
 
 
-def _checked(verdict: Verdict, library: Library) -> Verdict:
-    """Return a verdict, unsupported where the claim has a number, date or quoted text that occurs nowhere."""
+def _checked(verdict: Verdict, quote: str, library: Library) -> Verdict:
+    """Return a verdict, unsupported where the claim has a number, date or quoted text that occurs nowhere.
+
+    `quote` are all words on which it rests: a number may be computed from those of several passages.
+    """
     if verdict.verdict not in ("supported", "partial"):
         return verdict
     cited = library.cited(verdict.claim)
-    lacks = lacking(verdict.claim.text, cited, library.by_source, verdict.quote)
+    said = OMISSION.join(words for _, words in words_in(quote, cited))
+    lacks = lacking(verdict.claim.text, cited, library.by_source, said)
     return verdict.model_copy(update={"verdict": "unsupported", "reason": "; ".join(lacks)}) if lacks else verdict
 
 

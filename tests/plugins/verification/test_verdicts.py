@@ -190,6 +190,23 @@ async def test_a_models_verdict_counts_with_words_of_a_passage(
     assert reason in found.reason
 
 
+async def test_a_number_may_be_computed_from_words_of_several_passages(new_run: NewRun, new_report: NewReport) -> None:
+    report = new_report("20 ships more come to Oban.[@a][@b]", "Wick has 80 ships.", "Oban has 100 ships.")
+    said = ClaimReply(claim=1, quote="Oban has 100 ships […] Wick has 80 ships", verdict="supported")
+    [found] = await judged(new_run({"exact": exact(), "model": ModelJudge()}, replies(said)), report)
+    assert (found.verdict, found.quote, found.evidence_id) == ("supported", "Oban has 100 ships", "b")
+
+
+async def test_a_model_may_quote_the_lead_of_a_passage(new_run: NewRun, new_report: NewReport) -> None:
+    report = new_report("Ships need a mast.[@a]", "- a mast\n- a keel")
+    led = report.evidence[0].model_copy(update={"lead": "Every ship must have:"})
+    said = ClaimReply(claim=1, quote="Every ship must have: […] a mast", verdict="supported")
+    [found] = await judged(
+        new_run({"model": ModelJudge()}, replies(said)), report.model_copy(update={"evidence": (led,)})
+    )
+    assert (found.verdict, found.evidence_id) == ("supported", "a")
+
+
 async def test_the_prompt_has_passages_by_source_and_claims_by_number(new_run: NewRun, new_report: NewReport) -> None:
     report = new_report("### Ships\n\nIt is old. 50 ships come.[@a][@b]", "Some ships arrive.", "It is a bay.")
     run: Any = new_run({"exact": exact(), "model": ModelJudge()}, replies())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from leadline.contracts import Call
 from leadline.errors import CallFailed
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
-from leadline_plugins.verification.quotes import locate_in
+from leadline_plugins.verification.quotes import OMISSION, words_in
 from leadline_plugins.verification.tasks import VERIFY, ClaimReply, batches, inputs_of
 
 CONFIDENCE = 0.8
@@ -55,16 +55,15 @@ def _judgement(claim: Claim, said: ClaimReply, passages: dict[str, Evidence]) ->
     if said.verdict == "unsupported":
         return Judgement(claim_id=claim.id, verdict="unsupported", reason=said.reason, confidence=CONFIDENCE)
     cited = [passages[name] for name in claim.evidence_ids if name in passages]
-    if found := locate_in(said.quote, cited):
-        passage, quote = found
+    if found := words_in(said.quote, cited):
         return Judgement(
             claim_id=claim.id,
             verdict=said.verdict,
-            quote=quote,
-            evidence_id=passage.id,
+            quote=OMISSION.join(words for _, words in found),
+            evidence_id=found[0][0].id,
             reason=said.reason,
             confidence=CONFIDENCE,
         )
-    shown = "quotes words that no cited passage has" if said.quote.strip() else "quotes no words of a passage"
-    reason = f"the model calls it {said.verdict}, but {shown}"
+    wrong = "quotes words that no cited passage has" if said.quote.strip() else "quotes no words of a passage"
+    reason = f"model {wrong}"
     return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)
