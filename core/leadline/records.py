@@ -510,9 +510,12 @@ class Judgement(Record):
     verdict: VerdictKind
     """`not_judged` leaves the claim to the next judge; its `reason` is passed on as a finding."""
     quote: Text = ""
-    """The exact words of a cited passage on which the verdict rests; words that stand in none do not count."""
+    """The exact words on which the verdict rests, those of several passages joined with ` […] `.
+
+    Words that no cited passage has do not count.
+    """
     evidence_id: str = ""
-    """The passage that has these words."""
+    """The passage that has these words, or the first of them."""
     reason: Text = ""
     confidence: float = 1.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -72,21 +72,22 @@ def locate(words: str, text: str) -> tuple[int, int] | None:
     return _located(words, squeezed(text), None, None)
 
 
-def words_in(words: str, passages: Sequence[Evidence]) -> list[tuple[Evidence, str]]:
+def words_in(words: str, passages: Iterable[Evidence]) -> list[tuple[Evidence, str]]:
     """Return the passages that have words, each with its own form of them; empty if a part occurs in none.
 
     One passage if it has all the words, or else the first that has each part between omissions. A lead is part of its
     passage.
     """
-    for passage in passages:
+    cited = list(passages)
+    for passage in cited:
         if found := _own(words, passage):
             return [(passage, found)]
-    each = [next(((one, found) for one in passages if (found := _own(part, one))), None) for part in parts(words)]
+    each = [next(((one, found) for one in cited if (found := _own(part, one))), None) for part in parts(words)]
     return [one for one in each if one] if all(each) else []
 
 
 def _own(words: str, passage: Evidence) -> str:
-    """Return the words as a passage or its lead has them; empty where it has not."""
+    """Return the words as a passage or its lead has them; empty if neither has."""
     for text in (passage.quote, f"{passage.lead}\n{passage.quote}" if passage.lead else ""):
         if span := locate(words, text):
             return text[slice(*span)]

@@ -129,12 +129,14 @@ async def _asked(run: Run, claims: Sequence[Claim], library: Library, name: str)
 
 def _counted(claim: Claim, said: Judgement, library: Library, judge: str) -> Verdict:
     """Return a judgement as a verdict with the exact words of the passage; words that occur in none do not count."""
-    passages = sorted(library.cited(claim), key=lambda one: one.id != said.evidence_id)
-    found = words_in(said.quote, passages)
-    if said.quote.strip() and not found:
-        reason = f"{judge} quotes words that no cited passage has"
-        return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
-    quote, evidence_id = (found[0][1], found[0][0].id) if found else ("", "")
+    quote, evidence_id = "", ""
+    if said.quote.strip():
+        found = words_in(said.quote, sorted(library.cited(claim), key=lambda one: one.id != said.evidence_id))
+        if not found:
+            reason = f"{judge} quotes words that no cited passage has"
+            return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
+        passage, quote = max(found, key=lambda one: len(one[1]))
+        evidence_id = passage.id
     return Verdict(
         claim=claim,
         verdict=said.verdict,

@@ -41,6 +41,12 @@ def test_a_list_that_does_not_fit_takes_its_introduction_along() -> None:
     assert second.quote.startswith("The conditions are:")
 
 
+def test_the_title_of_a_note_moves_on_with_its_text() -> None:
+    first, second = cut(f"{prose(180)}\n\n小心\n\n{prose(150)}")
+    assert first.quote == prose(180)
+    assert second.quote == f"小心\n\n{prose(150)}"
+
+
 def test_an_introduction_is_no_passage_without_its_long_list() -> None:
     items = "\n".join(f"- {prose(20)}" for _ in range(20))
     first, *others = cut(f"Consider these questions:\n\n{items}")

@@ -55,10 +55,11 @@ class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
             if one.quote:
                 known = one.evidence_id in cited[one.claim_id]
                 must(known, f"quotes passage {one.evidence_id!r}, which claim {one.claim_id} does not cite")
-                must(
-                    one.quote in quotes.get(one.evidence_id, ""),
-                    f"quotes what its passage does not have: {one.quote!r}",
-                )
+                first, *others = one.quote.split(" […] ")
+                must(first in quotes.get(one.evidence_id, ""), f"quotes what its passage does not have: {first!r}")
+                for words in others:
+                    occurs = any(words in quotes.get(name, "") for name in cited[one.claim_id])
+                    must(occurs, f"quotes what no cited passage has: {words!r}")
 
     async def test_a_claim_without_a_passage_is_not_supported(
         self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
