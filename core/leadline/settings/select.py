@@ -130,8 +130,8 @@ class Selector:
         # Without a key or a section nothing can come of the others: they are not even imported.
         found = self._installed(AUTO[selection.key], lambda name: name in PLAIN or self._sections.hinted(name))
         if selection.key == "ai.providers":
-            ready = next((place for place, name in enumerate(found) if self._judged(selection, name) is None), len(found))
-            return found[: ready + 1]
+            ready = (place for place, name in enumerate(found) if self._judged(selection, name) is None)
+            return found[: next(ready, len(found)) + 1]
         if selection.key != "search.engines" or self._sections.has("local", "folders"):
             return found
         if any(self._judged(selection, name) is None for name in found):
