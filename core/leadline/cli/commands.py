@@ -88,7 +88,7 @@ def _research(commands: Any) -> None:
 
 
 def _resume(commands: Any) -> None:
-    parser = _command(commands, "resume", "go on with a run, repeating no call that had returned")
+    parser = _command(commands, "resume", "resume a run without repeating completed calls")
     parser.add_argument("run", metavar="RUN", help="its id, the beginning of it, or its folder")
     parser.add_argument("--retry-failed", action="store_true", help="try every call again that had failed")
     parser.add_argument(

@@ -100,9 +100,7 @@ class Research(Section):
     followup_queries: Count = Field(5, description="Queries of each later round.")
     max_queries: Count = Field(20, description="Queries of a run, all in all.")
     pages_per_query: Count = Field(3, description="Pages read for each query.")
-    section_tokens: Count = Field(
-        1_700, description="Tokens of passages for a section; each key question after the first adds half as much."
-    )
+    section_tokens: Count = Field(1_700, description="Tokens of passages for each key question of a section.")
     synthesizer: str = Field(
         "prose", description="Writes the sections: prose (by the model, where there is one), brief (passages found)."
     )

@@ -16,11 +16,6 @@ _HEADING = 8
 """Tokens of a passage's number and its share of headings."""
 
 
-def budget(section_tokens: int, questions: int) -> int:
-    """Return the tokens of a section with so many key questions: each after the first adds half as much again."""
-    return round(section_tokens * (1 + max(0, questions - 1) / 2))
-
-
 def select(passages: Sequence[Evidence], rankings: Sequence[Ranked], tokens: float) -> list[Evidence]:
     """Return the passages of one section, best first: each of its questions has an equal share of the tokens.
 

@@ -29,7 +29,6 @@ from leadline.records import Document, Evidence, Section, SectionRequest, Source
 from leadline_plugins.duplicates import copies
 from leadline_plugins.passages import KeyQuestion, ranked, select, tokens_of
 from leadline_plugins.passages.rank import Ranked
-from leadline_plugins.passages.select import budget
 from leadline_plugins.stages.degrade import tell
 from leadline_plugins.stages.method import failed_engines
 from leadline_plugins.stages.rounds import writes
@@ -152,7 +151,7 @@ def _selected(
     of tokens allows no more.
     """
     settings = run.settings
-    budgets = [float(budget(settings.research.section_tokens, len(one))) for one in own]
+    budgets = [float(settings.research.section_tokens * len(one)) for one in own]
     most = settings.budget.tokens * _OF_BUDGET
     if sum(budgets) > most:
         budgets = [tokens * most / sum(budgets) for tokens in budgets]

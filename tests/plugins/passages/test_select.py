@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leadline.records import Evidence
 from leadline_plugins.passages.rank import KeyQuestion, by_words, fused
-from leadline_plugins.passages.select import budget, select
+from leadline_plugins.passages.select import select
 from leadline_plugins.passages.size import tokens_of, words_of
 
 
@@ -75,10 +75,6 @@ def test_the_same_text_is_selected_once() -> None:
 def test_reciprocal_ranks_prefer_what_both_rankings_have() -> None:
     scores = fused([{0: 9.0, 1: 8.0}, {1: 0.9, 2: 0.8}])
     assert max(scores, key=lambda place: scores[place]) == 1
-
-
-def test_each_further_question_adds_half_a_budget() -> None:
-    assert [budget(2_000, count) for count in (0, 1, 3)] == [2_000, 2_000, 4_000]
 
 
 def test_sizes_count_chinese_characters() -> None:
