@@ -100,6 +100,8 @@ def checks(found: dict[str, Any]) -> str:
     if not found:
         return ""
     kinds: Mapping[str, int] = found.get("claims", {})
+    if found.get("passed") and found.get("judged_by", {}).keys() == {"exact"} and kinds.keys() == {"supported"}:
+        return "passed; everything is quoted word for word"
     counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in sorted(kinds.items()) if count)
     changed = _changed(found.get("repairs", ()))
     return "; ".join(filter(None, (_decision(found), f"claims: {counts}" if counts else "", changed)))

@@ -15,7 +15,7 @@ from leadline_plugins.formats.address import followable, readable, titled
 from leadline_plugins.formats.defused import defused
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import Placing, data_url, numbered
-from leadline_plugins.formats.marks import Mark, failures, legend, marks_of, summary
+from leadline_plugins.formats.marks import Mark, failures, legend, marks_of, only_quotes, summary
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.passages import places
 from leadline_plugins.formats.references import bracketed, statistics
@@ -95,9 +95,9 @@ def method(report: Report) -> Iterator[str]:
 
 
 def checks(report: Report) -> Iterator[str]:
-    """Yield what the judges decided; nothing for a report that was not judged."""
+    """Yield what the judges decided; nothing for a report that was not judged, or has nothing but quotations."""
     marks, language = marks_of(report), report.language
-    if not marks:
+    if only_quotes(marks):
         return
     titles = {one.id: " ".join(one.title.split()) for one in report.sections if headed(one, report)}
     yield f"## {say('checks', language)}"

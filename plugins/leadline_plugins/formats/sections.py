@@ -39,8 +39,9 @@ def texts(section: Section, marks: Iterable[Mark], language: str) -> Iterator[st
     yield marked(section, marks)
     for inference in section.inferences:
         yield f"*{say('inference', language)}* {_line(inference)}"
-    if section.unanswered:
-        items = "\n".join(f"- {_line(item)}" for item in dict.fromkeys(section.unanswered))
+    told = (section.text or "").replace("\\", "")
+    if gaps := [item for item in dict.fromkeys(section.unanswered) if item not in told]:
+        items = "\n".join(f"- {_line(item)}" for item in gaps)
         yield f"*{say('open', language)}*\n\n{items}"
 
 

@@ -8,7 +8,7 @@ lead-ins to lists without a citation of their own and cross-references are no cl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
@@ -215,12 +215,27 @@ def _stated(text: str, block: Block) -> Iterator[Statement]:
     if not _WORD.search(CITATION.sub("", raw)):
         yield Statement("", block.start, block.end, block, cited, claims=False)
     elif block.kind == "quote":
-        said = shown("\n".join(_QUOTE.sub("", line) for line in raw.split("\n")))
-        yield Statement(said, block.start, block.end, block, cited)
+        lines = [_QUOTE.sub("", line) for line in raw.split("\n")]
+        said = shown("\n".join(_without_code(lines)))
+        yield Statement(said if _WORD.search(said) else shown("\n".join(lines)), block.start, block.end, block, cited)
     elif block.kind == "row":
         yield Statement(_row(raw, block.head), block.start, block.end, block, cited)
     else:
         yield from _sentences(raw, block, is_caption=_is_caption(shown(raw)))
+
+
+def _without_code(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines of a quotation with the mark of an omission in the place of each code block."""
+    mark = ""
+    for line in lines:
+        fence = _FENCE.match(line)
+        if mark:
+            mark = "" if fence and fence[1].startswith(mark) else mark
+        elif fence and fence[1] != "$$":
+            mark = fence[1]
+            yield "[…]"
+        else:
+            yield line
 
 
 def _sentences(raw: str, block: Block, *, is_caption: bool) -> Iterator[Statement]:

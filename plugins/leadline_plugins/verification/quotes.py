@@ -99,17 +99,18 @@ def verbatim(claim: str, passage: Evidence) -> tuple[int, int] | None:
 
     Only whole ones: what is true of `the drug is safe` may be false in `it is not true that the drug is safe`.
     """
-    text = passage.quote
+    lead = f"{passage.lead}\n\n" if passage.lead else ""
+    text = lead + passage.quote
     whole = squeezed(text)
     if all(squeezed(part).text in whole.text for part in parts(claim)):  # most claims end here
         starts, ends = _borders(text, whole)
-        if found := _located(claim, whole, starts, ends):
-            return found
+        found = _located(claim, whole, starts, ends)
+        if found and found[1] > len(lead):
+            return max(found[0] - len(lead), 0), found[1] - len(lead)
     if "|" in text:
         said = squeezed(claim).text
-        lead = f"{passage.lead}\n" if passage.lead else ""
-        if any(squeezed(row).text == said for row in rows_of(lead + text)):
-            return 0, len(text)
+        if any(squeezed(row).text == said for row in rows_of(lead.rstrip("\n") + "\n" + passage.quote)):
+            return 0, len(passage.quote)
     return None
 
 

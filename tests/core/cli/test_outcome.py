@@ -82,6 +82,8 @@ def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
     assert said.startswith("passed, but 8 of 20 claims not supported by what is cited; ")
     assert said.endswith("claims: 1 contradicted, 2 supported in part, 10 supported, 7 unsupported")
     assert checks({"passed": True, "claims": {"supported": 4}}) == "passed; claims: 4 supported"
+    quoted = {"passed": True, "claims": {"supported": 4}, "judged_by": {"exact": 4}}
+    assert checks(quoted) == "passed; everything is quoted word for word"
     assert checks({"passed": False}) == "not passed"
     assert checks({"passed": False, "report_passed": False}) == "not passed: no claim with a citation"
     found = {"passed": False, "claims": {"unsupported": 4, "supported": 3}, "paragraph_without_citation_count": 1}

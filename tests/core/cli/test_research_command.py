@@ -29,7 +29,7 @@ def test_the_outcome_for_people(cli: Cli, docs: Path) -> None:
     labels = [line[:9].strip() for line in done.out.splitlines() if line[:9].strip() and line[9:10] == " "]
     assert ANSWER in done.out
     assert labels[-6:] == ["Question", "Status", "Done", "Checks", "Files", "Cost"] or "Note" in labels
-    assert "Checks    passed; claims: " in done.out
+    assert "Checks    passed; everything is quoted word for word" in done.out
     assert "report.md" in done.out
     assert "Cost      nothing: no model was paid" in done.out
     assert "clarify, plan, query" in done.out

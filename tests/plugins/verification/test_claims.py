@@ -120,3 +120,9 @@ def test_captions_and_cross_references_of_each_language_are_no_claims(table: str
 )
 def test_long_input_of_any_kind_is_read(piece: str) -> None:
     read(piece * 20_000)
+
+
+def test_code_in_a_quotation_is_an_omission_of_its_claim() -> None:
+    text = "> Run it:\n>\n> ```\n> f(*a, **b)\n> ```\n>\n> It ends. [@a]"
+    assert claims(text) == [("Run it: […] It ends.", "a")]
+    assert claims("> ```\n> light --on\n> ```\n>\n> [@a]") == [("light --on", "a")]

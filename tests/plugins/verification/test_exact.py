@@ -51,6 +51,13 @@ async def test_a_row_is_supported_by_the_same_row_under_the_same_header(new_requ
     assert not await judged(new_request("City: Bonn; Ships: 330,000", table))
 
 
+async def test_a_lead_in_that_is_repeated_before_a_passage_belongs_to_it(new_request: NewRequest) -> None:
+    given = new_request("Take these steps: Open the lid.", "- Open the lid.\n- Put in a wick.")
+    passages = tuple(one.model_copy(update={"lead": "Take these steps:"}) for one in given.passages)
+    [found] = await judged(given.model_copy(update={"passages": passages}))
+    assert (found.verdict, found.quote) == ("supported", "- Open the lid")
+
+
 @pytest.mark.parametrize(
     "claim",
     [

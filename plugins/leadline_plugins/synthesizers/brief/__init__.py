@@ -53,7 +53,7 @@ def brief(request: SectionRequest) -> Section:
     passages, foreign = _readable(request.evidence, code)
     titles = {source.id: source.document.title or source.hit.title for source in request.sources}
     level = 3 if len(questions) == 1 else 4
-    answers = [_answer(question, passages, titles, room, code, level) for question in questions]
+    answers = [_answer(one, request.question, passages, titles, room, code, level) for one in questions]
     text = "\n\n".join(one.text for one in answers if one.text)
     return request.section.model_copy(
         update={
@@ -67,14 +67,20 @@ def brief(request: SectionRequest) -> Section:
 
 
 def _answer(
-    question: str, passages: Sequence[Evidence], titles: Mapping[str, str], room: float, code: str, level: int
+    question: str,
+    whole: str,
+    passages: Sequence[Evidence],
+    titles: Mapping[str, str],
+    room: float,
+    code: str,
+    level: int,
 ) -> _Answer:
-    rated = rate(question, passages, titles)
+    rated = rate(question, passages, titles, whole)
     covered = coverage(rated)
     shown = choose(rated, room, code) if covered >= SOMETHING else []
     lacking = missing(question, rated, shown or range(len(rated.units))) if covered < ENOUGH else []
     gap = say("brief_lacking", code, what=_listed(lacking, code)) if lacking else ""
-    told = f"{question} ({gap})" if gap else question
+    told = _listed(lacking, code) if shown and gap else f"{question} ({gap})" if gap else question
     parts = [f"### {plain(question)}"] if level > 3 else []
     about = plain(_about(gap, code))
     parts += [about if is_cjk(code) else f"*{about}*", markdown(rated, shown, titles, level)]

@@ -43,11 +43,13 @@ class Link:
     """Names in it that the question does not have."""
     about: Name
     """The title of its document."""
+    asked: frozenset[str] = frozenset()
+    """Terms of the headings above it that have no other terms than the question."""
 
     def cover(self, weights: Weights) -> Cover:
         """Return how much of each term it covers; a title counts in full where the question has all of its words."""
-        worth = 1.0 if self.titled.issuperset(self.about) else _TITLE
-        return tuple(w if t in self.held else w * worth if t in self.titled else 0.0 for t, w in weights.items())
+        full = self.held | (self.titled if self.titled.issuperset(self.about) else self.asked)
+        return tuple(w if t in full else w * _TITLE if t in self.titled else 0.0 for t, w in weights.items())
 
 
 def chains(weight: Weights, links: Sequence[Link], steps: int = STEPS) -> list[Chain]:

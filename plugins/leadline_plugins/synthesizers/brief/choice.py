@@ -19,12 +19,18 @@ _CANDIDATES = 60
 """Passages whose sentences are rated, the best by their words."""
 _WORDS = 0.3
 """The weight of BM25 beside the score of the best chain."""
+_WIDER = 0.25
+"""The weight of a word that only the whole question has."""
 _NEAR, _DOCUMENTS = 0.7, 4
 """Documents from this share of the best rating are shown, and at most so many."""
 _WHOLE = 0.5
 """A passage of at most this share of the room is shown whole."""
+_LEFT = 0.15
+"""With less than this share of the room left no other passage is begun: a brief is rather shorter."""
 _PAIR = 0.5
 """The weight of a pair of CJK characters beside a word: every word of two has one more pair with the next."""
+_NAMED = 0.5
+"""A heading with this share of the question, by weight, names the section that answers it."""
 _FIRST = 0.6
 """Sentences from this share of the best rating are shown first, and then what surrounds them."""
 
@@ -50,21 +56,26 @@ class Rated:
         return sorted(found, key=lambda place: (-self.ratings[place], place))
 
 
-def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str]) -> Rated:
-    """Rate the units of the passages that share the most words with a question; `titles` are by source id."""
+def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str], whole: str = "") -> Rated:
+    """Rate the units of the passages that share the most words with a question; `titles` are by source id.
+
+    `whole` is the question that it is a part of: its words count less, since a part may name its subject by a pronoun.
+    """
     headings = [" ".join((titles.get(item.source_id, ""), *item.path)) for item in passages]
     index = Bm25([f"{item.lead}\n{item.quote}" for item in passages], headings)
-    scores = index.scores(question)
+    scores = index.scores(f"{question} {whole}")
     best = sorted(sorted(scores, key=lambda place: (-scores[place], place))[:_CANDIDATES])
     found = [unit for place in best for unit in units(passages[place].quote, place)]
-    weights = _weights(question, index, len(passages))
+    weights = _weights(question, whole, index, len(passages))
     known = frozenset(weights)
+    asked = {place: _asked(passages[place].path, known) for place in best}
     links = [
         Link(
             held=known & content_set(unit.text),
             titled=known & content_set(headings[unit.passage]),
             names=frozenset(unasked(unit.text, known)),
             about=key(titles.get(passages[unit.passage].source_id, "")),
+            asked=asked[unit.passage],
         )
         for unit in found
     ]
@@ -75,13 +86,20 @@ def rate(question: str, passages: Sequence[Evidence], titles: Mapping[str, str])
     return Rated(passages, found, rated, links, ranked, weights)
 
 
-def _weights(question: str, index: Bm25, count: int) -> Weights:
+def _asked(path: Sequence[str], known: frozenset[str]) -> frozenset[str]:
+    """Return the terms of the headings that have none but known ones, apart from their numbers."""
+    headings = (frozenset(term for term in content_set(one) if any(map(str.isalpha, term))) for one in path)
+    return frozenset[str]().union(*(terms for terms in headings if terms <= known))
+
+
+def _weights(question: str, whole: str, index: Bm25, count: int) -> Weights:
     """Return the weights of the words of a question: those in fewer passages say more.
 
     The differences are smaller than those of BM25, by which a word in every passage is worth nothing. A pair of CJK
     characters is half a word.
     """
-    raw = {word: math.log(1 + (count + 1) / (index.count(word) + 0.5)) for word in content_words(question)}
+    words = dict.fromkeys(content_words(whole), _WIDER) | dict.fromkeys(content_words(question), 1.0)
+    raw = {word: share * math.log(1 + (count + 1) / (index.count(word) + 0.5)) for word, share in words.items()}
     raw = {word: value * _PAIR if has_cjk(word) else value for word, value in raw.items()}
     total = sum(raw.values())
     return {word: value / total for word, value in raw.items()}
@@ -98,17 +116,37 @@ def choose(rated: Rated, room: float, language: str) -> list[int]:
     top = rated.ratings[order[0]]
     shown = [name for name, rating in best.items() if rating >= _NEAR * top][:_DOCUMENTS]
     order = [place for place in order if rated.source(place) in shown]
-    first = [place for place in order if rated.ratings[place] >= _FIRST * top and rated.units[place].whole]
+    first = [place for place in order if rated.ratings[place] >= _FIRST * top and _tells(rated, place)]
     choice = _Choice(rated, room, language)
     own = _by_passage(rated)
+    if section := _section(rated, order):
+        choice.surround(section[0], section)
     for place in first:
         passage = rated.units[place].passage
         small = length(rated.passages[passage].quote, language) <= _WHOLE * room
-        for one in (place, *own[passage]) if small else (place,):
-            choice.take(one)
-    for place in _around(rated, order, own):
-        choice.take(place)
+        if small or (place == first[0] and rated.units[place].block.kind != "paragraph"):
+            choice.surround(place, own[passage])
+        else:
+            choice.take(place)
+    for place in first:
+        choice.surround(place, own[rated.units[place].passage])
     return _without_labels(rated, choice.taken)
+
+
+def _tells(rated: Rated, place: int) -> bool:
+    """Return whether a unit can be shown by itself and has more of the question than its headings."""
+    return rated.units[place].whole and bool(rated.links[place].held)
+
+
+def _section(rated: Rated, order: Sequence[int]) -> list[int]:
+    """Return the units of the section that the question names by its heading, in their order; mostly there is none."""
+    asked = {place: sum(rated.weights[term] for term in rated.links[place].asked) for place in order}
+    named = [place for place in order if asked[place] >= _NAMED]
+    if not named:
+        return []
+    best = max(named, key=lambda place: asked[place])  # the first of them: max keeps the order by rating
+    terms, source = rated.links[best].asked, rated.source(best)
+    return sorted(place for place in named if (rated.links[place].asked, rated.source(place)) == (terms, source))
 
 
 def _without_labels(rated: Rated, taken: set[int]) -> list[int]:
@@ -128,16 +166,6 @@ def _by_passage(rated: Rated) -> dict[int, list[int]]:
     return own
 
 
-def _around(rated: Rated, order: Sequence[int], own: Mapping[int, Sequence[int]]) -> Iterator[int]:
-    """Yield all units of passages, the passage with the best unit first; of each those nearest to its best unit."""
-    best: dict[int, int] = {}
-    for place in order:
-        best.setdefault(rated.units[place].passage, place)
-    for passage, at in best.items():
-        whole = (place for place in own[passage] if rated.units[place].whole)
-        yield from sorted(whole, key=lambda place: (abs(place - at), -place))
-
-
 class _Choice:
     """Takes units while there is room, and none that repeats another."""
 
@@ -145,28 +173,53 @@ class _Choice:
         self.taken: set[int] = set()
         self._rated = rated
         self._room = room
+        self._least = _LEFT * room
         self._language = language
-        self._said = Said()
+        self._said: dict[int, Said] = defaultdict(Said)
+        """By passage: the rows of a table and the items of a list may be alike."""
 
     def take(self, place: int) -> None:
-        """Take a unit with those that it needs."""
-        unit = self._rated.units[place]
+        """Take a unit with those that it needs; the first one even where it is longer than the room."""
         own = [one for one in self._with_needed(place) if one not in self.taken]
         size = sum(length(self._rated.units[one].text, self._language) for one in own)
-        if not own or size > self._room or self._said.repeats(content_set(unit.text), telling(unit.text)):
+        if not own or (self.taken and size > self._room) or self._repeats(place):
+            return
+        if self.taken and self._room < self._least and self._rated.units[place].passage not in self._said:
             return
         self._room -= size
         self.taken.update(own)
         for one in own:
-            self._said.add(content_set(self._rated.units[one].text))
+            self._said[self._rated.units[one].passage].add(content_set(self._rated.units[one].text))
         for one in sorted(own):
             for led in self._led(one):
                 self.take(led)
 
+    def surround(self, place: int, own: Sequence[int]) -> None:
+        """Take the units after and before one of a passage, in each direction until one is left out."""
+        self.take(place)
+        if place not in self.taken:
+            return
+        for side in (own[own.index(place) + 1 :], own[: own.index(place)][::-1]):
+            for one in side:
+                if self._apart(one, place):
+                    break
+                self.take(one)
+                if one not in self.taken and self._rated.units[one].whole:
+                    break
+
+    def _apart(self, place: int, other: int) -> bool:
+        """Return whether one of two units is an entry of a list of definitions: each defines something else."""
+        return "definition" in (self._rated.units[place].block.kind, self._rated.units[other].block.kind)
+
+    def _repeats(self, place: int) -> bool:
+        unit = self._rated.units[place]
+        words, names = content_set(unit.text), telling(unit.text)
+        return any(said.repeats(words, names) for name, said in self._said.items() if name != unit.passage)
+
     def _led(self, place: int) -> Iterator[int]:
         """Yield the units of the list, table or code that a unit introduces."""
         units = self._rated.units
-        if not units[place].introduces or place + 1 == len(units):
+        if not units[place].introduces or place + 1 == len(units) or units[place + 1].block is units[place].block:
             return
         block, passage = units[place + 1].block, units[place].passage
         for one in range(place + 1, len(units)):

@@ -13,8 +13,12 @@ from leadline_plugins.synthesizers.brief.units import Unit
 from leadline_plugins.text.tokens import has_cjk
 
 OMITTED = "[…]"
+_LEADING = 0.9
+"""Sections from this share of the rating of the best come first in a document."""
 _MARKUP = re.compile(r"[\\`*_<\[\]]")
 _IMAGE = re.compile(r"(?<!\\)!\[")
+_DEFINED = re.compile(r"(?<=\n):   ")
+_INDENT = re.compile(r"^ {4}", re.MULTILINE)
 _CELLS = re.compile(r"(?<!\\)\|")
 
 
@@ -28,22 +32,46 @@ def markdown(rated: Rated, shown: Sequence[int], titles: Mapping[str, str], leve
     for name in sorted(best, key=lambda name: -best[name]):
         title = titles.get(name, "")
         parts.append(f"{'#' * level} {plain(title or name)}")
-        own = [rated.units[place] for place in shown if rated.source(place) == name]
+        own = [rated.units[place] for place in _ordered(rated, [one for one in shown if rated.source(one) == name])]
         parts += _document(own, rated.passages, title, level + 1)
     return "\n\n".join(parts)
 
 
+def _ordered(rated: Rated, shown: Sequence[int]) -> list[int]:
+    """Return the units of a document by their sections: first those nearly as good as the best, in their order."""
+    best: dict[tuple[str, ...], float] = {}
+    for place in shown:
+        path = _passage(rated, place).path
+        best[path] = max(best.get(path, 0.0), rated.ratings[place])
+    top = max(best.values())
+    spans = {
+        path: min(_passage(rated, one).span for one in shown if _passage(rated, one).path == path) for path in best
+    }
+
+    def order(place: int) -> tuple[bool, tuple[int, int], tuple[int, int], int]:
+        passage = _passage(rated, place)
+        return best[passage.path] < _LEADING * top, spans[passage.path], passage.span, rated.units[place].start
+
+    return sorted(shown, key=order)
+
+
+def _passage(rated: Rated, place: int) -> Evidence:
+    return rated.passages[rated.units[place].passage]
+
+
 def _document(own: Sequence[Unit], passages: Sequence[Evidence], title: str, level: int) -> Iterator[str]:
-    """Yield the passages of a document in its order, each group under its heading path and page."""
-    own = sorted(own, key=lambda unit: (passages[unit.passage].span, unit.start))
-    last = ""
+    """Yield the passages of a document, each group under its heading path and page."""
+    last, shown = "", ""
     for place, group in groupby(own, key=lambda unit: unit.passage):
         passage = passages[place]
         where = _where(passage, title)
         if where and where != last:
             yield f"{'#' * level} *{plain(where)}*"
         last = where
-        yield _quoted(passage, list(group))
+        parts = list(group)
+        introduced = parts[0].block.kind != "table" and passage.lead in shown
+        yield _quoted(passage.model_copy(update={"lead": ""}) if introduced else passage, parts)
+        shown += f"{passage.lead}\n{' '.join(unit.text for unit in parts)}\n"
 
 
 def _where(passage: Evidence, title: str) -> str:
@@ -81,7 +109,13 @@ def _lead(lead: str, first: Unit) -> str:
 
 
 def _shown(unit: Unit) -> str:
-    return unit.text if unit.block.kind == "code" else _IMAGE.sub(r"!\[", unit.text)
+    """Return the text of a unit; a definition as paragraphs, since Markdown proper has no lists of definitions."""
+    if unit.block.kind == "code":
+        return unit.text
+    text = unit.text
+    while unit.block.kind == "definition" and _DEFINED.search(text):  # one more for each list in another
+        text = _INDENT.sub("", _DEFINED.sub("\n    ", text))
+    return _IMAGE.sub(r"!\[", text)
 
 
 def _between(quote: str, last: Unit, unit: Unit) -> str:

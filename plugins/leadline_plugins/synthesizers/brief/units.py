@@ -44,26 +44,33 @@ class Unit:
     @property
     def introduces(self) -> bool:
         """Whether it leads to the list, table or code after it."""
-        return self.block.kind == "paragraph" and self.text.rstrip("*_ ").endswith((":", "："))
+        return self.block.kind in ("paragraph", "list") and self.text.rstrip("*_ ").endswith((":", "："))
 
 
 def units(quote: str, passage: int) -> Iterator[Unit]:
     """Yield the units of a passage in their order."""
-    before = 0
+    last: Unit | None = None
     for block in blocks_of(Document(text=quote)):
+        led = _led(block, last)
         for number, (start, end) in enumerate(_spans(quote, block)):
             text = quote[start:end]
-            needs = _needs(block, number, text)
-            yield Unit(passage, block, start, end, text, needs if needs <= before else 0)
-            before += 1
+            last = Unit(passage, block, start, end, text, _needs(block, number, text, led=led, begun=last is not None))
+            yield last
 
 
-def _needs(block: Block, number: int, text: str) -> int:
+def _led(block: Block, last: Unit | None) -> bool:
+    """Return whether the unit before a block introduces it: it ends in a colon or, but for a definition, is a text."""
+    if last is None or block.kind == "paragraph":
+        return False
+    return last.introduces or (block.kind != "definition" and last.block.kind == "paragraph")
+
+
+def _needs(block: Block, number: int, text: str, *, led: bool, begun: bool) -> int:
     if block.kind == "paragraph":
-        return int(hangs_on(text))
+        return int(begun and hangs_on(text))
     if block.kind == "list":
-        return number + 1  # the sentence that introduces the list
-    return number or 1  # the header of the table, the term; of these themselves, what introduces them
+        return number + 1 if led else 0  # the sentence that introduces the list
+    return number or int(led)  # the header of the table, the term; of these themselves, what introduces them
 
 
 def _spans(quote: str, block: Block) -> Iterator[tuple[int, int]]:

@@ -101,8 +101,8 @@ def test_the_heading_path_and_the_page_are_one_line_without_the_title() -> None:
 def test_words_that_were_not_found_are_named_and_the_question_counts_as_unanswered() -> None:
     made = brief(request("Which insurance company underwrote the harbour of Porto Alvo?", PORTS))
     (gap,) = made.unanswered
-    assert gap.startswith("Which insurance company underwrote the harbour of Porto Alvo? (not found: ")
     assert all(f"“{word}”" in gap for word in ("insurance", "company", "underwrote"))
+    assert gap in (made.text or gap)  # told once: formats leave out what the text has
 
 
 def test_next_to_nothing_of_the_question_is_no_text() -> None:
@@ -158,3 +158,57 @@ def test_a_page_cannot_cite(hostile: str) -> None:
     assert set(cited(made.text or "")) <= set(made.evidence_ids)
     assert "eother" not in made.evidence_ids
     assert "### Odd \\[@x\\] \\*title\\*" in blocks(made)
+
+
+MANUAL = """# Stores
+
+Lamps are kept in the store of the harbour.
+
+## 4.2. Restoring a lamp from the store
+
+Take care of the glass. Here is the procedure:
+
+1. Open the lid.
+2. Put in a wick.
+
+## Definitions
+
+lamp
+:   What gives light to ships.
+
+    ```
+    light --on *all
+    ```
+
+    It burns oil.
+
+wick
+:   What burns in a lamp: it is made of cotton.
+"""
+
+
+def test_the_section_that_the_question_names_is_shown_from_its_beginning() -> None:
+    made = brief(request("How do I restore a lamp from the store?", {"Stores": MANUAL}))
+    found = blocks(made)
+    assert found[1:4] == ["### Stores", "#### *4.2. Restoring a lamp from the store*", found[3]]
+    assert found[3].startswith(
+        "> Take care of the glass. Here is the procedure:\n>\n> 1. Open the lid.\n> 2. Put in a wick."
+    )
+
+
+def test_a_definition_is_set_as_paragraphs_without_the_definitions_before_it() -> None:
+    made = brief(request("What is a wick made of?", {"Stores": MANUAL}))
+    assert "> wick\n>\n> What burns in a lamp: it is made of cotton. [@" in (made.text or "")
+    assert "light to ships" not in (made.text or "")
+    made = brief(request("What gives light to ships?", {"Stores": MANUAL}))
+    assert "> ```\n> light --on *all\n> ```\n>\n> It burns oil. [@" in (made.text or "")
+
+
+def test_a_part_of_a_question_with_a_pronoun_is_rated_with_the_whole_question() -> None:
+    texts = {
+        "Lamps": "The lamp of Porto Alvo burns oil. The height of the lamp is nine metres.",
+        "Masts": "Masts of ships are tall. The height of a mast, its height above the deck, is thirty metres.",
+    }
+    whole = "What does the lamp of Porto Alvo burn, and what is its height?"
+    given = request(whole, texts, questions=("what is its height?",))
+    assert blocks(brief(given))[1] == "### Lamps"

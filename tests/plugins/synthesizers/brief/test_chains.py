@@ -58,7 +58,7 @@ def test_units_are_sentences_items_rows_and_whole_code() -> None:
         "```\nx\ny\n```",
     ]
     assert all(quote[unit.start : unit.end] == unit.text for unit in found)
-    assert [unit.needs for unit in found] == [0, 0, 1, 2, 1, 1, 1]
+    assert [unit.needs for unit in found] == [0, 0, 1, 2, 0, 1, 0]
     assert found[1].introduces
 
 
