@@ -47,7 +47,8 @@ class _Answer:
 def brief(request: SectionRequest) -> Section:
     """Return the section of a request as passages."""
     code = request.language or language(request.question)
-    questions = request.questions or (request.section.notes or request.section.title,)
+    # The title of a section says what it adds to the question, not what it is about.
+    questions = request.questions or (f"{request.section.title} ({request.question})",)
     most = (CJK_LENGTH if is_cjk(code) else LENGTH) * len(questions)
     room = min(request.length or most, most) / len(questions)
     passages, foreign = _readable(request.evidence, code)
