@@ -51,7 +51,7 @@ def test_passages_are_grouped_by_document_and_each_is_a_blockquote_with_its_cita
     assert made.title == "Passages found"
     assert made.unanswered == ()
     intro, *rest = blocks(made)
-    assert "nobody has written an answer" in intro
+    assert "not a written answer" in intro
     assert rest[0] == "### Porto Alvo"
     assert "### Vila Fria" in rest
     quotes = [block for block in rest if block.startswith(">")]
