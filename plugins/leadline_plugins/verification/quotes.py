@@ -129,7 +129,8 @@ def _borders(text: str, whole: Squeezed) -> tuple[frozenset[int], frozenset[int]
 def _located(
     words: str, whole: Squeezed, starts: frozenset[int] | None, ends: frozenset[int] | None
 ) -> tuple[int, int] | None:
-    wanted = [squeezed(part).text for part in parts(words)]
+    said = squeezed(words).text  # dots may be the passage's own
+    wanted = [said] if said and said in whole.text else [squeezed(part).text for part in parts(words)]
     at, first = 0, -1
     for part in wanted:
         at = _next(part, whole, at, starts, ends)

@@ -51,6 +51,12 @@ async def test_a_row_is_supported_by_the_same_row_under_the_same_header(new_requ
     assert not await judged(new_request("City: Bonn; Ships: 330,000", table))
 
 
+async def test_dots_of_the_passage_itself_are_no_omission(new_request: NewRequest) -> None:
+    said = "Install it by `apt install ...` or by hand."
+    [found] = await judged(new_request(said, said))
+    assert found.verdict == "supported"
+
+
 async def test_a_lead_in_that_is_repeated_before_a_passage_belongs_to_it(new_request: NewRequest) -> None:
     given = new_request("Take these steps: Open the lid.", "- Open the lid.\n- Put in a wick.")
     passages = tuple(one.model_copy(update={"lead": "Take these steps:"}) for one in given.passages)

@@ -150,13 +150,13 @@ def _section(rated: Rated, order: Sequence[int]) -> list[int]:
 
 
 def _without_labels(rated: Rated, taken: set[int]) -> list[int]:
-    """Return the places in order, without captions and labels that nothing of their passage follows."""
+    """Return the places in order, without captions, labels and lead-ins that nothing of their passage follows."""
     kept: list[int] = []
     for place in sorted(taken, reverse=True):
         follows = kept and kept[-1] == place + 1 and rated.units[place + 1].passage == rated.units[place].passage
-        if rated.units[place].whole or follows:
+        if follows or (rated.units[place].whole and not rated.units[place].introduces):
             kept.append(place)
-    return kept[::-1]
+    return kept[::-1] or sorted(taken)
 
 
 def _by_passage(rated: Rated) -> dict[int, list[int]]:
