@@ -62,13 +62,15 @@ def _passage(rated: Rated, place: int) -> Evidence:
 def _document(own: Sequence[Unit], passages: Sequence[Evidence], title: str, level: int) -> Iterator[str]:
     """Yield the passages of a document, each group under its heading path and page."""
     last, shown = "", ""
-    for place, group in groupby(own, key=lambda unit: unit.passage):
-        passage = passages[place]
+    groups = [(passages[place], list(group)) for place, group in groupby(own, key=lambda unit: unit.passage)]
+    leads = [*(passage.lead for passage, _ in groups[1:]), ""]
+    for (passage, parts), following in zip(groups, leads, strict=True):
+        if " ".join(unit.text for unit in parts) in following:
+            continue  # the next passage begins with it
         where = _where(passage, title)
         if where and where != last:
             yield f"{'#' * level} *{plain(where)}*"
         last = where
-        parts = list(group)
         introduced = parts[0].block.kind != "table" and passage.lead in shown
         yield _quoted(passage.model_copy(update={"lead": ""}) if introduced else passage, parts)
         shown += f"{passage.lead}\n{' '.join(unit.text for unit in parts)}\n"

@@ -218,3 +218,12 @@ def test_a_passage_does_not_end_in_what_leads_to_something_left_out() -> None:
     text = "The lamp of Porto Alvo burns oil. The oils of the lamp of Porto Alvo are as follows:\n\n" + "- oil\n" * 300
     made = brief(request("What does the lamp of Porto Alvo burn?", {"Lamps": text}, length=30))
     assert "burns oil. [@" in (made.text or "")
+
+
+def test_what_the_next_passage_repeats_as_its_lead_in_is_shown_once() -> None:
+    steps = "\n".join(
+        f"{n}. Turn wheel number {n} of the lamp by hand until it stops at the mark." for n in range(1, 40)
+    )
+    text = f"# Coast\n\n## Cleaning the lamp\n\nThe lamp needs cleaning. Clean the lamp like this:\n\n{steps}\n"
+    made = brief(request("How do I clean the lamp?", {"Coast": text}))
+    assert (made.text or "").count("The lamp needs cleaning.") <= 1
