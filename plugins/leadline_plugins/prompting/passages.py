@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import urlsplit
 
 from leadline.citations import uncitable
 from leadline.records import Evidence, Record, Source, Text, Tier
@@ -35,6 +36,8 @@ class ShownSource(Record):
 
     id: str
     title: Text
+    host: str = ""
+    """The host of its address; empty for a local file."""
     tier: Tier = 3
     published: str | None = None
     passages: tuple[ShownPassage, ...] = ()
@@ -63,7 +66,12 @@ def shown(evidence: Iterable[Evidence], sources: Iterable[Source], start: int = 
         published = source.hit.published or source.document.published
         found.append(
             ShownSource(
-                id=source_id, title=uncitable(title), tier=source.tier, published=published, passages=tuple(passages)
+                id=source_id,
+                title=uncitable(title),
+                host=urlsplit(source.hit.url).hostname or "",
+                tier=source.tier,
+                published=published,
+                passages=tuple(passages),
             )
         )
     return tuple(found)
@@ -80,8 +88,8 @@ def as_text(sources: Iterable[ShownSource]) -> str:
 
 
 def _lines(source: ShownSource) -> Iterator[str]:
-    published = f", {source.published}" if source.published else ""
-    yield f"# Source: {source.title}{published}{_TIERS[source.tier]}"
+    facts = ", ".join(filter(None, (source.title, source.host, source.published)))
+    yield f"# Source: {facts}{_TIERS[source.tier]}"
     path: tuple[str, ...] = ()
     for passage in source.passages:
         if passage.path != path and passage.path:

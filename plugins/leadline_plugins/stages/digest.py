@@ -37,7 +37,7 @@ from leadline_plugins.stages.query import allowed
 from leadline_plugins.stages.rounds import asked, of_last_round, past_searches, section_ids, today, whole_review
 from leadline_plugins.tasks.reading import DIGEST_EXAMPLE, DIGEST_SCHEMA, DigestReply, DigestRequest
 
-_TOKENS = 4_000
+_TOKENS = 6_000
 """Passages that a digest is made from; the last digest holds what came before."""
 
 
@@ -84,7 +84,7 @@ class Digesting:
 
     async def _made(self, findings: Findings, run: Run, last: Digest, *, more: bool, new: Sequence[Evidence]) -> Digest:
         question, plan, tasks, sources = findings[QUESTION], findings[PLAN], findings[TASKS], findings[SOURCES]
-        best = await _best(new, sources, tasks, last, run)
+        best = await _best(new, sources, tasks, plan, last, run)
         request = DigestRequest(
             question=asked(question),
             plan=plan.model_copy(update={"queries": ()}),
@@ -108,12 +108,14 @@ class Digesting:
 
 
 async def _best(
-    new: Sequence[Evidence], sources: Sequence[Source], tasks: Sequence[SearchTask], last: Digest, run: Run
+    new: Sequence[Evidence], sources: Sequence[Source], tasks: Sequence[SearchTask], plan: Plan, last: Digest, run: Run
 ) -> list[Evidence]:
-    """Return the best passages of the round for its searches that no digest was made from."""
+    """Return the best passages of the round for its searches and the key questions that no digest was made from."""
     unseen = [item for item in new if item.id not in set(last.shown)]
     round_tasks = [task for task in tasks if task.round == tasks[-1].round]
-    questions = [KeyQuestion(f"{task.query} {task.goal}", run.question) for task in round_tasks]
+    asked = [question for section in plan.sections for question in section.questions]
+    texts = dict.fromkeys((*asked, *(f"{task.query} {task.goal}" for task in round_tasks)))
+    questions = [KeyQuestion(text, run.question) for text in texts]
     return select(unseen, await ranked(unseen, sources, questions, run), _TOKENS) if unseen else []
 
 

@@ -39,13 +39,13 @@ class Lacking:
 def lacking(review: Review | None, plan: Plan, sections: Sequence[Section]) -> Lacking:
     """Return what is missing after the writing: by the last review, the writers and the plan."""
     written, planned = {section.id for section in sections}, {section.id for section in plan.sections}
-    left_out = (section.title for section in plan.sections if section.id not in written)
+    left_out = [section.title for section in plan.sections if section.id not in written]
     judged = review is not None and bool(review.sections)  # else the model told nothing
-    sufficient = review is None or review.is_sufficient or not judged
-    told = {gap for section in sections for gap in section.unanswered}
+    # The writers saw more passages than the review: what they could answer is open no more.
+    open_still = bool(left_out) or any(section.unanswered for section in sections)
     return Lacking(
-        sufficient=sufficient,
-        gaps=() if review is None or sufficient else tuple(gap for gap in review.priority_gaps if gap not in told),
+        sufficient=review is None or review.is_sufficient or not judged or not open_still,
+        gaps=review.priority_gaps if review and judged and not sections else (),
         left_out=tuple(left_out) if written <= planned else (),
         unanswered=tuple((section.title, gap) for section in sections for gap in dict.fromkeys(section.unanswered)),
     )

@@ -15,6 +15,7 @@ from leadline.findings import (
     QUESTION,
     SECTIONS,
     SOURCES,
+    TASKS,
     UNREAD,
     Digest,
     Findings,
@@ -22,6 +23,7 @@ from leadline.findings import (
     Plan,
     PlannedSection,
     Question,
+    SearchTask,
     Unread,
 )
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -55,7 +57,8 @@ class Synthesis:
         if not evidence:
             searches, unread = findings[FOUND], findings[UNREAD]
             raise NoEvidence(no_evidence(question, searches, sources, unread))
-        requests = await requests_for(findings[PLAN], question, evidence, sources, findings.get(DIGEST), run)
+        tasks = findings[TASKS]
+        requests = await requests_for(findings[PLAN], question, evidence, sources, tasks, findings.get(DIGEST), run)
         sections = await run.each(requests, lambda request: _written(request, sources, run))
         kept = tuple(section for section in sections if (section.text or "").strip())
         missing = list(dict.fromkeys(gap for section in sections for gap in section.unanswered))
@@ -87,15 +90,19 @@ async def requests_for(
     question: Question,
     evidence: Sequence[Evidence],
     sources: Sequence[Source],
+    tasks: Sequence[SearchTask],
     digest: Digest | None,
     run: Run,
 ) -> list[SectionRequest]:
     """Return what each section is written from; sections without a passage are left out."""
-    asked = [_questions(section, question) for section in plan.sections]
+    chat = await writes(run)
+    asked = [_questions(section, question, tasks if chat else ()) for section in plan.sections]
     rankings = await ranked(evidence, sources, [one for questions in asked for one in questions], run)
     own = _by_section(rankings, asked)
-    chat = await writes(run)
-    chosen = _selected(evidence, own, sources, run) if chat else [select(evidence, one, _FOR_BRIEF) for one in own]
+    counts = [len(section.questions) for section in plan.sections]
+    chosen = (
+        _selected(evidence, own, counts, sources, run) if chat else [select(evidence, one, _FOR_BRIEF) for one in own]
+    )
     length = run.settings.report.length or (CJK_LENGTH if is_cjk(question.language) else LENGTH)
     written = sum(map(bool, chosen))
     outline = tuple(Section(id=one.id, title=one.title, notes=one.goal) for one in plan.sections)
@@ -128,10 +135,14 @@ def _without_text(source: Source) -> Source:
     return source.model_copy(update={"document": Document(text="", title=source.document.title)})
 
 
-def _questions(section: PlannedSection, question: Question) -> list[KeyQuestion]:
-    """Return the key questions of a section; where it has none, its title and goal are one."""
+def _questions(section: PlannedSection, question: Question, tasks: Sequence[SearchTask]) -> list[KeyQuestion]:
+    """Return the key questions of a section; where it has none, its title and goal are one.
+
+    The searches made for the section are one more: they have the words of pages, where questions have those of people.
+    """
     texts = section.questions or (" ".join(filter(None, (section.title, section.goal))),)
-    return [KeyQuestion(text, question.text) for text in texts]
+    searched = " ".join(task.query for task in tasks if task.section == section.id)
+    return [KeyQuestion(text, question.text) for text in (*texts, *filter(None, [searched]))]
 
 
 def _by_section(rankings: Sequence[Ranked], asked: Sequence[Sequence[KeyQuestion]]) -> list[Sequence[Ranked]]:
@@ -143,15 +154,19 @@ def _by_section(rankings: Sequence[Ranked], asked: Sequence[Sequence[KeyQuestion
 
 
 def _selected(
-    evidence: Sequence[Evidence], own: Sequence[Sequence[Ranked]], sources: Sequence[Source], run: Run
+    evidence: Sequence[Evidence],
+    own: Sequence[Sequence[Ranked]],
+    counts: Sequence[int],
+    sources: Sequence[Source],
+    run: Run,
 ) -> list[list[Evidence]]:
-    """Return the passages of each section, best first, within the budget of tokens.
+    """Return the passages of each section, best first, within the budget of tokens; `counts` are its key questions.
 
     With `preset = "full"` the budgets grow until the aimed share of the fetched text is selected, or the run's budget
     of tokens allows no more.
     """
     settings = run.settings
-    budgets = [float(settings.research.section_tokens * len(one)) for one in own]
+    budgets = [float(settings.research.section_tokens * max(1, count)) for count in counts]
     most = settings.budget.tokens * _OF_BUDGET
     if sum(budgets) > most:
         budgets = [tokens * most / sum(budgets) for tokens in budgets]
@@ -216,7 +231,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Selects passages for each section and has all sections written side by side",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES, DIGEST, FOUND, UNREAD),
+        wants=(EVIDENCE, SOURCES, TASKS, DIGEST, FOUND, UNREAD),
         gives=(SECTIONS,),
         closing=True,
     )

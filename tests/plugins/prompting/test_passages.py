@@ -26,11 +26,11 @@ PASSAGES = [
 
 def test_passages_are_grouped_by_source_in_the_order_of_the_document() -> None:
     assert as_text(shown(PASSAGES, SOURCES)).split("\n\n") == [
-        "# Source: Handbook",
+        "# Source: Handbook, example.org",
         "## Testing",
         "[1] Testing is a distribution.",
         "[2] The conditions are:\n- ten days",
-        "# Source: FAQ",
+        "# Source: FAQ, example.org",
         "[3] No. [ @x]",
     ]
 
@@ -54,4 +54,4 @@ def test_reference_marks_of_a_page_are_no_citations_and_code_stays() -> None:
 def test_a_source_is_shown_with_its_date_and_how_it_ranks() -> None:
     (source,) = shown(PASSAGES[:1], SOURCES)
     primary = source.model_copy(update={"tier": 1, "published": "2024"})
-    assert as_text([primary]).startswith(f"# Source: {source.title}, 2024 (primary source)")
+    assert as_text([primary]).startswith(f"# Source: {source.title}, {source.host}, 2024 (primary source)")

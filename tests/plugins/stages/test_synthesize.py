@@ -20,6 +20,7 @@ from leadline.findings import (
     Plan,
     PlannedSection,
     Question,
+    SearchTask,
 )
 from leadline.records import Document, Evidence, Hit, Ranking, Section, SectionRequest, Source, Tier
 from leadline.settings.model import Settings
@@ -120,8 +121,8 @@ async def run(
     return list(findings.patch[SECTIONS])
 
 
-async def requests(runs: Runs, plan: Plan, page: Page) -> list[SectionRequest]:
-    return await requests_for(plan, ASKED, page[1], [page[0]], None, cast("Run", runs))
+async def requests(runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = ()) -> list[SectionRequest]:
+    return await requests_for(plan, ASKED, page[1], [page[0]], tasks, None, cast("Run", runs))
 
 
 def ids(request: SectionRequest) -> set[str]:
@@ -303,3 +304,13 @@ async def test_of_pages_that_say_the_same_only_the_best_is_cited() -> None:
     runs = Runs()
     await run(runs, pages=pages)
     assert "s1" not in {item.source_id for request in runs.asked for item in request.evidence}
+
+
+async def test_the_searches_made_for_a_section_are_one_more_question() -> None:
+    section = PlannedSection(id="1", title="A", questions=("Is it risky?",))
+    task = SearchTask(id="q1.1", query="class 42", section="1")
+    plan = Plan(title="A", sections=(section,))
+    alone = await requests(Runs(research={"section_tokens": 300}), plan, MANUAL)
+    (helped,) = await requests(Runs(research={"section_tokens": 300}), plan, MANUAL, [task])
+    assert any("class 42 " in item.quote for item in helped.evidence)
+    assert not any("class 42 " in item.quote for made in alone for item in made.evidence)

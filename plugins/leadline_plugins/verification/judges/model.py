@@ -33,7 +33,7 @@ async def _asked(claims: Sequence[Claim], wanted: JudgeRequest, call: Call) -> l
     found: dict[str, ClaimReply] = {}
     left, why = list(claims), "the model said nothing about it"
     for _ in range(2):
-        inputs = inputs_of(left, wanted.passages, wanted.sources)
+        inputs = inputs_of(left, wanted.passages, wanted.sources, wanted.language)
         try:
             reply = await call.run.perform(VERIFY.of(inputs))
         except CallFailed as failed:

@@ -217,7 +217,8 @@ def test_a_part_of_a_question_with_a_pronoun_is_rated_with_the_whole_question() 
 def test_a_passage_does_not_end_in_what_leads_to_something_left_out() -> None:
     text = "The lamp of Porto Alvo burns oil. The oils of the lamp of Porto Alvo are as follows:\n\n" + "- oil\n" * 300
     made = brief(request("What does the lamp of Porto Alvo burn?", {"Lamps": text}, length=30))
-    assert "burns oil. [@" in (made.text or "")
+    assert "follows: [@" not in (made.text or "")
+    assert "burns oil." in (made.text or "")
 
 
 def test_what_the_next_passage_repeats_as_its_lead_in_is_shown_once() -> None:
