@@ -190,12 +190,21 @@ def test_a_task_set_to_an_algorithm_is_asked_of_no_model(cli: Cli, report: Path,
     assert "Claims     2: 2 not judged" in done.out
 
 
-def test_claims_are_not_judged_by_a_model_that_cannot_be_reached(cli: Cli, report: Path) -> None:
+@pytest.mark.parametrize("providers", ["auto", "openai,embedded"])
+def test_a_model_that_cannot_be_reached_judges_nothing(cli: Cli, report: Path, providers: str) -> None:
     paraphrased(report)
-    sets = ("plugins.openai.base_url=http://127.0.0.1:9/v1", "plugins.openai.model=any", "retry.attempts=1")
+    sets = (
+        f"ai.providers={providers}",
+        "plugins.openai.base_url=http://127.0.0.1:9/v1",
+        "plugins.openai.model=any",
+        "retry.attempts=1",
+    )
     done = cli("verify", str(report), "--sources", "sources", *(part for one in sets for part in ("--set", one)))
-    assert "Claims     2: 2 not judged" in done.out
-    assert "the model was not asked: chat by openai: " in done.out
+    if providers == "auto":
+        assert done.code == 1
+        assert "no AI provider answered the first task (verify_claim): openai at http://127.0.0.1:9/v1" in done.err
+    else:
+        assert "Claims     2: 2 not judged" in done.out
 
 
 def test_people_are_told_what_does_not_hold(cli: Cli, report: Path) -> None:
