@@ -7,7 +7,7 @@ their first citation; sources that nobody cites go on from there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from leadline.records import Evidence, Report, Source
@@ -44,11 +44,6 @@ def uncitable(text: str) -> str:
 def uncited(text: str) -> str:
     """Return the text without its citations."""
     return CITATIONS.sub("", text)
-
-
-def cited_only(text: str, ids: Container[str]) -> str:
-    """Return the text without the citations of anything but this evidence."""
-    return CITATION.sub(lambda match: match[0] if match[1] in ids else "", text)
 
 
 def unenclosed(text: str) -> str:
