@@ -13,7 +13,7 @@ help:
 	@echo "make demo      a question answered from real documents on this machine: no key, no network"
 	@echo "make test      what CI runs: lint, types, the fast tests"
 	@echo "make test-all  the slow tests as well (fresh installs, kills)"
-	@echo "make lint      ruff and mypy;  make format  writes the format"
+	@echo "make lint      ruff, mypy and import-linter;  make format  writes the format"
 	@echo "make docs      fills in what the documentation quotes from the code"
 	@echo "make bench     measures speed and quality"
 	@echo "make clean     removes .venv and all caches"
@@ -33,7 +33,7 @@ $(STAMP): pyproject.toml $(VENV)/bin/python
 
 # pip reads [dependency-groups] since 25.1. The extras are those whose tests are fast.
 $(DEV_STAMP): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts,docx,epub,fast,images,latex,pdf]' --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts,docx,epub,images,latex,pdf]' --group dev
 	@touch $@
 
 # What only slow tests need: heavy SDKs; servers and browsers are Debian's packages, named in .ci/debian-packages. A small
@@ -50,6 +50,7 @@ lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 format: $(DEV_STAMP)
 	$(BIN)/ruff check --fix .

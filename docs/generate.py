@@ -12,27 +12,67 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.models.task_messages import prompt_messages
+from leadline._settings.load import compose, load_settings
+from leadline._settings.schema import toml_value
+from leadline._settings.task_settings import Declared, declared
 from leadline.api import Client
-from leadline.models.declared import Declared, declared
-from leadline.prompt_text import prompt_messages
-from leadline.settings.load import commented_toml, compose
-from leadline_plugins.search.local.settings import LocalSettings
+from leadline.settings import Limits, PipelineSettings, Settings
+from leadline_plugins.search.local.folders import LocalSettings
+from leadline_plugins.stages.explore import ExploreSettings
 
 DOCS = Path(__file__).parent
+# Tables of the settings with free names.
+_TABLES: dict[str, type[BaseModel]] = {"limits": Limits, "pipelines": PipelineSettings}
 SETTINGS = DOCS / "reference" / "settings.md"
 PROMPTS = DOCS / "reference" / "prompts.md"
 PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
 _QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)(.*?)(^```$)', re.MULTILINE | re.DOTALL)
 _INTRODUCTION = """# Settings
 
-Every key with its default and its meaning, and the section of the plugin `local`; `leadline plugins show NAME` prints
-the section of any other plugin. [How to change settings](../how-to/settings.md) describes files, environment and
-command line.
-`leadline config init` writes this file for the plugins that you selected.
+Every key with its default, by what you want to do. [How to change settings](../how-to/settings.md) describes files,
+environment and command line; `leadline config init` writes a file with all keys. `leadline plugins show NAME` prints
+the settings of a plugin that is not on this page.
+
+A key such as `search.engines` is `engines` in the table `[search]` of `leadline.toml`. `auto` selects what is installed
+and can work; see [the choices of auto](../how-to/settings.md#the-choices-of-auto).
 """
+# The groups of the page: a title, an introduction, and tables or single keys. Every key of the core belongs to one.
+_GROUPS = (
+    ("Choose models", "", ("ai", "prompts")),
+    ("Choose search engines", "", ("search", "read", "plugins.local")),
+    ("Set the depth and a budget", "", ("research", "budget", "retry")),
+    ("Clarify the question", "`[clarify]` is short for `[plugins.clarify]`.", ("plugins.clarify",)),
+    (
+        "Shape the report",
+        "",
+        ("language", "report", "charts", "plugins.chart", "plugins.analyze", "plugins.illustrate", "code"),
+    ),
+    ("Check claims", "`[audit]` is short for `[plugins.audit]`.", ("verify", "plugins.audit")),
+    ("Reuse answers", "", ("cache",)),
+    ("Keep and watch runs", "", ("runs", "observers")),
+    (
+        "Choose a pipeline",
+        "See [how to build a pipeline](../how-to/pipelines.md).",
+        ("pipeline", "preset", "plugins.explore", "pipelines"),
+    ),
+    (
+        "Limit and wrap plugins",
+        "A plugin's own keys are in `[plugins.NAME]`, or in `[NAME]` if the core has no table of this name.",
+        ("limits", "middleware"),
+    ),
+)
 _ABOUT_PROMPTS = """# Prompts
 
 The full text of every prompt, as a language model reads it. Placeholders such as `{title}` are inputs; a list shows one
@@ -68,13 +108,54 @@ def filled(text: str) -> str:
 
 
 def settings_page() -> str:
-    """Return the reference of the settings."""
-    return f"{_INTRODUCTION}\n```toml\n{commented_toml(compose({'local': LocalSettings}))}```\n"
+    """Return the reference of the settings. Raises ValueError for a table of the core that no group has."""
+    defaults = _defaults()
+    grouped = {name.partition(".")[0] for _, _, names in _GROUPS for name in names}
+    if missing := Settings.model_fields.keys() - grouped:
+        raise ValueError(f"no group of the reference has {', '.join(sorted(missing))}")
+    return "\n".join([_INTRODUCTION, *(_group(title, about, names, defaults) for title, about, names in _GROUPS)])
+
+
+def _defaults() -> Settings:
+    """Return the default settings, with the sections of some plugins that they do not choose."""
+    nowhere = Path("/nonexistent")
+    core = load_settings(PluginCatalog.discover(), cwd=nowhere, environ={}, user_file=nowhere, complete=False).settings
+    plugins = {**dict(core.plugins), "local": LocalSettings(), "explore": ExploreSettings()}
+    models = {name: type(section) for name, section in plugins.items()}
+    return compose(models).model_validate({**dict(core), "plugins": plugins})
+
+
+def _group(title: str, about: str, names: tuple[str, ...], defaults: Settings) -> str:
+    rows = [row for name in names for row in _rows(name, defaults)]
+    head = ["| key | default | meaning |", "|---|---|---|"]
+    return "\n".join([f"## {title}", "", *([about, ""] if about else []), *head, *rows, ""])
+
+
+def _rows(name: str, defaults: Settings) -> Iterator[str]:
+    """Yield the rows of a table of the settings, or of a single key."""
+    model, value = reduce(lambda found, key: getattr(found, key), name.split(".")[:-1], defaults), name.split(".")[-1]
+    field, found = type(model).model_fields[value], getattr(model, value)
+    if isinstance(found, BaseModel):
+        for key, inner in type(found).model_fields.items():
+            yield _row(f"{name.removeprefix('plugins.')}.{key}", inner, getattr(found, key), name)
+    elif table := _TABLES.get(name):
+        yield from (_row(f"{name}.NAME.{key}", inner, inner.default, name) for key, inner in table.model_fields.items())
+    else:
+        yield _row(name, field, found, name)
+
+
+def _row(key: str, field: FieldInfo, value: Any, name: str) -> str:
+    # A plugin whose table has the name of one of the core needs the prefix.
+    if name.startswith("plugins.") and key.partition(".")[0] in Settings.model_fields:
+        key = f"plugins.{key}"
+    default = toml_value(to_jsonable_python(value)) if value is not None else ""
+    meaning = (field.description or "").replace("|", r"\|")
+    return f"| `{key}` | {f'`{default}`' if default else ''} | {meaning} |"
 
 
 def prompts_page() -> str:
     """Return the reference of the prompts."""
-    built_in = [one for one in declared(Client().host.loadable()) if one.plugin.distribution == "leadline"]
+    built_in = [one for one in declared(Client().catalog.loadable()) if one.plugin.distribution == "leadline"]
     return "\n".join([_ABOUT_PROMPTS, *map(_prompt, sorted(built_in, key=lambda one: one.task.name))])
 
 

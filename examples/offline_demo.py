@@ -1,9 +1,9 @@
-"""Answer a question from documents that every Python installation has, without key and without network.
+"""Answer a question from documents of every Python installation, without key and network.
 
     python examples/offline_demo.py ["QUESTION"]
 
-Writes the language reference (a file a topic) and the READMEs of the other installed packages into a folder, and asks
-the command line. Everything stays below build/demo, except the run, which is kept in runs/.
+It writes the language reference (a file per topic) and the READMEs of installed packages into a folder below
+build/demo, and runs the command line on them. The run is stored in runs/.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SUFFIXES = {"text/markdown": ".md", "text/x-rst": ".rst"}
 
 
 def write_documents(folder: Path) -> int:
-    """Write the documents and return how many there are."""
+    """Write the documents and return their number."""
     texts = {f"python/{name}.rst": text for name, text in topics.items()}
     for package in distributions():
-        if package.name == "leadline":  # its README shows this very question
+        if package.name == "leadline":  # its README contains this question
             continue
         about = package.metadata.json
         suffix = SUFFIXES.get(str(about.get("description_content_type", "")).partition(";")[0], ".txt")
@@ -39,13 +39,13 @@ def write_documents(folder: Path) -> int:
 
 
 def main() -> int:
-    """Prepare the folder and ask; returns the exit code of the run."""
+    """Prepare the folder and run the question; return the exit code."""
     documents = PLACE / "documents"
     print(f"{write_documents(documents)} documents in {documents}")
     question = " ".join(sys.argv[1:]) or QUESTION
     command = ["research", question, "--docs", str(documents), "--set", "report.length=120"]
     print(f"$ {shlex.join(['leadline', *command])}\n", flush=True)
-    # Offline whatever keys are about: by the documents and the algorithms alone.
+    # Offline even if keys are set: only documents and built-in algorithms.
     alone = {"LEADLINE_SEARCH__ENGINES": "local", "LEADLINE_AI__PROVIDERS": "embedded"}
     environment = {**os.environ, **alone, "XDG_CACHE_HOME": str((PLACE / "cache").absolute())}
     return subprocess.run([sys.executable, "-m", "leadline", *command], env=environment, check=False).returncode

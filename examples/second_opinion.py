@@ -1,8 +1,9 @@
 from leadline import PluginSettings, StageOffer, TaskKind, hookimpl
 from leadline.contracts import Run, Stage
 from leadline.errors import CallFailed, CallRefused
-from leadline.findings import REVIEW, Findings, Review
+from leadline.findings import Findings
 from leadline.hookspecs import Offers
+from leadline.research_findings import REVIEW, Review
 
 ASK = TaskKind("second_opinion", Review, Review, prompt="Review this review: which gaps did it miss?")
 
@@ -10,11 +11,11 @@ ASK = TaskKind("second_opinion", Review, Review, prompt="Review this review: whi
 class SecondOpinion:
     async def run(self, findings: Findings, run: Run, /) -> None:
         if not await run.by_chat(ASK.name, ASK.role):
-            return  # no language model is set up: nobody else knows this task, and the first review stands
+            return  # without a language model no provider knows this task, and the first review remains
         try:
             findings[REVIEW] = await run.perform(ASK.of(findings[REVIEW]))
         except CallRefused:
-            raise  # the house's refusal (budget, deadline, stop) always passes
+            raise  # a refusal by Leadline (budget, deadline, stop) must always pass
         except CallFailed as failed:
             await run.emit("notice", {"message": f"there is no second opinion: {failed}"})
 

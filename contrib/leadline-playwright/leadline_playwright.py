@@ -1,7 +1,7 @@
-"""The plugin `playwright`: pages as a browser has them after their scripts have run.
+"""The plugin `playwright`: pages as a browser shows them after their scripts have run.
 
-The browser reaches nothing by itself: its proxy is a closed door, and each request of a page is carried out by
-Leadline's guarded transport. So the guard judges what is connected to, not only what was written.
+The browser has no network of its own: its proxy accepts no connection, and Leadline's guarded transport sends each
+request of a page. So the guard checks the addresses that are connected to, not only those in the page.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _DROPPED = {"content-encoding", "content-length", "transfer-encoding", "connecti
 
 
 class BrowserSettings(PluginSettings):
-    """Which pages are read by a browser, by which one, and within which limits."""
+    """The pages that need a browser, the browser, and its limits."""
 
-    hosts: tuple[str, ...] = Field((), description="Hosts whose pages need a browser; empty: all.")
-    executable_path: str = Field("", description="The browser; empty is Playwright's own.")
-    arguments: tuple[str, ...] = Field((), description="Further arguments of the browser.")
-    allow: tuple[str, ...] = Field((), description="Hosts of your own network to read on purpose.")
-    seconds: float = Field(20.0, gt=0, description="Seconds for a page.")
-    settle: float = Field(2.0, ge=0, description="Seconds after loading in which scripts may still fetch.")
-    size: int = Field(20_000_000, ge=1, description="Bytes of one reply.")
-    requests: int = Field(200, ge=1, description="Replies a page may ask for.")
+    hosts: tuple[str, ...] = Field((), description="hosts whose pages need a browser; default: all")
+    executable_path: str = Field("", description="the browser; default: that of Playwright")
+    arguments: tuple[str, ...] = Field((), description="further arguments of the browser")
+    allow: tuple[str, ...] = Field((), description="hosts of your own network that may be read")
+    seconds: float = Field(20.0, gt=0, description="seconds for a page")
+    settle: float = Field(2.0, ge=0, description="seconds after loading in which scripts may still send requests")
+    size: int = Field(20_000_000, ge=1, description="largest response in bytes")
+    requests: int = Field(200, ge=1, description="requests that a page may send")
 
 
 class BrowserFetcher:
-    """One browser, begun at the first page; each page has a context of its own, without cookies."""
+    """One browser; each page has its own context, without cookies."""
 
     def __init__(self, settings: BrowserSettings) -> None:
         self._settings = settings
@@ -85,7 +85,7 @@ class BrowserFetcher:
         return place.scheme in ("http", "https") and known
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
-        """Return the page as HTML; raises `Blocked` where the guard or a limit says no."""
+        """Return the page as HTML. Raises `Blocked` if the guard or a limit forbids it."""
         if request.accept and "text/html" not in request.accept:
             raise Unsupported("a browser reads pages, not the files in them")
         url = str(self._guard.url(request.url))
@@ -100,7 +100,7 @@ class BrowserFetcher:
 
 
 class Visit:
-    """One page: carries out what it asks for, and remembers why the page itself failed."""
+    """One page: sends its requests, and keeps the error of the page itself."""
 
     def __init__(self, context: Any, transport: GuardedTransport, guard: Guard, settings: BrowserSettings) -> None:
         self._context = context
@@ -111,7 +111,7 @@ class Visit:
         self._failure: Exception | None = None
 
     async def read(self, url: str) -> Blob:
-        """Open the page and return what it has become."""
+        """Open the page and return its final HTML."""
         from playwright.async_api import Error
         from playwright.async_api import TimeoutError as Waited
 
@@ -122,7 +122,7 @@ class Visit:
             await page.goto(url, wait_until="load", timeout=self._settings.seconds * 1000)
             await page.wait_for_load_state("networkidle", timeout=self._settings.settle * 1000)
         except Waited:
-            pass  # scripts that never rest; what there is by now is read
+            pass  # scripts that never finish; the page is read as it is now
         except Error as error:
             raise self._failure or Unavailable(f"{shown(url)}: {error.message.splitlines()[0]}") from error
         if self._failure:
@@ -137,7 +137,7 @@ class Visit:
             await route.abort()
             return
         try:
-            url, reply, data = await self._carried_out(request)
+            url, reply, data = await self._send(request)
         except (ProviderError, httpx.HTTPError) as error:
             self._failure = error if main else self._failure
             await route.abort()
@@ -148,8 +148,8 @@ class Visit:
             headers = {name: value for name, value in reply.headers.items() if name not in _DROPPED}
             await route.fulfill(status=reply.status_code, headers=headers, body=data)
 
-    async def _carried_out(self, request: Any) -> tuple[str, httpx.Response, bytes]:
-        """Send a request of the page, and those that its redirects lead to, each judged."""
+    async def _send(self, request: Any) -> tuple[str, httpx.Response, bytes]:
+        """Send a request of the page and follow its redirects, all checked by the guard."""
         url, method, content = self._guard.url(request.url), request.method, request.post_data_buffer
         headers = {name: value for name, value in request.headers.items() if name != "accept-encoding"}
         for _ in range(_REDIRECTS + 1):
@@ -168,7 +168,7 @@ class Visit:
 
 
 def _check(reply: httpx.Response) -> None:
-    """Raise what the status of a page says, and for what is no page."""
+    """Raise the error of a status, and `Unsupported` for anything but a page."""
     reply.raise_for_status()
     kind = reply.headers.get("content-type", "text/html")
     if "html" not in kind:

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leadline.api import Client as Client
+    from leadline.api import RunHandle as RunHandle
     from leadline.api import research as research
     from leadline.api import research_sync as research_sync
+    from leadline.api import tune_gc as tune_gc
     from leadline.errors import ConfigError as ConfigError
     from leadline.errors import LeadlineError as LeadlineError
     from leadline.errors import ProviderError as ProviderError
     from leadline.errors import UsageError as UsageError
     from leadline.findings import Key as Key
-    from leadline.handle import RunHandle as RunHandle
     from leadline.hookspecs import MapOffer as MapOffer
     from leadline.hookspecs import Offer as Offer
     from leadline.hookspecs import PluginSettings as PluginSettings
     from leadline.hookspecs import StageOffer as StageOffer
     from leadline.hookspecs import hookimpl as hookimpl
-    from leadline.result import Result as Result
-    from leadline.task_kinds import TaskKind as TaskKind
+    from leadline.runs import Result as Result
     from leadline.tasks import Task as Task
-    from leadline.tuning import tune_gc as tune_gc
+    from leadline.tasks import TaskKind as TaskKind
 
 __version__ = "0.1.0"
 
@@ -39,16 +39,16 @@ _HOMES = {
     "Offer": "hookspecs",
     "PluginSettings": "hookspecs",
     "ProviderError": "errors",
-    "Result": "result",
-    "RunHandle": "handle",
+    "Result": "runs",
+    "RunHandle": "api",
     "StageOffer": "hookspecs",
     "Task": "tasks",
-    "TaskKind": "task_kinds",
+    "TaskKind": "tasks",
     "UsageError": "errors",
     "hookimpl": "hookspecs",
     "research": "api",
     "research_sync": "api",
-    "tune_gc": "tuning",
+    "tune_gc": "api",
 }
 __all__ = [*sorted(_HOMES), "__version__"]
 

@@ -1,7 +1,7 @@
-"""Citations: how a report's text points at its evidence, and how the pointers become numbers.
+"""Citations: how the text of a report refers to its evidence, and how references become numbers.
 
-In a report's Markdown a citation is `[@evidence-id]` and a figure `![](figure:id)`. Formatters number the sources by
-their first citation; sources that nobody cites go on from there.
+In the Markdown of a report, `[@evidence-id]` is a citation and `![](figure:id)` a figure. Formatters number the sources
+in the order of their first citation, and then the sources that nothing cites.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from leadline.records import Evidence, Report, Source
 
 _ONE = r"\[@(?<!\\\[@)([^\[\]\s]+)\]"
+# An escaped citation is text of a quoted page.
 CITATION = re.compile(_ONE)
-"""Not behind a backslash: what only looks like one, in a page that is quoted, is escaped, as Markdown has it."""
+# A sequence of citations with the white space before it. The search begins where white space begins: otherwise long
+# white space takes quadratic time.
 CITATIONS = re.compile(rf"(?=[\s\[])(?:(?<!\s)\s++)?{_ONE}(?:\s*+{_ONE})*")
-"""A run of citations, with the space before it: looked for where space begins, or long space would take long."""
 
+# Emphasis or a bracket that has just been opened: a space after it would undo the emphasis.
 _OPENED = re.compile(r"(?:(?:^|[\s(\[{>])(?:\*{1,3}|_{1,3}|~~)|[(\[{（「])\Z")
-"""Emphasis or a bracket that has just been opened: a space behind it would be inside, and undo the emphasis."""
 _ENCLOSED = re.compile(rf"(?:(?<![\]\\])\(|（)\s*+((?:{_ONE}[\s,;，、；]*+)+)[)）]")
 _UNSPACED = re.compile(
     "[\u3001-\u303f\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60\U00020000-\U0003fffd][”’…—*_~]*\\Z"
@@ -27,17 +28,17 @@ _UNSPACED = re.compile(
 
 
 def cite(evidence_id: str) -> str:
-    """Return the marker that cites this evidence."""
+    """Return the citation of a piece of evidence."""
     return f"[@{evidence_id}]"
 
 
 def cited(text: str) -> list[str]:
-    """Return the evidence ids that a text cites, in order, repetitions kept."""
+    """Return the ids of the evidence that a text cites, in order and with repetitions."""
     return CITATION.findall(text)
 
 
 def uncitable(text: str) -> str:
-    """Return a page's text so that nothing in it reads as a citation: another's `[@key]` is none of ours."""
+    """Return the text of a page with `[@` broken up, so that nothing in it reads as a citation."""
     return text.replace("[@", "[ @")
 
 
@@ -47,7 +48,7 @@ def uncited(text: str) -> str:
 
 
 def unenclosed(text: str) -> str:
-    """Return the text without brackets around nothing but citations, whose numbers have brackets of their own."""
+    """Remove brackets that contain only citations; the numbers have brackets already."""
     if "([@" not in text and "（" not in text and "( " not in text:
         return text
     return _ENCLOSED.sub(lambda match: "".join(map(cite, cited(match[1]))), text)
@@ -60,17 +61,17 @@ def unspaced(before: str) -> bool:
 
 @dataclass(frozen=True)
 class Numbered:
-    """A report's sources, each with its number."""
+    """The numbered sources of a report."""
 
     cited: tuple[tuple[int, Source], ...]
-    """From 1, in the order of their first citation."""
+    """Sources numbered from 1 in the order of their first citation."""
     additional: tuple[tuple[int, Source], ...]
-    """Those that were read and nobody cites; they are numbered on from there."""
+    """Sources that were read and are not cited, with the numbers that follow."""
     by_evidence: dict[str, int]
-    """The number of its source, by the id of the evidence; nothing of sources that nobody cites."""
+    """The number of the source by evidence id, for cited sources only."""
 
     def render(self, text: str, marker: Callable[[int], str] = "[{}]".format) -> str:
-        """Replace the citations of a text by numbers; one that points nowhere goes, as do brackets around citations."""
+        """Replace citations by numbers. Citations of unknown evidence and brackets around citations are removed."""
         return CITATIONS.sub(lambda match: self._run(match, marker), unenclosed(text))
 
     def _run(self, run: re.Match[str], marker: Callable[[int], str]) -> str:
@@ -82,7 +83,7 @@ class Numbered:
 
 
 def number(report: Report) -> Numbered:
-    """Number the sources of a report: first as its text cites them, then those that only its figures rest on."""
+    """Number the sources of a report: first in the order of its citations, then those that only figures use."""
     sources = {source.id: source for source in report.sources}
     evidence = {item.id: item for item in report.evidence}
     order: dict[str, int] = {}

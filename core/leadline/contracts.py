@@ -1,10 +1,12 @@
-"""The contracts: protocols that plugins fulfil by shape, and what plugins are handed.
+"""The contracts: protocols that plugins implement, and the objects that plugins receive.
 
-One form throughout: an async verb takes a frozen record and a `Call` and returns a frozen record. One call is one
-outside request (a chat, a page of search results, a fetch, an execution), so that limits, retry, price and journal are
-right; no provider retries, pages, repairs or caches by itself. A plugin is made once for all runs of a client with
-equal settings, and called concurrently on one event loop; what belongs to a user or a run comes with the call. A plugin
-that is an async context manager is entered lazily and left at the end, by one task of its own.
+A contract is an async method that takes a frozen record and a `Call` and returns a frozen record. One call is one
+outside request (a chat, a page of search results, a download, an execution), so that limits, retries, prices and the
+journal are exact. A provider therefore never retries, pages, repairs or caches by itself.
+
+The core creates a provider once for all runs of a client with equal settings and calls it concurrently on one event
+loop; data of a user or a run arrives with the call. A provider that is an async context manager is entered before its
+first call and exited at the end, both in the same task.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ from leadline.records import (
 if TYPE_CHECKING:
     from httpx import AsyncClient
 
-    from leadline.settings.load import Settings
+    from leadline.settings import Settings
     from leadline.tasks import Task
 
 P = ParamSpec("P")
@@ -61,41 +63,42 @@ R = TypeVar("R", bound=Record)
 Q_in = TypeVar("Q_in", bound=Record, contravariant=True)
 R_out = TypeVar("R_out", bound=Record, covariant=True)
 
-# --- what plugins are handed -----------------------------------------------------------------------------------------
+# --- objects that plugins receive --------------------------------------------------------------------------------
 
 
 class Run(Protocol):
-    """One question going through one pipeline, and the one door to everything outside it.
+    """One question processed by one pipeline. Stages make all outside requests through it.
 
-    Each reply is journalled, and given again on resume and replay; so a stage is deterministic given its calls. Every
-    verb raises `CallFailed` when the call failed for good, `CallRefused` when the house refused it.
+    The journal stores each reply and returns it on resume and replay, so a stage is deterministic given its calls. Each
+    method that makes a call raises `CallFailed` if the call failed for good, and `CallRefused` if Leadline refused it:
+    budget, deadline, stop, or a middleware's rule.
     """
 
     id: str
     question: str
-    """As it was asked."""
+    """As the user asked it."""
     tags: Mapping[str, str]
-    """Cost centre, ticket, …"""
+    """Labels of the caller: cost centre, ticket, …"""
     principal: Principal | None
     settings: Settings
     folder: Path
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
-        """Return whether a language model is asked first for this task: work may then overlap with its latency."""
+        """Return whether a language model is the first choice for this task, so that work can overlap its latency."""
         ...
 
     @property
     def notices(self) -> Sequence[str]:
-        """What was done with less so far: for the method section of the report."""
+        """What the run had to do without so far, for the method section of the report."""
         ...
 
     @property
     def models(self) -> Sequence[str]:
-        """The language models of which a reply was taken so far, each behind its provider: `openai:gpt-5`."""
+        """The language models whose replies were used so far, as `provider:model`, for example `openai:gpt-5`."""
         ...
 
     async def perform(self, task: Task[R], /) -> R:
-        """Have a typed task done by the providers of `ai.providers`, in their order."""
+        """Perform a typed task with the providers of `ai.providers`, in order."""
         ...
 
     async def search(self, request: SearchRequest, /) -> SearchPage:
@@ -103,11 +106,11 @@ class Run(Protocol):
         ...
 
     async def fetch(self, request: FetchRequest, /) -> Document:
-        """Fetch an address with the first fetcher that accepts it, and parse what came."""
+        """Fetch a URL with the first fetcher that accepts it, and parse the response."""
         ...
 
     async def download(self, request: FetchRequest, /) -> Blob:
-        """Fetch an address as it is, unparsed: what `accept` and `size` of the request allow."""
+        """Fetch a URL without parsing it, within the `accept` and `size` of the request."""
         ...
 
     async def synthesize(self, request: SectionRequest, /) -> Section:
@@ -119,7 +122,7 @@ class Run(Protocol):
         ...
 
     async def draws(self, language: str, /) -> bool:
-        """Return whether a chart runner is configured that draws charts in this language, as `data` or `python`."""
+        """Return whether a configured chart runner draws charts in this language, such as `data` or `python`."""
         ...
 
     async def execute(self, code: Code, /) -> Execution:
@@ -131,19 +134,22 @@ class Run(Protocol):
         ...
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
-        """Rate texts with the configured reranker (`ai.reranker`); None where none is configured."""
+        """Rate texts with the reranker of `ai.reranker`; None if none is configured."""
         ...
 
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
-        """Have claims judged by the judge of that name."""
+        """Judge claims with the judge of that name."""
         ...
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report with the formatter of that name."""
         ...
 
-    async def ask(self, message: str, json_schema: Json, default: Json | None = None) -> Answer:
-        """Ask a person; where nobody can be asked, `default` is the answer, or `NeedsClarification` is raised."""
+    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
+        """Ask the user, and wait up to `wait` seconds for the answer.
+
+        Without anybody to ask, return `default`; raise `NeedsClarification` if there is none.
+        """
         ...
 
     async def call(
@@ -156,42 +162,46 @@ class Run(Protocol):
         sample: int = 0,
         effect: bool = False,
     ) -> R:
-        """Do other work outside. The same content is the same call: `sample` tells wanted repetitions apart.
+        """Make any other outside request by calling `do`. `kind` names it in the journal.
 
-        An effect is never cached or shared; after a crash in its midst it runs again, with the same `call.key`.
+        Calls with equal content are one call; a different `sample` marks a deliberate repetition. With `effect`, the
+        call is never cached or shared; if the process dies during it, it runs again with the same `call.key`.
         """
         ...
 
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what `make` gave (JSON) the first time this run asked for `name`: clocks, chance, the environment."""
-        ...
+        """Return the JSON value that `make` returned when this run first asked for `name`.
 
-    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
-        """Do it for all items at once; the replies stand in the order of the items.
-
-        The first real error is raised bare, the others as its notes; nothing is left running.
+        For values that differ between runs: the time, random numbers, the environment.
         """
         ...
 
-    def ahead(self, work: Coroutine[Any, Any, object], /) -> None:
-        """Begin work of which a later stage will ask the same calls: it finds them made, or under way.
+    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
+        """Call `do` for all items concurrently and return the results in the order of the items.
 
-        Nobody waits for it, and what fails in it is told where it is asked for again. It ends with the run.
+        The first error is raised itself, the others are added to it as notes. No task is left running.
+        """
+        ...
+
+    def prefetch(self, work: Coroutine[Any, Any, object], /) -> None:
+        """Start calls that a later stage will make; that stage reuses the result or joins the call in flight.
+
+        The work is cancelled when the run ends. Its failures are reported where a stage makes the call itself.
         """
         ...
 
     @property
     def stages(self) -> tuple[str, ...]:
-        """The names of the stages of the run's pipeline, in their order, those of a loop once."""
+        """The names of the stages of the pipeline in order; stages of a loop appear once."""
         ...
 
     @property
     def rounds_left(self) -> int:
-        """How many rounds can follow this one at most; 0 outside of a loop."""
+        """The maximum number of rounds after this one; 0 outside a loop."""
         ...
 
     async def save(self, file: Blob, /) -> Path:
-        """Write a file into the run's folder, whole or not at all."""
+        """Write a file into the folder of the run, atomically, and return its path."""
         ...
 
     async def emit(self, kind: str, data: Json) -> None:
@@ -199,64 +209,63 @@ class Run(Protocol):
         ...
 
     def now(self) -> datetime:
-        """Return the moment the run began (UTC): one clock for the whole run, the same again on resume."""
+        """Return the time at which the run began, in UTC; the same throughout the run and after a resume."""
         ...
 
 
 class Call(Protocol):
-    """One request. Cancellation is asyncio's: close what you hold and let it pass."""
+    """One outside request. On `CancelledError`, release your resources and let it propagate."""
 
     run: Run
     task: str
-    """What for: `write`, `search`, …"""
+    """The purpose: `write`, `search`, …"""
     key: str
-    """The same on every attempt: an idempotency key."""
+    """An idempotency key: the same for every attempt."""
     traceparent: str
-    """The W3C header."""
+    """The value of the W3C `traceparent` header."""
 
     @property
     def followed(self) -> bool:
-        """Whether somebody takes the pieces of a streamed reply: where nobody does, it need not be streamed."""
+        """True if somebody receives the pieces of a streamed reply; otherwise streaming is unnecessary."""
         ...
 
     def remaining(self) -> float:
-        """Return the seconds to the deadline."""
+        """Return the seconds until the deadline."""
         ...
 
     def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
-        """Pass on a piece of a streamed reply, from any thread; the return value is the whole all the same."""
+        """Send a piece of a streamed reply, from any thread. Return the complete reply at the end all the same."""
         ...
 
     def spend(self, usage: Usage) -> None:
-        """Report usage, from any thread; it counts though the call then fails."""
+        """Report usage, from any thread; it counts even if the call fails afterwards."""
         ...
 
 
 class Context(Protocol):
-    """What the house lends when a plugin is made."""
+    """What a plugin receives when it is created."""
 
     name: str
-    """Of its settings section."""
+    """The name of the plugin's settings section."""
     log: Logger
     cache_dir: Path
-    """Its own, kept across runs."""
+    """A folder for this plugin alone, kept across runs."""
     own: tuple[Path, ...]
-    """The house's folders: where runs are kept, and what is kept across them. No document lies in them."""
+    """Leadline's folders for runs and caches; they contain no documents of the user."""
 
     def http(self, **options: Any) -> AsyncClient:
-        """Return an httpx client with the house's proxy, certificates and agent; closed by the house.
+        """Return an httpx client with Leadline's proxy, certificates and user agent; Leadline closes it.
 
-        `options` are httpx's. It speaks HTTP/1.1; whoever needs more gives a `transport`. With `held`, for streams of
-        tokens over plain HTTP, no more of an answer is taken from the network than is read, where that can be done.
+        `options` are those of `httpx.AsyncClient`.
         """
         ...
 
     async def in_thread(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run blocking code in the house's threads."""
+        """Run blocking code in a thread of Leadline's pool."""
         ...
 
     async def parse(self, blob: Blob, call: Call) -> Document:
-        """Read bytes with the configured parsers; raises `Unsupported` where none accepts the media type."""
+        """Parse bytes with the configured parsers. Raises `Unsupported` if none accepts the media type."""
         ...
 
     def parses(self, media_type: str) -> bool:
@@ -264,61 +273,61 @@ class Context(Protocol):
         ...
 
 
-# --- contracts -----------------------------------------------------------------------------------------------------
+# --- contracts -----------------------------------------------------------------------------------------------
 
+# An engine as strategies see it: one page that combines as many pages of results as the limit of the request needs.
 Search = Callable[[SearchRequest], Awaitable[SearchPage]]
-"""An engine behind the door, as strategies see it: as many of its pages as `limit` takes come as one."""
 
 
 class AIProvider(Protocol):
-    """A chat vendor; the core renders, parses and repairs the typed tasks."""
+    """A vendor of language models. The core renders typed tasks as chats, and parses and repairs the replies."""
 
     def traits(self, model: str, /) -> ModelTraits: ...
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply: ...
 
 
 class TaskProvider(Protocol):
-    """Answers typed tasks without chat; raises `Unsupported` for a task it does not know.
+    """Performs typed tasks without a chat; raises `Unsupported` for a task that it does not know.
 
-    One that sets `algorithm = True`, as `embedded` does, is not asked what only understanding language can answer: the
-    stages then do without.
+    A provider with `algorithm = True`, such as `embedded`, is not used for tasks that require understanding language;
+    the stages then work without them.
     """
 
     async def perform(self, task: Task[R], call: Call, /) -> R: ...
 
 
 class SearchProvider(Protocol):
-    """A search engine: one request, one page of hits. The core asks for the next one by the `cursor` of the last."""
+    """A search engine: one request, one page of hits. The core requests the next page with the `cursor` of the last."""
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage: ...
 
 
 class SearchStrategy(Protocol):
-    """How several engines serve one query. `engines` are in the order of the settings, each behind the door.
+    """Combines several engines for one query. `engines` are in the order of the settings.
 
-    An engine that fails raises `CallFailed`; when all of them fail, raise the failures together as an
-    `ExceptionGroup`.
+    Each engine call is journalled and limited like any call, and raises `CallFailed` if it fails. If all engines fail,
+    raise their failures together as an `ExceptionGroup`.
     """
 
     async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage: ...
 
 
 class Fetcher(Protocol):
-    """Address to bytes; the first in the settings that accepts an address reads it."""
+    """Downloads a URL. The first fetcher in the settings that accepts a URL is used."""
 
     def accepts(self, url: str, /) -> bool: ...
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob: ...
 
 
 class Parser(Protocol):
-    """Bytes to text; the first in the settings that accepts a media type reads it."""
+    """Turns bytes into a document. The first parser in the settings that accepts a media type is used."""
 
     def accepts(self, media_type: str, /) -> bool: ...
     async def parse(self, blob: Blob, call: Call, /) -> Document: ...
 
 
 class Synthesizer(Protocol):
-    """Writes one section from its evidence; a section without text is left out of the report."""
+    """Writes one section from its evidence. A section without text is left out of the report."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section: ...
 
@@ -331,25 +340,25 @@ class ChartRunner(Protocol):
 
 
 class Sandbox(Protocol):
-    """Runs code where it can do no harm."""
+    """Runs code in isolation."""
 
     async def execute(self, code: Code, call: Call, /) -> Execution: ...
 
 
 class ReportFormatter(Protocol):
-    """A report in, files out, and nothing else; publishing is a stage's effect."""
+    """Renders a report as files, without side effects; publishing belongs in a stage."""
 
     async def format(self, report: Report, call: Call, /) -> Files: ...
 
 
 class Embedder(Protocol):
-    """Texts to vectors."""
+    """Turns texts into vectors."""
 
     async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings: ...
 
 
 class Reranker(Protocol):
-    """Rates texts by how well they answer a query, better than words and vectors do."""
+    """Rates texts by how well they answer a query."""
 
     async def rerank(self, request: RerankRequest, call: Call, /) -> Ranking: ...
 
@@ -357,34 +366,34 @@ class Reranker(Protocol):
 class ClaimJudge(Protocol):
     """Decides whether cited passages support claims.
 
-    The judges of `verify.judges` are asked in order; each leaves what it cannot decide to the next. A judge quotes the
-    exact words on which a verdict rests.
+    Leadline calls the judges of `verify.judges` in order; each leaves claims that it cannot decide to the next one. A
+    judge quotes the exact words of the passage that support its verdict.
     """
 
     async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements: ...
 
 
 class Stage(Protocol):
-    """A step of a pipeline."""
+    """A step of a pipeline that reads and writes findings."""
 
     async def run(self, findings: Findings, run: Run, /) -> None: ...
 
 
 class MapStage(Protocol[Q_in, R_out]):
-    """A step that works item by item, each as soon as it is there; results stand in the order of the items.
+    """A step that processes items one by one, each as soon as it is available. Results keep the order of the items.
 
-    `findings` are as they were when the group of map stages began. A map stage may have a second verb, `rest(items,
-    findings, run)`, called once when all items of the round are known, beside the last of them: a choice that must see
-    them all.
+    `findings` show the state at the start of the group of map stages. A map stage may have a second method,
+    `rest(items, findings, run)`, for decisions that need all items: it is called once per round, when all items are
+    known, concurrently with the last ones.
     """
 
     async def map(self, item: Q_in, findings: Findings, run: Run, /) -> Sequence[R_out]: ...
 
 
 class Middleware(Protocol):
-    """Stands between journal and provider: changes a request or reply, or raises `Refused`.
+    """Wraps each live call between journal and provider: changes the request or the reply, or raises `Refused`.
 
-    `live`: False holds back streamed deltas until it has seen the reply.
+    With `live = False`, streamed deltas are held back until the middleware has seen the whole reply.
     """
 
     live: bool
@@ -393,10 +402,10 @@ class Middleware(Protocol):
 
 
 class Observer(Protocol):
-    """Watches: events in their order, from a queue of its own; it cannot slow or break a run.
+    """Receives the events of a run in order. It has its own queue, so it can neither slow a run nor break it.
 
-    One that has no use for the pieces of streamed replies (`call.delta`) sets `deltas = False` and is spared them:
-    where nobody follows, replies need not be streamed at all.
+    An observer with `deltas = False` receives no pieces of streamed replies (`call.delta`). If nobody receives them,
+    replies need not be streamed at all.
     """
 
     async def observe(self, event: Event, /) -> None: ...

@@ -1,90 +1,88 @@
-"""Every error Leadline raises, in one tree.
+"""All errors that Leadline raises, and those that plugins raise.
 
 LeadlineError
-├── UsageError              the command or call was wrong                       exit 64
-├── ConfigError             the settings cannot work                            exit 78
-│   └── PluginError         one plugin is at fault, named with distribution and version
-│       └── PluginFault     and it failed while a run went on               exit 1
-├── JournalError            the run's journal cannot be read or written         exit 1
-│   ├── JournalBusy         another process is at this run
-│   └── JournalMissing      offline, and the journal has no such call
-├── CallFailed              a call failed for good; `record` says how
-│   └── CallRefused         refused by the house: budget, deadline, stop, middleware
+├── UsageError              a command or a function was used incorrectly        exit 64
+├── ConfigError             the settings are invalid                            exit 78
+│   └── PluginError         a plugin is faulty; names its distribution and version
+│       └── PluginFault     a plugin failed during a run                        exit 1
+├── JournalError            the journal of the run cannot be read or written    exit 1
+│   ├── JournalBusy         another process is using this run
+│   └── JournalMissing      offline, and the call is not in the journal
+├── CallFailed              a call failed for good; `record` has the details
+│   └── CallRefused         Leadline refused it: budget, deadline, stop, middleware
 ├── ModelUnreachable        no AI provider answered the first task              exit 1
-├── NoEvidence              nothing was found that a report could rest on       exit 5
-├── ClarificationFailed     asked, and no usable answer came                    exit 1
+├── NoEvidence              no evidence was found for a report                  exit 5
+├── ClarificationFailed     the user was asked and gave no usable answer        exit 1
 └── NeedsClarification      the question is unclear and nobody can be asked     exit 2
-ProviderError               what a plugin raises; its class decides retry and fallback
-├── Unavailable             connection, timeout, 5xx                            NETWORK, retried
-│   ├── Disconnected        the plugin is left and entered anew first           NETWORK, retried
-│   ├── Resting             failed time and again: not asked for a while        NETWORK
-│   └── Severed             goes on though it was cancelled                     NETWORK
-├── RateLimited             a 429 that passes                                   NETWORK, retried
-├── BadReply                cut off, malformed                                  LLM, retried
-├── TooLong                 over the context window                             LLM
-├── QuotaSpent              402, a 429 that does not pass                       RESOURCE_LIMIT
+ProviderError               raised by plugins; the class decides on retry and fallback
+├── Unavailable             connection failure, timeout, 5xx                    NETWORK, retried
+│   ├── Disconnected        the plugin is closed and opened again first         NETWORK, retried
+│   ├── Resting             its circuit breaker is open                         NETWORK
+│   └── Severed             it kept running after its cancellation              NETWORK
+├── RateLimited             a temporary 429                                     NETWORK, retried
+├── BadReply                the reply is cut off or malformed                   LLM, retried
+├── TooLong                 the request exceeds the context window              LLM
+├── QuotaSpent              402, or a permanent 429                             RESOURCE_LIMIT
 ├── Denied                  401, 403, a login page                              BUSINESS
-├── Unsupported             404, a request it cannot serve                      BUSINESS
-└── Refused                 by the house's own rule: final, no fallback         BUSINESS
+├── Unsupported             404, or a request it cannot serve                   BUSINESS
+└── Refused                 refused by a rule of the user: no fallback          BUSINESS
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from leadline.records import Failure
-
-Category = Literal["NETWORK", "LLM", "BUSINESS", "RESOURCE_LIMIT"]
+    from leadline.records import Category, Failure
 
 
 class LeadlineError(Exception):
-    """Anything Leadline raises on purpose; its text is meant for people."""
+    """The base of the errors that Leadline raises deliberately; the message is meant for users."""
 
     exit_code: ClassVar[int] = 1
 
 
 class UsageError(LeadlineError):
-    """The command or the call was wrong."""
+    """A command or a function was used incorrectly."""
 
     exit_code = 64
 
 
 class ConfigError(LeadlineError):
-    """The settings cannot work: says which, where they come from, and the valid choices."""
+    """The settings are invalid. The message names the setting, its origin and the valid choices."""
 
     exit_code = 78
 
 
 class PluginError(ConfigError):
-    """A plugin is at fault: says which, of which distribution and version."""
+    """A plugin is faulty. The message names the plugin, its distribution and version."""
 
     traceback: str = ""
-    """Of what it raised while it was loaded or made; without the secrets of the settings where these were read."""
+    """The traceback of loading or creating the plugin, without secrets of settings that were read by then."""
 
 
 class PluginFault(PluginError):
-    """A plugin failed while a run went on: no setting is wrong."""
+    """A plugin failed during a run; no setting is wrong."""
 
     exit_code = 1
 
 
 class JournalError(LeadlineError):
-    """The run's journal cannot be read or written."""
+    """The journal of the run cannot be read or written."""
 
 
 class JournalBusy(JournalError):
-    """Another process holds the lock of this run's folder."""
+    """Another process holds the lock of the run's folder."""
 
 
 class JournalMissing(JournalError):
-    """Offline, and the journal holds no such call."""
+    """The run is offline and the journal does not contain the call."""
 
 
 class CallFailed(LeadlineError):
-    """A call failed for good, now or when the journal recorded it; `key` is the call's.
+    """A call failed for good, now or when the journal recorded it. `key` is the key of the call.
 
-    One that is made of others, and has no key of its own, names theirs in `causes`.
+    A composite call without a key lists the keys of its failed calls in `causes`.
     """
 
     def __init__(self, record: Failure, key: str = "", causes: tuple[str, ...] = ()) -> None:
@@ -95,40 +93,40 @@ class CallFailed(LeadlineError):
 
 
 class CallRefused(CallFailed):
-    """A call the house refused: budget, deadline, stop, or a middleware's rule."""
+    """Leadline refused a call: budget, deadline, stop, or a rule of a middleware."""
 
 
 class ModelUnreachable(LeadlineError):
-    """No AI provider answered the first task; ends the run before anything is searched or read."""
+    """No AI provider answered the first task; the run ends before it searches or reads anything."""
 
 
 class NoEvidence(LeadlineError):
-    """Nothing was found that a report could rest on; ends the run as `no_evidence`."""
+    """No evidence was found for a report; the run ends as `no_evidence`."""
 
     exit_code = 5
 
 
 class ClarificationFailed(LeadlineError):
-    """The question was asked back, and no usable answer came."""
+    """The user was asked to clarify the question and gave no usable answer."""
 
 
 class NeedsClarification(LeadlineError):
-    """The question needs clarifying, and there is nobody to ask."""
+    """The question needs clarification, and there is nobody to ask."""
 
     exit_code = 2
 
 
 class ProviderError(Exception):
-    """Raised by a plugin about its own outside; httpx's errors are translated to it by the core.
+    """The base of the errors that a plugin raises about its service; the core translates those of httpx.
 
-    `retry_after` is in seconds, as the server asked.
+    `retry_after` is the delay in seconds that the server requested.
     """
 
     category: ClassVar[Category] = "BUSINESS"
     retry: ClassVar[bool] = False
-    """Whether the same request may be sent again."""
+    """True if the same request may be sent again."""
     fall_back: ClassVar[bool] = True
-    """Whether the next provider of a chain may be asked."""
+    """True if the next provider of the chain may be tried."""
 
     def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message or type(self).__name__)
@@ -136,66 +134,66 @@ class ProviderError(Exception):
 
 
 class Unavailable(ProviderError):
-    """No connection, a timeout, a 5xx."""
+    """The connection failed or timed out, or the server returned a 5xx status."""
 
     category = "NETWORK"
     retry = True
 
 
 class Disconnected(Unavailable):
-    """The session is gone: the plugin is left and entered anew before the next attempt."""
+    """The session is lost. The core exits the plugin's context manager and enters it again before the next attempt."""
 
 
 class Resting(Unavailable):
-    """The provider failed time and again and is not asked for a while; raised by the house."""
+    """The circuit breaker of the provider is open after repeated failures; raised by the core."""
 
     retry = False
 
 
 class Severed(Unavailable):
-    """The provider goes on though its time is over and it was cancelled; raised by the house.
+    """The provider kept running after its timeout and cancellation; raised by the core.
 
-    It would hold the next attempt just as long.
+    It is not retried, because the next attempt would hang as long.
     """
 
     retry = False
 
 
 class RateLimited(ProviderError):
-    """A 429 that passes."""
+    """The server returned a temporary 429 status."""
 
     category = "NETWORK"
     retry = True
 
 
 class BadReply(ProviderError):
-    """A reply cut off or malformed."""
+    """The reply is cut off or malformed."""
 
     category = "LLM"
     retry = True
 
 
 class TooLong(ProviderError):
-    """The request is over the model's context window."""
+    """The request exceeds the context window of the model."""
 
     category = "LLM"
 
 
 class QuotaSpent(ProviderError):
-    """A 402, or a 429 that waiting does not cure."""
+    """The server returned a 402 status, or a 429 that waiting does not resolve."""
 
     category = "RESOURCE_LIMIT"
 
 
 class Denied(ProviderError):
-    """A 401, a 403, a login page."""
+    """The server returned a 401 or 403 status, or a login page."""
 
 
 class Unsupported(ProviderError):
-    """A 404, or a request that this provider cannot serve."""
+    """The server returned a 404 status, or the provider cannot serve this request."""
 
 
 class Refused(ProviderError):
-    """Refused by the house's own rule (a middleware's): final."""
+    """A rule of the user, implemented by a middleware, refused the request; no other provider is tried."""
 
     fall_back = False

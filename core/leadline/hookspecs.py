@@ -1,7 +1,7 @@
-"""The hooks: how a plugin puts its offers on the table.
+"""The hooks: how a plugin registers its providers.
 
-A plugin is an entry point in the group `leadline.v1`; its entry-point name is its name in the settings. The module it
-points to implements one hook or several, each yielding an offer:
+A plugin is an entry point in the group `leadline.v1`; the name of the entry point is the plugin's name in the settings.
+Its module implements one or more hooks, and each hook yields offers:
 
     from leadline import Offer, PluginSettings, hookimpl
 
@@ -9,7 +9,7 @@ points to implements one hook or several, each yielding an offer:
     def leadline_search_providers():
         yield Offer(lambda settings, context: Wiki(context), PluginSettings, "Our wiki")
 
-Hooks are synchronous, called once at the start, for the plugins that the settings name.
+Hooks are synchronous. Leadline calls them once at the start, only for plugins that the settings name.
 """
 
 from __future__ import annotations
@@ -43,17 +43,22 @@ from leadline.contracts import (
 )
 from leadline.findings import Key
 from leadline.records import Tool
-from leadline.settings.section import Counting
-from leadline.task_kinds import TaskKind
+from leadline.settings import SettingsModel
+from leadline.tasks import TaskKind
 
+# The entry-point group. Its number is the version of the plugin API.
 GROUP = "leadline.v1"
-"""The entry-point group; its number is the version of this API."""
+# The entry-point group of packages that ship a `defaults.toml`.
+DEFAULTS = "leadline.defaults"
 hookspec = pluggy.HookspecMarker("leadline")
 hookimpl = pluggy.HookimplMarker("leadline")
 
 
-class PluginSettings(Counting):
-    """The base of a plugin's settings. A required field left empty: the plugin drops out, with one notice."""
+class PluginSettings(SettingsModel):
+    """The base class of a plugin's settings.
+
+    A plugin whose required field is empty is left out of the run, with a notice.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,53 +73,63 @@ def _always(_: Any) -> str | None:
 
 @dataclass(frozen=True)
 class Offer(Generic[S, M]):
-    """What a plugin puts on the table, one of a kind; its name is its plugin's.
+    """Describes how to create a provider of one kind; it has the name of its plugin.
 
-    `make` is called once for all runs of a client with equal settings; an SDK is imported in it or later. A settings
-    section with `use = "NAME"` is another instance. All offers of a plugin share one settings model.
+    `make` is called once for all runs of a client with equal settings. Import SDKs in `make` or later. A settings
+    section with `use = "NAME"` creates a second instance. All offers of a plugin share one settings model.
     """
 
     make: Callable[[S, Context], M]
     settings: type[S]
     summary: str
     env: Mapping[str, str] = field(default_factory=dict)
-    """Settings field to conventional environment variable: `{"api_key": "TAVILY_API_KEY"}`."""
+    """Conventional environment variables by settings field: `{"api_key": "TAVILY_API_KEY"}`."""
     requires: tuple[str, ...] = ()
-    """Modules it needs, as `module` or `module=what to install`: `("tavily=leadline[tavily]",)`."""
+    """Required modules, as `module` or `module=what to install`: `("tavily=leadline[tavily]",)`."""
     ready: Callable[[S], str | None] = _always
-    """Says why it cannot work here, without network or SDK; None when it can."""
+    """Returns why the provider cannot work here, or None; must use neither network nor SDK."""
     keep: bool = True
-    """Whether its replies are worth keeping in the journal; False where they can be had again for nothing. A model's
-    stand there in any case, but serve no other run then."""
+    """False if replies can be obtained again at no cost and need not be kept in the journal.
+
+    Replies of language models are always journalled; without `keep` no other run reuses them.
+    """
     answers: tuple[str, ...] | None = None
-    """The settings fields that change its answers, and so the journal's keys; None: all that are not secret."""
+    """The settings fields that affect replies and therefore journal keys; None: all that are not secret."""
     priced: bool = False
-    """Whether a call costs money or tokens."""
+    """True if a call costs money or tokens."""
     free: bool = False
-    """Whether its work costs nothing and contacts nobody, so that it still runs while a run is winding down: for
-    providers that answer typed tasks by algorithm, and for parsers."""
+    """True if calls cost nothing and contact nobody, so that they may still run while a run shuts down.
+
+    For providers that perform typed tasks by algorithm, and for parsers.
+    """
     per_user: bool = False
-    """Whether replies depend on the principal."""
+    """True if replies depend on the principal."""
     at_once: int = 10
-    """Calls at once, over the process; `[limits]` may say otherwise."""
+    """Maximum number of concurrent calls in the process; `[limits]` of the settings overrides it."""
     interval: float = 0.0
-    """Seconds between the starts of two calls."""
+    """Minimum number of seconds between the starts of two calls."""
     calls: bool = False
-    """Whether it asks others through `call.run` to do its work: then their calls are limited, timed and retried, and
-    its own is not. For chart runners, formatters, sandboxes, embedders, rerankers and claim judges."""
+    """True if the provider works by making calls through `call.run`.
+
+    Those calls are then limited, timed and retried, and its own is not. For chart runners, formatters, sandboxes,
+    embedders, rerankers and claim judges.
+    """
     timeout: float | None = None
-    """Seconds a call may take; None leaves it to the house: `search.timeout` for engines, 30 for the rest."""
+    """Seconds that a call may take; None: `search.timeout` for engines, 30 for other kinds."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
-    """The typed tasks it asks of models: what is not declared here, settings cannot name."""
+    """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
+    uses: tuple[str, ...] = ()
+    """The settings that choose the plugins it calls, such as `search.engines`: a run with an empty one is refused."""
     tools: tuple[Tool, ...] = ()
-    """The tools that it lets a model call: likewise."""
+    """The tools that the plugin lets a model call; settings can only name tools that are declared here."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageOffer(Offer[S, Stage]):
-    """A stage, with the findings it needs, wants, gives, and may give.
+    """A stage and the findings that it needs, wants, gives and may give.
 
-    The first round of a loop must work with what stands before it; `may_give` satisfies only a want.
+    `needs` must exist before the stage, `wants` may be missing. `may_give` satisfies only a want. In the first round of
+    a loop, a stage can only rely on findings from before the loop and from earlier stages of it.
     """
 
     needs: tuple[Key[Any], ...] = ()
@@ -122,17 +137,17 @@ class StageOffer(Offer[S, Stage]):
     gives: tuple[Key[Any], ...] = ()
     may_give: tuple[Key[Any], ...] = ()
     ends_loop: bool = False
-    """It may end the loop it stands in."""
+    """True if the stage may end the loop that contains it."""
     closing: bool = False
-    """It finishes the report: a share of the budget is kept for it."""
+    """True if the stage completes the report: a share of the budget is reserved for it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MapOffer(Offer[S, MapStage[Any, Any]]):
-    """A map stage: `over` the items of one key that grows, it `gives` the items of another.
+    """A map stage: processes the items of the key `over`, which grows, and adds its results to the key `gives`.
 
-    `may_give` are growing keys to which its results go by their type: pages that could not be read, beside those that
-    could.
+    `may_give` are further growing keys; results are assigned to keys by their type. For example, a stage gives the
+    pages that could be read and may give those that could not.
     """
 
     over: Key[Any]
@@ -146,11 +161,11 @@ Offers = Iterable[Offer[Any, M]]
 
 
 class Hooks:
-    """One hook a kind; each returns the plugin's offers of that kind."""
+    """One hook per kind; each returns the offers of the plugin of that kind."""
 
     @hookspec
     def leadline_ai_providers(self) -> Offers[AIProvider | TaskProvider]:
-        """Language models, and what answers typed tasks without one."""
+        """Language models, and providers that perform typed tasks without one."""
         raise NotImplementedError
 
     @hookspec
@@ -160,7 +175,7 @@ class Hooks:
 
     @hookspec
     def leadline_search_strategies(self) -> Offers[SearchStrategy]:
-        """How several engines serve one query."""
+        """Strategies that combine several engines for one query."""
         raise NotImplementedError
 
     @hookspec
@@ -170,59 +185,59 @@ class Hooks:
 
     @hookspec
     def leadline_chart_runners(self) -> Offers[ChartRunner]:
-        """Drawers of charts."""
+        """Chart runners."""
         raise NotImplementedError
 
     @hookspec
     def leadline_sandboxes(self) -> Offers[Sandbox]:
-        """Places where code may run."""
+        """Sandboxes that run code."""
         raise NotImplementedError
 
     @hookspec
     def leadline_report_formatters(self) -> Offers[ReportFormatter]:
-        """Formats of reports."""
+        """Report formats."""
         raise NotImplementedError
 
     @hookspec
     def leadline_fetchers(self) -> Offers[Fetcher]:
-        """Address to bytes."""
+        """Fetchers, which download URLs."""
         raise NotImplementedError
 
     @hookspec
     def leadline_parsers(self) -> Offers[Parser]:
-        """Bytes to text."""
+        """Parsers, which turn bytes into documents."""
         raise NotImplementedError
 
     @hookspec
     def leadline_embedders(self) -> Offers[Embedder]:
-        """Texts to vectors."""
+        """Embedders, which turn texts into vectors."""
         raise NotImplementedError
 
     @hookspec
     def leadline_rerankers(self) -> Offers[Reranker]:
-        """Rate texts by how well they answer a query."""
+        """Rerankers, which rate texts by how well they answer a query."""
         raise NotImplementedError
 
     @hookspec
     def leadline_claim_judges(self) -> Offers[ClaimJudge]:
-        """Decide whether cited passages support claims."""
+        """Judges, which decide whether cited passages support claims."""
         raise NotImplementedError
 
     @hookspec
     def leadline_stages(self) -> Iterable[StageOffer[Any] | MapOffer[Any]]:
-        """Steps of pipelines."""
+        """Stages of pipelines."""
         raise NotImplementedError
 
     @hookspec
     def leadline_middleware(self) -> Offers[Middleware]:
-        """What stands between journal and provider."""
+        """Middleware between journal and provider."""
         raise NotImplementedError
 
     @hookspec
     def leadline_observers(self) -> Offers[Observer]:
-        """Watchers of events."""
+        """Observers of events."""
         raise NotImplementedError
 
 
+# The kinds of plugins: the names of their hooks without the prefix.
 KINDS: tuple[str, ...] = tuple(name.removeprefix("leadline_") for name in vars(Hooks) if name.startswith("leadline_"))
-"""The kinds of plugins, by the names of their hooks without the prefix."""

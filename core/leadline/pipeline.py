@@ -1,52 +1,70 @@
-"""Pipelines: a named order of stages, checked before anything is made or paid for."""
+"""Pipelines: named sequences of stages, checked before anything is created or paid for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from leadline.display import choose_from
 from leadline.errors import ConfigError
-from leadline.findings import QUESTION, Key
+from leadline.findings import Key
 from leadline.hookspecs import MapOffer, StageOffer
-from leadline.nearest import choose_from
-from leadline.settings.pipelines import Steps
+from leadline.research_findings import QUESTION
 
 StageKind: TypeAlias = StageOffer[Any] | MapOffer[Any]
 
 
+class LoopLayout(Protocol):
+    """A loop as the settings describe it: the names of its stages, and its number of rounds."""
+
+    @property
+    def loop(self) -> tuple[str, ...]: ...
+
+    @property
+    def at_most(self) -> int: ...
+
+
+Layout: TypeAlias = Sequence[str | LoopLayout]
+
+
 @dataclass(frozen=True)
 class Step:
-    """A stage in its place: the name of its plugin, and what it offers."""
+    """A stage in a pipeline: the name of its plugin and its offer."""
 
     name: str
     offer: StageKind
 
     @property
     def needs(self) -> tuple[Key[Any], ...]:
-        """The keys that must be there before it runs."""
+        """The keys that must exist before the stage."""
         over = (self.offer.over,) if isinstance(self.offer, MapOffer) else ()
         return (*over, *self.offer.needs)
 
     @property
     def reads(self) -> tuple[Key[Any], ...]:
-        """All the keys it may read."""
+        """All keys that the stage may read."""
         return (*self.needs, *self.offer.wants)
 
     @property
     def gives(self) -> tuple[Key[Any], ...]:
-        """The keys that are there after it ran."""
+        """The keys that exist after the stage."""
         return (self.offer.gives,) if isinstance(self.offer, MapOffer) else self.offer.gives
 
     @property
     def writes(self) -> tuple[Key[Any], ...]:
-        """All the keys it may write."""
+        """All keys that the stage may write."""
         return (*self.gives, *self.offer.may_give)
+
+    @property
+    def closing(self) -> bool:
+        """True if the stage finishes the report, so that a part of the budget is reserved for it."""
+        return isinstance(self.offer, StageOffer) and self.offer.closing
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Stages gone through in rounds, until one of them ends it or `at_most` rounds are done."""
+    """Stages that repeat until one of them ends the loop or `at_most` rounds are complete."""
 
     steps: tuple[Step, ...]
     at_most: int
@@ -54,23 +72,24 @@ class Loop:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Stages in their order. `level` is `fast`, `analytical` or `agent`; runs of level agent are retried."""
+    """Stages in order. `level` is `fast`, `analytical` or `agent`; runs of level `agent` are retried."""
 
     name: str
     parts: tuple[Step | Loop, ...]
     level: str = "agent"
 
     def steps(self) -> Iterator[Step]:
-        """Yield every step, those of loops in their place."""
+        """Yield every step, including those of loops."""
         for part in self.parts:
             yield from part.steps if isinstance(part, Loop) else (part,)
 
+    def closing_stages(self) -> list[str]:
+        """Return the names of the stages that finish the report, in their order."""
+        return [step.name for step in self.steps() if step.closing]
 
-def assemble(name: str, layout: Steps, stages: Mapping[str, StageKind], level: str = "agent") -> Pipeline:
-    """Build a pipeline from its layout: stage names, and loops.
 
-    Raises `ConfigError` where it could not work.
-    """
+def assemble(name: str, layout: Layout, stages: Mapping[str, StageKind], level: str = "agent") -> Pipeline:
+    """Build a pipeline from its layout of stage names and loops. Raises `ConfigError` if it cannot work."""
     parts: list[Step | Loop] = []
     for part in layout:
         if isinstance(part, str):
@@ -83,7 +102,7 @@ def assemble(name: str, layout: Steps, stages: Mapping[str, StageKind], level: s
 
 
 def check(pipeline: Pipeline) -> None:
-    """Raise `ConfigError` where a stage needs what no earlier stage gives, or a loop could not end."""
+    """Raise `ConfigError` if a stage needs a finding that no earlier stage gives, or a loop cannot end."""
     known = _Known(pipeline, {QUESTION.name: QUESTION}, {QUESTION.name: "the run"})
     if not pipeline.parts:
         raise ConfigError(f"pipeline '{pipeline.name}' has no stages (pipelines.{pipeline.name}.stages)")
@@ -101,12 +120,12 @@ def _check_loop(pipeline: Pipeline, loop: Loop) -> None:
     if loop.at_most < 1:
         raise ConfigError(f"{where} has at_most = {loop.at_most}; it must be at least 1")
     if loop.at_most > 1 and not any(getattr(step.offer, "ends_loop", False) for step in loop.steps):
-        raise ConfigError(f"{where} has no stage that can end it; add one (`review`), or set at_most = 1")
+        raise ConfigError(f"{where} has no stage that can end it; add one, such as `review`, or set at_most = 1")
 
 
 @dataclass
 class _Known:
-    """What is there at a place of the pipeline, and who gave it."""
+    """The findings that exist at a point of the pipeline, and the stages that gave them."""
 
     pipeline: Pipeline
     keys: dict[str, Key[Any]]
@@ -137,11 +156,11 @@ class _Known:
 
     def _hint(self, step: Step, key: Key[Any]) -> str:
         if key.name in self.maybe:
-            return f"; '{self.maybe[key.name]}' may give it, but need not"
+            return f"; '{self.maybe[key.name]}' gives it only sometimes"
         later = [other.name for other in self.pipeline.steps() if key in other.writes and other.name != step.name]
         if later:
-            return f"; '{later[0]}' gives it, but stands later"
-        return f". There at this point: {choose_from(key.name, self.keys)}"
+            return f"; '{later[0]}' gives it, but runs later"
+        return f"; {choose_from(key.name, self.keys)}"
 
     def _check_give(self, step: Step, key: Key[Any], reads: set[str]) -> None:
         giver = self.givers.get(key.name)
@@ -154,5 +173,5 @@ class _Known:
 
 
 def rounds(pipeline: Pipeline) -> int:
-    """Return how many rounds the pipeline makes at most."""
+    """Return the maximum number of rounds of the pipeline."""
     return max((part.at_most for part in pipeline.parts if isinstance(part, Loop)), default=1)

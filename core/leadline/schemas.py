@@ -1,7 +1,7 @@
-"""JSON schemas of replies: written by hand from small parts, or derived from a record.
+"""JSON schemas of replies, written by hand from small parts or derived from a record.
 
-Every object lists all of its properties as required and allows no others. Strict decoding asks for this form, so a
-schema is sent exactly as the prompt shows it.
+Every object lists all its properties as required and allows no others, as strict decoding requires, so that servers
+receive exactly the schema that the prompt shows.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ NUMBER: Schema = {"type": "number"}
 INTEGER: Schema = {"type": "integer"}
 BOOLEAN: Schema = {"type": "boolean"}
 _OMITTED = ("title", "default", "description", "additionalProperties", "required")
+# Keywords whose keys are names chosen by the author of the record: "title" may be one of them.
 _NAMED = ("properties", "$defs")
-"""Keywords whose keys are names chosen by the author of the record: "title" may be one of them."""
 
 
 def object_of(**properties: Schema) -> Schema:

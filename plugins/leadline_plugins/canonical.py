@@ -1,4 +1,4 @@
-"""One form for all addresses of one page: to tell that two are the same, never to fetch or to cite.
+"""One canonical form for all addresses of a page, for comparison only, never to fetch or to cite.
 
 Since it is only compared, it may forget more than an address could: http for https, `www`, mobile and AMP copies. The
 standard library does; courlan keeps mobile and AMP hosts apart and drops parameters that
@@ -20,8 +20,8 @@ _TRACKER = re.compile(
 )
 _SESSION = re.compile(r";jsessionid=[^/;]*", re.IGNORECASE)
 _INDEX = re.compile(r"/(index|default)\.(html?|php|aspx?)$", re.IGNORECASE)
+# After a slug or a number only: an article on amplifiers may live at /wiki/amp.
 _AMP_END = re.compile(r"^(?P<page>.*[-\d][^/]*?)(?:/amp|\.amp(?:\.html?)?)$")
-"""After a slug or a number only: an article on amplifiers may live at /wiki/amp."""
 _AMP_HOST = re.compile(r"(^|\.)google\.[a-z.]+$|\.cdn\.ampproject\.org$")
 _AMP_PATH = re.compile(r"^/(?:amp|[acvwr]|mbv/s)(?P<secure>/s)?/(?P<rest>[^/]+\.[^/]+.*)$")
 _DOI = re.compile(r"^(?:doi:|https?://(?:dx\.|www\.)?doi\.org/)(10\.\d{4,9}/\S+)$", re.IGNORECASE)
@@ -29,10 +29,10 @@ _ARXIV = re.compile(r"^https?://(?:\w+\.)?arxiv\.org/(?:abs|pdf|html)/([\w.-]+(?
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[^\s\x00-\x1f\x7f]+")
 _SAFE = "-._~!$&'()*+,;=:@"
+# A segment with correct percent encoding.
 _QUOTED = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@]*")
-"""A segment that is quoted as it should be."""
+# First labels of hosts that serve the same pages in another layout.
 _COPIES = ("www", "m", "mobile", "amp")
-"""First labels of hosts that serve the same pages in another dress."""
 
 
 @lru_cache(maxsize=1 << 14)

@@ -1,4 +1,4 @@
-"""Pages that say nearly the same under different addresses: press releases, mirrors, syndicated articles.
+"""Detection of near duplicates at different addresses: press releases, mirrors, syndicated articles.
 
 Two texts are compared by the runs of eight words they share (Broder, 1997), estimated from the smallest hashes of each,
 so that a page of any length is a few hundred numbers. Scripts without spaces count by characters.
@@ -14,37 +14,37 @@ from threading import Lock
 from typing import TypeAlias
 from zlib import crc32
 
-from leadline.computing import compute
+from leadline.workers import compute
 from leadline_plugins.text.tokens import CJK, ascii_words, has_cjk
 
+# Words of a run: long enough for a figure with its name or year.
 RUN = 8
-"""Words of a run: long enough to hold a figure with the name or year it belongs to."""
+# Hashes kept of a text; the estimate is off by about 0.03.
 SKETCH = 256
-"""Hashes kept of a text; the estimate is off by about 0.03."""
+# Share of common runs of near duplicates; pages of one form about different years have less.
 SAME = 0.85
-"""The share of runs from which on two texts are one: pages of one form about different years stay below."""
+# Fewest runs; a shorter text is a copy only if it is identical.
 SHORTEST = 40
-"""Runs; what is shorter is a copy only where it is the same word for word."""
 _MOST_KEPT = 2000
+# Bytes of a hash.
 _SIZE = 4
-"""Bytes of a hash."""
+# A limit above all hashes.
 _ALL = 2 ** (8 * _SIZE)
-"""A limit above all hashes."""
+# Smallest hashes of a sketch. The chance that near duplicates share none of them is 0.15 to the 16th.
 _FIRST = 16
-"""Smallest hashes of a sketch: that nearly the same texts share none of them has a chance of 0.15 to the 16th."""
 _WORD = re.compile(rf"[{CJK}]|[^\W_{CJK}]+")
+# The same for a text without CJK, in half the time.
 _SPACED = re.compile(r"[^\W_]+")
-"""The same of a text without CJK, in half the time."""
+# Hashes in ascending order, 64 bits each.
 Sketch: TypeAlias = "array[int]"
-"""Hashes in ascending order, 64 bits each."""
+# Sketches by hash and length of the text, because each round compares all earlier pages.
 _KEPT: dict[tuple[int, int], Sketch] = {}
-"""Sketches by the text's own hash, which Python keeps with it, and length: each round looks at all pages before."""
+# Runs may be in several threads, each with its own event loop.
 _KEEPING = Lock()
-"""Runs may go on in several threads, each with a loop of its own."""
 
 
 async def copies(texts: Iterable[tuple[str, str]], known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the ids of texts (id, text) that say nearly the same as an earlier one, each with the id of that one.
+    """Return the ids of near duplicates among texts (id, text), each with the id of the earlier text.
 
     `known` are texts by id that came before all others. A text is sketched once, wherever its run computes, and never
     travels there again.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from leadline.records import Chart, Code
 from leadline.testing.context import FakeCall, fake_context
-from leadline_plugins.charts.fonts import CHAIN
+from leadline_plugins.charts.forms import CHAIN
 from leadline_plugins.charts.matplotlib import draw
 from leadline_plugins.sandboxes.docker import Docker, DockerSettings, ready
 

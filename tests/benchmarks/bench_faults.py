@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import tempfile
 import time
@@ -30,6 +31,10 @@ SETTINGS = {
 """Pauses are short here, for nothing hangs on their length."""
 
 
+# The errors of the metadata count the attempts in a field of their own.
+_ATTEMPTS = re.compile(r" \(after \d+ attempts\)")
+
+
 async def main(count: int, folder: Path, world: Emulator) -> dict[str, Any]:
     """Return what became of so many runs."""
     world.behave(**FAULTY, retry_after=0, seed=7)
@@ -45,6 +50,7 @@ async def main(count: int, folder: Path, world: Emulator) -> dict[str, Any]:
     return {
         "runs": count,
         "ended": Counter(result.status for result in results),
+        "no model answered first": sum("no AI provider answered the first task" in one.reason for one in results),
         "hidden": sum(map(hidden, results)),
         "told in the method section": sum(map(in_method, results)),
         "unknown citations": sum(len(unknown(result)) for result in results),
@@ -69,7 +75,7 @@ def _told(error: dict[str, Any], result: leadline.Result) -> bool:
     data, kind = result.metadata, error.get("kind")
     method: Any = result.report.metadata["method"] if result.report else {}
     words = error["message"].partition(": ")[2]
-    match kind:
+    match kind if result.report else "":  # without a report there is no method section, only the metadata
         case "chat" | "fetch" | "parse" | "perform":
             return True
         case "search":
@@ -81,7 +87,7 @@ def _told(error: dict[str, Any], result: leadline.Result) -> bool:
         case "read":
             return any(words in page["reason"] for page in method.get("unread", ()))
     told = "\n".join([*data.notices, *(one.message for one in data.errors), data.reason])
-    return words in told
+    return _ATTEMPTS.sub("", words) in _ATTEMPTS.sub("", told)
 
 
 def in_method(result: leadline.Result) -> bool:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline.records import Chart, Document, Evidence, Figure, Files, Hit, Report, Section, Source
-from leadline.settings.model import Settings
+from leadline.settings import Settings
 from leadline.testing.context import FakeCall, fake_context
 
 FORMATS = ("markdown", "json", "html", "pdf", "docx", "epub", "latex")

@@ -16,11 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from leadline._runtime.calls.job import Kind, ProviderIdentity
+from leadline._runtime.journal.rows import Need
 from leadline.contracts import Call
-from leadline.door.kinds import Kind, Maker
 from leadline.records import Document, SearchRequest
-from leadline.runs.budget import Need
-from leadline.testing.fakes import open_door
+from leadline.testing.runs import open_call_path
 
 PRICED = Kind("chat", Document, need=lambda _: Need(model_calls=1, tokens=100))
 FREE = Kind("fetch", Document)
@@ -38,13 +38,17 @@ async def answer(request: SearchRequest, call: Call) -> Document:
 
 async def run(folder: Path, calls: int) -> None:
     """Make calls in groups of eight, as a research run does: a quarter pages, a quarter priced."""
-    async with open_door(folder) as opened:
+    async with open_call_path(folder) as opened:
         for first in range(0, calls, 8):
             jobs = []
             for number in range(first, first + 8):
                 request = SearchRequest(query=f"{folder.name} {number}", limit=number % 4 + 1)
-                kind, maker = (PRICED, Maker("model", priced=True)) if number % 4 == 0 else (FREE, Maker("web"))
-                jobs.append(opened.door.call(kind, request, answer, maker=maker))
+                kind, maker = (
+                    (PRICED, ProviderIdentity("model", priced=True))
+                    if number % 4 == 0
+                    else (FREE, ProviderIdentity("web"))
+                )
+                jobs.append(opened.calls.call(kind, request, answer, provider=maker))
             await asyncio.gather(*jobs)
 
 

@@ -27,7 +27,7 @@ from leadline.records import SearchRequest
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.parse.text import TextParser
 from leadline_plugins.search.local import LocalSettings
-from leadline_plugins.search.local.engine import LocalSearch
+from leadline_plugins.search.local.provider import LocalSearch
 from leadline_plugins.text import sentences
 
 COUNTS = (2_000, 20_000)

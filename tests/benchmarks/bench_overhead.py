@@ -17,15 +17,14 @@ from typing import Any
 
 import leadline
 from leadline.contracts import Call
-from leadline.findings import Plan, PlannedSection, Query
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Section, SectionRequest
+from leadline.research_findings import Plan, PlannedSection, Query
 from leadline.tasks import Task
+from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
-from leadline_plugins.tasks.planning import Queries
-from leadline_plugins.tasks.reading import DigestReply
-from leadline_plugins.tasks.writing import Composition
+from leadline_plugins.prompting.research_tasks import DigestReply, Queries
+from leadline_plugins.prompting.writing_tasks import Composition
 
 QUERIES, SECTIONS, PAGES = 8, 5, 3
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
@@ -85,8 +84,16 @@ async def stalls(longest: list[float]) -> None:
 
 
 def megabytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    """Return the resident memory of this process and of its workers."""
+    pages = sum(int((folder / "statm").read_text().split()[1]) for folder in [Path("/proc/self"), *workers()])
     return pages * resource.getpagesize() / 1e6
+
+
+def workers() -> list[Path]:
+    """Return the folders in /proc of the worker processes of this one."""
+    tasks = Path("/proc/self/task").iterdir()
+    children = [Path("/proc", child) for task in tasks for child in (task / "children").read_text().split()]
+    return [child for child in children if b"leadline.workers" in (child / "cmdline").read_bytes()]
 
 
 async def main(count: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """A thousand pages from loopback, fifty at once: pages a second, CPU, memory, the longest stall of the event loop.
 
-    python tests/benchmarks/bench_pages.py [PAGES] [AT_ONCE] [PROCESSES]
+    python tests/benchmarks/bench_pages.py [PAGES] [AT_ONCE]
 
 The server is a process of its own. First pages are only fetched, then fetched and parsed, then fetched from the cache.
 """
@@ -17,12 +17,11 @@ from collections.abc import Awaitable, Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from leadline.contracts import Context
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.raw_server import Answer, raw_server, reply
+from leadline.testing.servers import Answer, raw_reply, raw_server
+from leadline_plugins.fetch.web import WebSettings
 from leadline_plugins.fetch.web.fetcher import WebFetcher
-from leadline_plugins.fetch.web.settings import WebSettings
 from leadline_plugins.parse.html import HtmlParser
 
 MENU = "".join(f"<li class='item'><a href='/section/{number}'>Section {number}</a></li>" for number in range(200))
@@ -49,7 +48,7 @@ def serve(pipe: Connection) -> None:
     class Anything(dict[str, bytes | Answer]):
         def get(self, path: str, default: object = None) -> bytes:
             if path not in self:
-                self[path] = reply(b"", "404 None") if path == "/robots.txt" else reply(page(path), ETag='"1"')
+                self[path] = raw_reply(b"", "404 None") if path == "/robots.txt" else raw_reply(page(path), ETag='"1"')
             made = self[path]
             assert isinstance(made, bytes)
             return made
@@ -109,15 +108,9 @@ async def measure(name: str, count: int, at_once: int, do: Callable[[int], Await
     )
 
 
-async def main(port: int, count: int, at_once: int, processes: int, folder: Path) -> None:
+async def main(port: int, count: int, at_once: int, folder: Path) -> None:
     """Fetch, fetch and parse, fetch what was kept."""
-    made: list[HtmlParser] = []
-
-    def parser(context: Context) -> HtmlParser:
-        made.append(HtmlParser(context, processes))
-        return made[-1]
-
-    context = fake_context(folder, parser)
+    context = fake_context(folder, HtmlParser)
     settings = WebSettings(allow=(f"127.0.0.1:{port}",), per_host=at_once, cache_size=0)
     call = FakeCall()
 
@@ -137,7 +130,6 @@ async def main(port: int, count: int, at_once: int, processes: int, folder: Path
     async with WebFetcher(kept, context) as fetcher:
         await measure("fetch and keep", count, at_once, lambda number: get(fetcher, number))
         await measure("kept", count, at_once, lambda number: get(fetcher, number))
-    await made[0].__aexit__()
     await context.close()
 
 
@@ -147,6 +139,6 @@ if __name__ == "__main__":
     process.start()
     with tempfile.TemporaryDirectory() as root:
         arguments = [int(text) for text in sys.argv[1:]]
-        pages, together, workers = (*arguments, *(1000, 50, 2)[len(arguments) :])
-        asyncio.run(main(ours.recv(), pages, together, workers, Path(root)))
+        pages, together = (*arguments, *(1000, 50)[len(arguments) :])
+        asyncio.run(main(ours.recv(), pages, together, Path(root)))
     process.kill()

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench_overhead import megabytes, stalls
+from bench_overhead import megabytes, stalls, workers
 from emulator_manners import REALISTIC
 from emulator_path import critical, leaves
 from emulator_use import Emulator, client, emulator, question
@@ -74,14 +74,8 @@ async def measured(runs: leadline.Client, world: Emulator, number: int) -> dict[
 
 
 def beside() -> float:
-    """Return the seconds of CPU that the processes which parse and compute for this one have used."""
-    children = (one for task in Path("/proc/self/task").iterdir() for one in (task / "children").read_text().split())
-    workers = (
-        Path("/proc", one)
-        for one in children
-        if b"leadline.concurrency.worker" in Path("/proc", one, "cmdline").read_bytes()
-    )
-    fields = ((worker / "stat").read_text().rpartition(")")[2].split() for worker in workers)
+    """Return the seconds of CPU that the worker processes of this one have used."""
+    fields = ((worker / "stat").read_text().rpartition(")")[2].split() for worker in workers())
     return sum(int(user) + int(system) for *_, user, system in (one[:13] for one in fields)) / os.sysconf("SC_CLK_TCK")
 
 

@@ -21,9 +21,9 @@ from typing import Any
 import leadline
 from leadline.contracts import Call
 from leadline.errors import CallFailed, RateLimited, Unavailable
-from leadline.findings import TASKS, SearchTask
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import Hit, SearchPage, SearchRequest, Usage
+from leadline.research_findings import TASKS, SearchTask
 from leadline.testing.plugins import plugin
 
 STRATEGIES = ("batch", "race", "hybrid", "fallback")

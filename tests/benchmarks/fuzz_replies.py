@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.replies.parsing import parse
+from leadline._settings.task_settings import declared
 from leadline.errors import BadReply
-from leadline.hosting.host import Host
-from leadline.models.declared import declared
 from leadline.records import Record
 from leadline.schemas import schema_of
-from leadline.tasks import parse
 
 SLOWEST = 1.0
 """Seconds of CPU that reading may take."""
@@ -152,7 +152,9 @@ def usual(book: Book, reply: type[Record], record: Record, text: str) -> None:
 def main(seconds: float, seed: int) -> dict[str, Any]:
     """Return the counts."""
     dice, book = random.Random(seed), Book()
-    kinds = sorted({one.task.reply for one in declared(Host.discover().loadable())}, key=lambda kind: kind.__name__)
+    kinds = sorted(
+        {one.task.reply for one in declared(PluginCatalog.discover().loadable())}, key=lambda kind: kind.__name__
+    )
     replies = valid(kinds, dice)
     for reply, _, text in (next(replies) for _ in kinds):
         for end in range(len(text)):

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from leadline.errors import ConfigError
-from leadline.findings import DIGEST, EVIDENCE, PLAN, QUESTION, REPORT, SOURCES, TASKS, Key, Question
+from leadline.findings import Key
 from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
 from leadline.pipeline import assemble
-from leadline.settings.pipelines import Loop
+from leadline.research_findings import DIGEST, EVIDENCE, PLAN, QUESTION, REPORT, SOURCES, TASKS, Question
+from leadline.settings import Loop
 
 STRANGE: Key[Question] = Key("plan", Question)
 
@@ -56,15 +57,15 @@ def test_a_pipeline_that_can_work_is_taken() -> None:
     ("layout", "says"),
     [
         (("query",), "pipeline 'mine': stage 'query' needs 'plan', which no earlier stage gives"),
-        (("query", "plan"), "; 'plan' gives it, but stands later"),
+        (("query", "plan"), "; 'plan' gives it, but runs later"),
         (
             ("plan", "maybe", "review"),
-            "needs 'digest', which no earlier stage gives; 'maybe' may give it, but need not",
+            "needs 'digest', which no earlier stage gives; 'maybe' gives it only sometimes",
         ),
         (("plan", "query", "search", "write"), "stage 'write' needs 'digest'"),
         (("plan", "again"), "stage 'again' would overwrite 'plan' of 'plan' unread; leave one of the two out"),
         (("plan", "stranger"), "needs 'plan' as Question, but plan gives it as Plan"),
-        (("plan", Loop(loop=("query", "search"), at_most=2)), "has no stage that can end it; add one (`review`)"),
+        (("plan", Loop(loop=("query", "search"), at_most=2)), "has no stage that can end it; add one, such as"),
     ],
 )
 def test_one_that_cannot_is_refused_naming_the_stage_and_what_is_missing(
@@ -75,9 +76,9 @@ def test_one_that_cannot_is_refused_naming_the_stage_and_what_is_missing(
 
 def test_a_stage_is_not_told_to_wait_for_itself() -> None:
     stages = {**STAGES, "style": stage(needs=(REPORT,), gives=(REPORT,))}
-    with pytest.raises(ConfigError, match="'write' gives it, but stands later"):
+    with pytest.raises(ConfigError, match="'write' gives it, but runs later"):
         assemble("mine", ("style", "plan", "query", "search", "digest", "write"), stages)
-    with pytest.raises(ConfigError, match="which no earlier stage gives. There at this point: "):
+    with pytest.raises(ConfigError, match="which no earlier stage gives; "):
         assemble("mine", ("plan", "style"), stages)
 
 

@@ -1,4 +1,4 @@
-"""The public names: there, lazy, and typed as documented."""
+"""The public names of the package: complete, lazy and typed."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ from typing import Any, assert_type
 import pytest
 
 import leadline
+from leadline._runtime.preview import Explanation
 from leadline.events import Subscription
-from leadline.explain import Explanation
 from leadline.records import Report
-from leadline.runs.listing import RunInfo
-from leadline.runs.state import Metadata, Status
-from leadline.testing.web import fake_web
+from leadline.runs import Metadata, RunInfo, Status
+from leadline.testing.fakes import fake_web
 
 WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
 
 
 @pytest.mark.parametrize("name", leadline.__all__)
-def test_every_public_name_is_there(name: str) -> None:
+def test_every_public_name_can_be_imported(name: str) -> None:
     assert getattr(leadline, name) is not None
 
 
-def test_a_name_that_is_not_public_is_said_to_be_missing() -> None:
+def test_an_unknown_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'leadline' has no attribute 'reserch'"):
         leadline.reserch  # noqa: B018
     assert set(leadline.__all__) <= set(dir(leadline))
 
 
-def test_importing_it_imports_nothing_heavy() -> None:
+def test_importing_leadline_imports_nothing_heavy() -> None:
     code = "import sys, leadline; print(*(m for m in ('pydantic', 'asyncio', 'pluggy', 'httpx') if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 
 
-async def test_a_client_does_what_its_types_say(tmp_path: Path) -> None:
+async def test_the_methods_of_a_client_return_their_declared_types(tmp_path: Path) -> None:
     question = "How deep was the harbour measured at each sounding, in fathoms?"
     async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
         assert_type(client.explain(), Explanation)
@@ -55,7 +54,7 @@ async def test_a_client_does_what_its_types_say(tmp_path: Path) -> None:
     assert assert_type(result.files, tuple[Path, ...])
 
 
-async def test_an_argument_that_there_is_not_is_told_with_the_nearest() -> None:
+async def test_an_unknown_argument_is_an_error_with_the_nearest_one() -> None:
     options: Any = {"dcos": "docs"}
     told = r"got an unexpected keyword argument 'dcos': did you mean 'docs'\? \(choose from: "
     with pytest.raises(TypeError, match=rf"^research\(\) {told}"):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from leadline.findings import Plan
 from leadline.records import Record
+from leadline.research_findings import Plan
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of, schema_of
-from leadline_plugins.ai.openai.schemas import strict
+from leadline_plugins.ai.openai.chat_completions import strict_schema
 
 
 class Part(Record):
@@ -40,5 +40,5 @@ def test_free_keys_are_kept_open() -> None:
 
 def test_strict_decoding_changes_nothing() -> None:
     written = object_of(name=one_of("a", "b"), parts=list_of(object_of(text=TEXT, count=INTEGER)))
-    assert strict(written) == written
-    assert strict(schema_of(Plan)) == schema_of(Plan)
+    assert strict_schema(written) == written
+    assert strict_schema(schema_of(Plan)) == schema_of(Plan)

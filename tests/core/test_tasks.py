@@ -11,18 +11,20 @@ from typing import Any, Literal
 import pytest
 
 import leadline
+from leadline._runtime.models.task_messages import instructions, render, talk
+from leadline._runtime.replies.parsing import parse
 from leadline.contracts import Call
 from leadline.errors import BadReply, CallFailed, Denied, ProviderError, QuotaSpent, TooLong, Unavailable
-from leadline.findings import QUESTION as QUESTION_KEY
-from leadline.findings import Findings, Plan, Question, Review
+from leadline.findings import Findings
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
+from leadline.research_findings import QUESTION as QUESTION_KEY
+from leadline.research_findings import Plan, Question, Review
 from leadline.schemas import BOOLEAN, TEXT, list_of, object_of
-from leadline.task_kinds import TaskKind
-from leadline.tasks import Talk, Task, fenced, instructions, parse, render, reply_schema, talk
+from leadline.tasks import Talk, Task, TaskKind, fenced, reply_schema
+from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
-from leadline_plugins.tasks.writing import Composition, Written
+from leadline_plugins.prompting.writing_tasks import Composition, WrittenSection
 
 
 class Shown(Record):
@@ -210,7 +212,7 @@ async def test_a_text_in_another_language_is_asked_for_once_more_and_then_the_ta
     )
     said = json.dumps({"title": "Der Hafen", "summary": german, "conclusion": german})
     result, asked = await researched(tmp_path, {"chat": [said, said]}, ai__tasks={"write": "chat"})
-    assert (result.status, result.reason) == ("partial", "chat did none of what it was asked: see the notices")
+    assert (result.status, result.reason) == ("partial", "chat did none of its tasks: see the notices")
     assert len(asked) == 2
     assert "it is in German and must be in English" in asked[1].messages[3].text
     assert any("another language" in text or "it is in German" in text for text in result.metadata.notices), (
@@ -226,8 +228,8 @@ async def test_a_reply_that_is_cut_off_twice_is_taken_as_far_as_it_is_whole_and_
     replies = [CUT_TEXT + CUT, CUT_TEXT + CUT]
     composed, asked, notices = await performed(tmp_path, replies, Composition)
     assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
-    assert "cut off at the model's limit of length: say it shorter" in asked[1].messages[3].text
-    assert notices == ("write: the second reply was cut off at the limit of length, and what was whole of it is taken",)
+    assert "cut off at the model's limit of length: write less" in asked[1].messages[3].text
+    assert notices == ("write: the second reply was cut off at the length limit; its complete part is used",)
 
 
 @pytest.mark.parametrize("cut", ["", CUT])
@@ -236,11 +238,11 @@ async def test_what_a_reply_may_lack_that_was_cut_off_is_said(tmp_path: Path, cu
     _, _, (notice,) = await performed(
         tmp_path, replies, Composition, lacks=lambda inputs, reply: f"behind {reply.title!r}"
     )
-    assert notice.endswith("and what was whole of it is taken (behind 'Depth')")
+    assert notice.endswith("its complete part is used (behind 'Depth')")
 
 
 async def test_a_reply_of_which_nothing_is_whole_is_none(tmp_path: Path) -> None:
-    composed, _, notices = await performed(tmp_path, ['{"text": "The harbour is ni' + CUT] * 2, Written)
+    composed, _, notices = await performed(tmp_path, ['{"text": "The harbour is ni' + CUT] * 2, WrittenSection)
     assert composed is None
     assert not notices
 
@@ -256,12 +258,12 @@ async def test_a_reply_that_ends_in_the_middle_is_asked_for_again_whatever_the_v
     composed, asked, notices = await performed(tmp_path, [CUT_TEXT, CUT_TEXT], Composition)
     assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
     assert "That cannot be used: the reply ends in the middle" in asked[1].messages[3].text
-    assert notices == ("write: the second reply ended in the middle, and what was whole of it is taken",)
+    assert notices == ("write: the second reply ended in the middle; its complete part is used",)
 
 
 async def test_only_what_was_cut_is_said_to_have_been(tmp_path: Path) -> None:
     _, _, notices = await performed(tmp_path, ["I am sorry.", CUT_TEXT], Composition)
-    assert notices == ("write: the second reply ended in the middle, and what was whole of it is taken",)
+    assert notices == ("write: the second reply ended in the middle; its complete part is used",)
 
 
 async def test_what_is_left_out_of_a_reply_is_told(tmp_path: Path) -> None:
@@ -270,7 +272,7 @@ async def test_what_is_left_out_of_a_reply_is_told(tmp_path: Path) -> None:
     assert isinstance(made, Plan)
     assert [section.title for section in made.sections] == ["A"]
     assert len(asked) == 1
-    assert notices == ("write: a part of the reply could not be read, and was left out",)
+    assert notices == ("write: an unreadable part of the reply was left out",)
 
 
 async def test_what_lacks_a_field_is_told_all_of_it_with_the_form_and_at_last_taken_without_it(tmp_path: Path) -> None:
@@ -280,24 +282,26 @@ async def test_what_lacks_a_field_is_told_all_of_it_with_the_form_and_at_last_ta
     assert 'sections[0] lacks "id" (you wrote "x")' in told
     assert told.endswith("Reply with the whole JSON object again, corrected, and nothing else.")
     assert made == Composition(summary="It is deep [@e1].")
-    assert notices == ("write: a part of the reply could not be read, and was left out",)
+    assert notices == ("write: an unreadable part of the reply was left out",)
 
 
 async def test_of_a_reply_with_the_same_fault_twice_what_is_of_use_is_kept_and_told(tmp_path: Path) -> None:
-    def mend(inputs: Record, reply: Written) -> tuple[Written, str] | None:
-        return (Written(text="Deep."), "it was cut") if "deep" in reply.text else None
+    def mend(inputs: Record, reply: WrittenSection) -> tuple[WrittenSection, str] | None:
+        return (WrittenSection(text="Deep."), "it was cut") if "deep" in reply.text else None
 
-    def long(inputs: Record, reply: Written) -> str:
+    def long(inputs: Record, reply: WrittenSection) -> str:
         return "it is long" if len(reply.text) > 5 else ""
 
     deep, wide = '{"text": "deep and deep"}', '{"text": "wide and wide"}'
-    made, asked, notices = await performed(tmp_path / "a", [deep, deep], Written, check=long, mend=mend)
-    assert (made, len(asked), notices) == (Written(text="Deep."), 2, ("it was cut",))
+    made, asked, notices = await performed(tmp_path / "a", [deep, deep], WrittenSection, check=long, mend=mend)
+    assert (made, len(asked), notices) == (WrittenSection(text="Deep."), 2, ("it was cut",))
     assert "it is long" in asked[1].messages[3].text
-    made, asked, notices = await performed(tmp_path / "b", [wide, wide], Written, check=long, mend=mend)
+    made, asked, notices = await performed(tmp_path / "b", [wide, wide], WrittenSection, check=long, mend=mend)
     assert (made, len(asked)) == (None, 2)
-    once, asked, notices = await performed(tmp_path / "c", [wide, '{"text": "Wide"}'], Written, check=long, mend=mend)
-    assert (once, notices) == (Written(text="Wide"), ())
+    once, asked, notices = await performed(
+        tmp_path / "c", [wide, '{"text": "Wide"}'], WrittenSection, check=long, mend=mend
+    )
+    assert (once, notices) == (WrittenSection(text="Wide"), ())
 
 
 async def test_a_reply_without_an_object_is_asked_for_again_with_the_example(tmp_path: Path) -> None:
@@ -308,7 +312,7 @@ async def test_a_reply_without_an_object_is_asked_for_again_with_the_example(tmp
 
 
 async def test_a_model_is_not_shown_all_of_a_reply_that_ran_away(tmp_path: Path) -> None:
-    _, asked, _ = await performed(tmp_path, ["deep " * 50_000, '{"text": "Deep."}'], Written)
+    _, asked, _ = await performed(tmp_path, ["deep " * 50_000, '{"text": "Deep."}'], WrittenSection)
     assert len(asked[1].messages[2].text) < 21_000
 
 
@@ -361,8 +365,8 @@ async def test_a_provider_that_never_answered_is_left_out_of_the_run_where_anoth
 @pytest.mark.parametrize(
     ("replies", "status", "reason"),
     [
-        (["I cannot.", "I cannot."], "partial", "chat did none of what it was asked: see the notices"),
-        (["I cannot.", '{"text": "Nine."}'], "partial", "nobody did plan, synthesize, write: see the notices"),
+        (["I cannot.", "I cannot."], "partial", "chat did none of its tasks: see the notices"),
+        (["I cannot.", '{"text": "Nine."}'], "partial", "no model did plan, synthesize, write: see the notices"),
     ],
 )
 async def test_a_model_that_did_no_task_makes_the_run_partial(

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import GROUP
-from leadline.hosting.host import Host
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -57,11 +57,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def example_plugins(monkeypatch: pytest.MonkeyPatch) -> Host:
+def example_plugins(monkeypatch: pytest.MonkeyPatch) -> PluginCatalog:
     """Return a host of the installed plugins and the examples, whose modules can be imported."""
     points = list(entry_points(group=GROUP))
     for project in sorted((ROOT / "examples").rglob("pyproject.toml")):
         monkeypatch.syspath_prepend(str(project.parent))
         names = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["entry-points"][GROUP]
         points += [EntryPoint(name, module, GROUP) for name, module in names.items()]
-    return Host.discover(points)
+    return PluginCatalog.discover(points)

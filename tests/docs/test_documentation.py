@@ -17,11 +17,10 @@ from urllib.parse import unquote
 import pytest
 
 import leadline
-from leadline.assemble import House
+from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.plugins import PluginRuntime
+from leadline._settings.load import load_settings
 from leadline.hookspecs import KINDS
-from leadline.hosting.host import Host
-from leadline.runs.opening import pipeline_of
-from leadline.settings.load import load_settings
 
 ROOT = Path(__file__).parents[2]
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
@@ -57,7 +56,7 @@ def test_python_compiles(block: Any) -> None:
 
 
 @pytest.mark.blocks("python run")
-def test_python_marked_so_runs(block: Any, example_plugins: Host, own_folders: Path) -> None:
+def test_python_marked_so_runs(block: Any, example_plugins: PluginCatalog, own_folders: Path) -> None:
     exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
 
 
@@ -75,16 +74,16 @@ def given(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.blocks("toml settings")
-def test_settings_load_and_make_a_pipeline(block: Any, example_plugins: Host, tmp_path: Path) -> None:
+def test_settings_load_and_make_a_pipeline(block: Any, example_plugins: PluginCatalog, tmp_path: Path) -> None:
     file = tmp_path / "leadline.toml"
     file.write_text(block.text, encoding="utf-8")
     loaded = load_settings(example_plugins, file=file, environ={"HANDBOOK_TOKEN": "x"}, **given(tmp_path))
     assert not [notice for notice in loaded.notices if "left out" in notice]
-    assert list(pipeline_of(House(loaded), loaded.settings.pipeline).steps())
+    assert list(PluginRuntime(loaded).pipeline().steps())
 
 
 @pytest.mark.blocks("yaml settings")
-def test_yaml_settings_load(block: Any, example_plugins: Host, tmp_path: Path) -> None:
+def test_yaml_settings_load(block: Any, example_plugins: PluginCatalog, tmp_path: Path) -> None:
     file = tmp_path / "leadline.yaml"
     file.write_text(block.text, encoding="utf-8")
     load_settings(example_plugins, file=file, environ={}, **given(tmp_path))
@@ -184,3 +183,13 @@ def test_every_option_of_the_client_is_documented() -> None:
 def test_every_public_name_is_documented(name: str) -> None:
     text = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
     assert re.search(rf"^\| `(?:await )?{re.escape(name)}\b", text, re.MULTILINE), f"{name} has no row in the table"
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "docs/explanation/architecture.md"])
+def test_the_maps_of_the_code_name_files_that_exist(name: str) -> None:
+    tops = ("core/leadline", "core/leadline/_runtime", "core/leadline/_runtime/calls", "plugins/leadline_plugins")
+    packages = [ROOT, *(ROOT / top for top in tops)]
+    paths = re.findall(r"`([\w./-]+(?:/|\.py|\.toml|/\w+))`", (ROOT / name).read_text(encoding="utf-8"))
+    missing = [path for path in paths if "NAME" not in path and not any((top / path).exists() for top in packages)]
+    assert paths
+    assert not missing

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.hosting.host import Host
 from leadline.records import Blob, Code, FetchRequest, SearchRequest
 from leadline.testing.contracts import (
     AIProviderContract,
@@ -26,7 +26,7 @@ from leadline.testing.contracts import (
     SearchStrategyContract,
     SynthesizerContract,
 )
-from leadline.testing.server import Said, said_json, scripted_server
+from leadline.testing.servers import ScriptedAnswer, json_answer, scripted_server
 
 MAIL = b"Subject: Depths\nContent-Type: text/plain\n\nThe harbour is nine fathoms deep.\n"
 
@@ -37,10 +37,10 @@ class Example(PluginContract[Any, Any]):
     name = ""
 
     @pytest.fixture
-    def offer(self, example_plugins: Host) -> Offer[Any, Any]:
+    def offer(self, example_plugins: PluginCatalog) -> Offer[Any, Any]:
         return example_plugins.offer(self.kind, self.name)
 
-    async def before(self, offer: Offer[Any, Any], said: Said) -> AsyncIterator[PluginSettings]:
+    async def before(self, offer: Offer[Any, Any], said: ScriptedAnswer) -> AsyncIterator[PluginSettings]:
         """Give the settings that reach a server of the test's."""
         async with scripted_server(said) as server:
             yield offer.settings(url=server.url)
@@ -52,7 +52,7 @@ class TestChat(Example, AIProviderContract):
     @pytest.fixture
     async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
         said = {"choices": [{"message": {"content": "Nine fathoms."}}]}
-        async for settings in self.before(offer, said_json(said)):
+        async for settings in self.before(offer, json_answer(said)):
             yield settings
 
 
@@ -89,7 +89,9 @@ class TestFetcher(Example, FetcherContract):
 
     @pytest.fixture
     async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
-        async for settings in self.before(offer, Said(b"nine fathoms", headers={"content-type": "text/plain"})):
+        async for settings in self.before(
+            offer, ScriptedAnswer(b"nine fathoms", headers={"content-type": "text/plain"})
+        ):
             yield settings
 
     @pytest.fixture

@@ -13,9 +13,8 @@ import leadline
 from leadline.errors import Denied
 from leadline.hookspecs import GROUP
 from leadline.records import Message
-from leadline.testing.chat import ScriptedChat
+from leadline.testing.fakes import ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
 
 ROOT = Path(__file__).parents[2]
 GAPS = Message(role="assistant", text=json.dumps({"is_sufficient": True, "priority_gaps": ["the mole"]}))

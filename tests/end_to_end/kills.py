@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import leadline
+from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.journal.journal import Journal
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.hosting.host import Host
-from leadline.journal.journal import Journal
+from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 
@@ -129,7 +129,7 @@ def trial(folder: Path, seconds: float, undisturbed: Any) -> dict[str, Any]:
 
 def main(trials: int, seed: int, folder: Path) -> dict[str, Any]:
     chance = random.Random(seed)
-    Host.discover().catalog(load=True)  # once here, and not in every child
+    PluginCatalog.discover().entries(load=True)  # once here, and not in every child
     (folder / "undisturbed").mkdir(parents=True)
     began = time.monotonic()
     assert finished(in_child(lambda: start(folder / "undisturbed", folder / "undisturbed.log")))

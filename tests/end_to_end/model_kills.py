@@ -17,8 +17,8 @@ from typing import Any
 
 import kills  # type: ignore[import-not-found]  # beside this script
 
-from leadline.hosting.host import Host
-from leadline.journal.journal import Journal
+from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.journal.journal import Journal
 from leadline_plugins.observers import jsonl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -72,7 +72,7 @@ def trial(world: Emulator, folder: Path, number: int, seconds: float) -> dict[st
 
 def main(trials: int, seed: int, folder: Path, port: int) -> dict[str, Any]:
     world, chance = Emulator(port), random.Random(seed)
-    Host.discover().catalog(load=True)  # once here, and not in every child
+    PluginCatalog.discover().entries(load=True)  # once here, and not in every child
     began = time.monotonic()
     assert kills.finished(kills.in_child(lambda: start(world, folder / "undisturbed", 0)))
     whole = time.monotonic() - began

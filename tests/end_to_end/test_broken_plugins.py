@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import KINDS
-from leadline.hosting.host import Host
 
 HEAD = """
 from leadline import Offer, PluginSettings, hookimpl
@@ -83,7 +83,9 @@ def broken(tmp_path_factory: pytest.TempPathFactory, install: Any) -> Path:
 
 NONE = "search.engines: none of the chosen plugins can work here\n  "
 HOOKS = ", ".join(f"leadline_{kind}" for kind in sorted(KINDS))
-ENGINES = ", ".join(sorted({*Host.discover().offering("search_providers"), "fine", "heavy", "keyed", "strict"}))
+ENGINES = ", ".join(
+    sorted({*PluginCatalog.discover().offering("search_providers"), "fine", "heavy", "keyed", "strict"})
+)
 CASES = {
     "unknown name": (
         "search.engines=fien",
@@ -108,7 +110,7 @@ CASES = {
     "raises in its hook": (
         "search.engines=throws",
         f"{NONE}throws: plugin 'throws' (leadline-throws 2.5) raised in leadline_search_providers: "
-        "KeyError: 'region'; this is a fault of the plugin",
+        "KeyError: 'region'; this is a bug in the plugin",
     ),
     "misspelt hook": (
         "search.engines=misspelt",

@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import leadline
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import KINDS
-from leadline.hosting.host import Host
-from leadline.result import Result
+from leadline.runs import Result
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "When are default parameter values of a function evaluated?"
@@ -64,7 +64,7 @@ def test_every_kind_has_an_example_of_at_most_25_lines() -> None:
 
 def test_each_is_a_distribution_of_its_own_and_ready(ask: Ask, examples: Path) -> None:
     installed = {item.name for item in distributions(path=[str(examples)])}
-    entries = [entry for entry in Host.discover().catalog(load=True) if entry.distribution in installed]
+    entries = [entry for entry in PluginCatalog.discover().entries(load=True) if entry.distribution in installed]
     assert {entry.name: entry.problem for entry in entries if entry.status != "ready"} == {}
     assert {kind for entry in entries for kind in entry.kinds} == set(KINDS)
     assert len({entry.distribution for entry in entries}) == len(KINDS) + 2
@@ -90,7 +90,7 @@ def test_ai_provider_for_one_task(ask: Ask, serve: Any) -> None:
 def test_ai_provider_first_in_the_chain(ask: Ask, serve: Any) -> None:
     server = serve(chat)
     result = ask(f'[ai]\nproviders = ["house_model", "embedded"]\n[plugins.house_model]\nurl = "{server.url}/v1"\n')
-    assert (result.status, result.reason) == ("partial", "nobody did synthesize, write: see the notices")
+    assert (result.status, result.reason) == ("partial", "no model did synthesize, write: see the notices")
     assert kept(result, "plan.json")["title"] == "On defaults"
     assert len(server.asked) > 2, "every task is put to it first, and asked once more when the reply is no JSON"
     assert ANSWER in result.text

@@ -22,11 +22,11 @@ async def main():
     async with leadline.Client(docs="docs") as client:
         result = await client.research("When are default parameter values of a function evaluated?")
         assert result.status == "complete", result.reason
-        print(*client.house.loaded.plugins)
+        print(*client.plugins.loaded.plugins)
 
 asyncio.run(main())
 """
-BORROWED = {"brief", "matplotlib"}
+BORROWED = {"csl", "brief", "matplotlib"}
 """Plugins whose module a chosen one builds on, and the chart runner that `auto` looks at."""
 READERS = {"lxml", "pypdfium2", "selectolax"}
 """What only documents of other kinds need."""

@@ -76,11 +76,14 @@ def test_faults_are_survived_told_and_paid_once(count: int) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=2300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     counts = json.loads(done.stdout)
-    assert sum(counts["ended"].get(status, 0) for status in ("complete", "partial")) == count, counts
+    # At 20 % of faults a run in a hundred gets three of them for its first task, and stops by rule.
+    stopped = counts["no model answered first"]
+    assert stopped <= count * 0.05, counts
+    assert sum(counts["ended"].get(status, 0) for status in ("complete", "partial")) == count - stopped, counts
     assert counts["faults"]["error"] > 0
     assert counts["faults"]["limit"] > 0
     assert (counts["hidden"], counts["unknown citations"], counts["paid twice"]) == (0, 0, 0)
-    assert counts["told in the method section"] == count
+    assert counts["told in the method section"] == count - stopped
 
 
 @pytest.mark.slow

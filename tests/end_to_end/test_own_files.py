@@ -8,7 +8,7 @@ from pydoc_data.topics import topics
 import pytest
 
 import leadline
-from leadline.result import Result
+from leadline.runs import Result
 
 QUESTION = "When are default parameter values of a function evaluated?"
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from leadline.testing.context import FakeCall
-from leadline.testing.server import ScriptedServer, scripted_server
+from leadline.testing.servers import ScriptedServer, scripted_server
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from zlib import crc32
 
 import pytest
 
-from leadline.findings import Found, SearchTask, Unread
 from leadline.records import Document, Evidence, Hit, Source
+from leadline.research_findings import Found, SearchTask, Unread
 from leadline_plugins import duplicates
 from leadline_plugins.duplicates import copies, sketch
-from leadline_plugins.stages.fetch import helping, once, source_id
+from leadline_plugins.stages.fetch import first_pages, source_id, without_duplicates
 from leadline_plugins.stages.synthesize import without_copies
 
 
@@ -74,12 +74,12 @@ async def test_of_what_was_read_a_copy_is_noted_as_unread() -> None:
     text = prose(5)
     failed = Unread(id="x", url="https://x.example/", reason="HTTP 404")
     read: list[Source | Unread] = [source("a", text), failed, source("b", text), source("c", prose(6))]
-    kept = await once(read, [source("before", prose(6))])
+    kept = await without_duplicates(read, [source("before", prose(6))])
     assert kept == [
         read[0],
         failed,
-        Unread(id="b", url="https://b.example/", reason="it says the same as https://a.example/"),
-        Unread(id="c", url="https://c.example/", reason="it says the same as https://before.example/"),
+        Unread(id="b", url="https://b.example/", reason="it has the same text as https://a.example/"),
+        Unread(id="c", url="https://c.example/", reason="it has the same text as https://before.example/"),
     ]
 
 
@@ -96,8 +96,8 @@ def test_one_page_under_two_addresses_is_chosen_once() -> None:
     urls = ("https://example.org/a?utm_source=x", "http://m.example.org/a/", "https://example.org/b")
     task = SearchTask(id="q", query="q")
     found = Found(id="q", task=task, hits=tuple(Hit(url=url) for url in urls))
-    assert [hit.url for hit in helping(found, set(), 3)] == [urls[0], urls[2]]
-    assert [hit.url for hit in helping(found, {"https://example.org/a"}, 3)] == [urls[2]]
+    assert [hit.url for hit in first_pages(found, set(), 3)] == [urls[0], urls[2]]
+    assert [hit.url for hit in first_pages(found, {"https://example.org/a"}, 3)] == [urls[2]]
     assert source_id(urls[0]) == source_id(urls[1]) != source_id(urls[2])
 
 

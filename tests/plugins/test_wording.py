@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 import leadline
 import leadline_plugins.stages
-from leadline.findings import Analysis, Perspective
 from leadline.records import Section
-from leadline_plugins.stages.write import body
-from leadline_plugins.synthesizers.compose import Composed
-from leadline_plugins.verification.reports.references import names_list
-from leadline_plugins.wording import _words as words  # no front door: a report asks word by word
-from leadline_plugins.wording import fitting, right_to_left, say, tags, translated, wider
-from leadline_plugins.wording.notices import _words as notice_words
-from leadline_plugins.wording.notices import keys, parsed, retold, task
+from leadline.research_findings import Analysis, Perspective
+from leadline_plugins.stages.write import report_sections
+from leadline_plugins.verification.reports.references import is_list_title
+from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
+from leadline_plugins.wording.notices import notice_texts as notice_words
+from leadline_plugins.wording.phrases import for_language, languages, phrase, right_to_left, translate, wider_tags
+from leadline_plugins.wording.phrases import phrases as words  # no front door: a report asks word by word
+from leadline_plugins.writing.composition import ComposedReport
 
 LANGUAGES = {"en", "zh", "zh-Hant", "ja", "ko", "de", "fr", "es", "pt", "it", "ru", "ar"}
 PLUGINS = Path(leadline_plugins.stages.__path__[0]).parent
@@ -35,7 +35,7 @@ def fields(said: str) -> set[str]:
 
 
 def test_the_languages_are_there() -> None:
-    assert set(tags()) >= LANGUAGES
+    assert set(languages()) >= LANGUAGES
 
 
 @pytest.mark.parametrize("tag", sorted(LANGUAGES - {"en"}))
@@ -48,13 +48,13 @@ def test_every_language_has_each_word_with_its_numbers_and_names(tag: str) -> No
 
 @pytest.mark.parametrize("tag", ["zh-TW", "zh-HK", "zh-Hant", "zh_tw", "ZH-hant-HK", "yue"])
 def test_traditional_chinese_has_its_own_words(tag: str) -> None:
-    assert say("conclusion", tag) == "結論"
-    assert fitting({"zh": "simplified", "zh-hant": "traditional"}, tag, "") == "traditional"
+    assert phrase("conclusion", tag) == "結論"
+    assert for_language({"zh": "simplified", "zh-hant": "traditional"}, tag, "") == "traditional"
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-CN", "zh-Hans", "zh-Hans-HK", "zh-SG"])
 def test_simplified_chinese_keeps_its_own(tag: str) -> None:
-    assert say("conclusion", tag) == "结论"
+    assert phrase("conclusion", tag) == "结论"
 
 
 def test_no_traditional_word_is_written_in_simplified_characters() -> None:
@@ -65,7 +65,7 @@ def test_no_traditional_word_is_written_in_simplified_characters() -> None:
     ("tag", "word"), [("de-AT", "Fazit"), ("en-GB", "Conclusion"), ("fil", "Conclusion"), ("", "Conclusion")]
 )
 def test_a_tag_finds_the_nearest_language_and_else_english(tag: str, word: str) -> None:
-    assert say("conclusion", tag) == word
+    assert phrase("conclusion", tag) == word
 
 
 @pytest.mark.parametrize(
@@ -82,41 +82,43 @@ def test_left_to_right(tag: str) -> None:
 
 @given(st.text(max_size=30))
 def test_whatever_the_tag_there_is_a_word(tag: str) -> None:
-    assert say("summary", tag)
-    assert list(wider(tag))
+    assert phrase("summary", tag)
+    assert list(wider_tags(tag))
 
 
 def test_numbers_agree_with_their_noun() -> None:
-    assert say("total", "en", total=1) == "Total: 1 source"
-    assert say("total", "en", total=2) == "Total: 2 sources"
-    assert say("total", "de", total=1) == "Insgesamt: 1 Quelle"
+    assert phrase("total", "en", total=1) == "Total: 1 source"
+    assert phrase("total", "en", total=2) == "Total: 2 sources"
+    assert phrase("total", "de", total=1) == "Insgesamt: 1 Quelle"
 
 
 def test_what_a_record_says_in_english_is_translated_where_it_is_ours() -> None:
-    assert translated(say("as_it_stands", "en"), "fr") == say("as_it_stands", "fr")
-    assert translated("Critical", "de") == "Was schwach oder umstritten ist"
-    assert translated("Critical", "en") == "What is weak or contested"
-    assert translated("the year is 2020", "fr") == "the year is 2020"
+    assert translate(phrase("as_it_stands", "en"), "fr") == phrase("as_it_stands", "fr")
+    assert translate("Critical", "de") == "Was schwach oder umstritten ist"
+    assert translate("Critical", "en") == "What is weak or contested"
+    assert translate("the year is 2020", "fr") == "the year is 2020"
 
 
 @pytest.mark.parametrize("tag", sorted(LANGUAGES))
 def test_verify_finds_the_lists_under_the_headings_we_write(tag: str) -> None:
-    assert names_list(say("cited", tag))
-    assert names_list(say("additional", tag))
-    assert not names_list(say("statistics", tag))
+    assert is_list_title(phrase("cited", tag))
+    assert is_list_title(phrase("additional", tag))
+    assert not is_list_title(phrase("statistics", tag))
 
 
 @pytest.mark.parametrize("language", ["en", "de", "zh-TW"])
 def test_what_stands_around_the_sections_has_titles_in_the_language(language: str) -> None:
     stand = (Section(id="1", title="Own", text="Text. [@e]"), Section(id="2", title="Other", text="Text. [@e]"))
     analysis = Analysis(perspectives=(Perspective(name="critical", text="Weak. [@e]"),))
-    composed = Composed("T", stand, summary="S. [@e]", conclusion="C. [@e]")
-    whole = body(composed, "Why?", language, analysis)
-    around = (say(name, language) for name in ("summary", "analysis", "conclusion"))
+    composed = ComposedReport("T", stand, summary="S. [@e]", conclusion="C. [@e]")
+    whole = report_sections(composed, "Why?", language, analysis)
+    around = (phrase(name, language) for name in ("summary", "analysis", "conclusion"))
     assert [section.title for section in whole if section.title not in ("Own", "Other")] == [*around]
-    assert f"### {say('critical', language)}" in (whole[-2].text or "")
-    (alone, *_) = body(Composed("Why?", (stand[0].model_copy(update={"title": "Why?"}),)), "Why?", language)
-    assert alone.title == say("answer", language)
+    assert f"### {phrase('critical', language)}" in (whole[-2].text or "")
+    (alone, *_) = report_sections(
+        ComposedReport("Why?", (stand[0].model_copy(update={"title": "Why?"}),)), "Why?", language
+    )
+    assert alone.title == phrase("answer", language)
 
 
 def code_of(*roots: Path) -> str:
@@ -140,7 +142,7 @@ def test_the_code_uses_every_word() -> None:
 def told(path: Path) -> Iterator[str]:
     """Yield the notices in the code of a module, with `x` for what is set into them."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("tell", "tell_once"):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("notify", "notify_once"):
             yield from filter(None, (_text(one) for one in node.args[1:]))
         if isinstance(node, ast.Yield) and node.value and path.name == "synthesize.py":
             yield from filter(None, (_text(node.value),))
@@ -156,10 +158,13 @@ def _text(node: ast.expr) -> str:
 
 def test_each_notice_of_the_stages_has_words_in_other_languages() -> None:
     notices = [
-        one for folder in ("stages", "synthesizers") for path in (PLUGINS / folder).rglob("*.py") for one in told(path)
+        one
+        for folder in ("stages", "writing", "verification")
+        for path in (PLUGINS / folder).rglob("*.py")
+        for one in told(path)
     ]
     assert len(notices) > 12
-    assert [one for one in notices if not one.startswith("x") and not parsed(one)[0]] == []
+    assert [one for one in notices if not one.startswith("x") and not parse_notice(one)[0]] == []
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
@@ -167,31 +172,33 @@ def test_each_notice_tells_in_a_language_what_the_english_one_does(tag: str) -> 
     assert notice_words(tag).keys() == notice_words("en").keys()
     for name, said in notice_words("en").items():
         values = {field: "digest" if field == "task" else f"<{field}>" for field in fields(said)}
-        told = values | {"task": task("digest", tag)}
-        assert retold(said.format(**values), tag) == notice_words(tag)[name].format(**told)
+        told = values | {"task": task_name("digest", tag)}
+        assert translate_notice(said.format(**values), tag) == notice_words(tag)[name].format(**told)
 
 
 @given(st.text(max_size=60))
 def test_any_other_notice_is_left_as_it_is(notice: str) -> None:
-    assert retold(notice, "zh") == "" or any(sign.isalpha() for sign in notice)
-    assert retold(notice, "en") == retold(notice, "fil") == ""
+    assert translate_notice(notice, "zh") == "" or any(sign.isalpha() for sign in notice)
+    assert translate_notice(notice, "en") == translate_notice(notice, "fil") == ""
 
 
 def test_a_notice_is_known_by_its_key_and_what_stands_in_it() -> None:
-    assert parsed("“3 km” does not occur in the cited source") == ("not_occurring", {"value": "3 km"})
-    assert parsed("no charts were planned (it was late)") == ("charts", {"reason": "it was late"})
-    assert parsed("it was odd") == ("", {})
-    assert keys().index("no_plan") < keys().index("charts") < keys().index("not_occurring")
+    assert parse_notice("“3 km” does not occur in the cited source") == ("not_occurring", {"value": "3 km"})
+    assert parse_notice("no charts were planned (it was late)") == ("charts", {"reason": "it was late"})
+    assert parse_notice("it was odd") == ("", {})
+    assert notice_keys().index("no_plan") < notice_keys().index("charts") < notice_keys().index("not_occurring")
 
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
 def test_reasons_that_are_joined_are_told_each_in_the_language(tag: str) -> None:
     one, other = "“3” does not occur in the cited source", "no judge could decide"
-    assert retold(f"{one}; {other}", tag) == retold(one, tag) + say("semicolon", tag) + retold(other, tag)
-    assert retold(f"{one}; so it is", tag) == "", "half of it would stay English"
+    assert translate_notice(f"{one}; {other}", tag) == translate_notice(one, tag) + phrase(
+        "semicolon", tag
+    ) + translate_notice(other, tag)
+    assert translate_notice(f"{one}; so it is", tag) == "", "half of it would stay English"
 
 
 @pytest.mark.parametrize("tag", ["en", "zh", "ja", "fil"])
 def test_a_task_has_a_name_that_readers_know(tag: str) -> None:
-    assert task("verify_claim", tag) not in ("", "verify_claim")
-    assert task("of a plugin", tag) == "of a plugin"
+    assert task_name("verify_claim", tag) not in ("", "verify_claim")
+    assert task_name("of a plugin", tag) == "of a plugin"

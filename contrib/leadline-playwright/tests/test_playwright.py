@@ -12,7 +12,7 @@ from leadline_playwright import BrowserFetcher, BrowserSettings
 
 from leadline.records import FetchRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.raw_server import RawServer, raw_server, reply
+from leadline.testing.servers import RawServer, raw_reply, raw_server
 from leadline_plugins.fetch.guard import Blocked
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
@@ -46,9 +46,9 @@ async def get(server: RawServer, path: str, **settings: Any) -> str:
 
 
 async def test_what_a_script_makes_is_read_behind_a_redirect(server: RawServer) -> None:
-    server.routes["/old"] = reply(status="302 Found", Location="/page")
-    server.routes["/page"] = reply(SCRIPT.encode())
-    server.routes["/data"] = reply(b"made by the script", Content_Type="text/plain")
+    server.routes["/old"] = raw_reply(status="302 Found", Location="/page")
+    server.routes["/page"] = raw_reply(SCRIPT.encode())
+    server.routes["/data"] = raw_reply(b"made by the script", Content_Type="text/plain")
     text = await get(server, "/old")
     assert text.startswith(server.at("/page"))
     assert "made by the script" in text
@@ -56,17 +56,17 @@ async def test_what_a_script_makes_is_read_behind_a_redirect(server: RawServer) 
 
 async def test_a_page_reaches_nothing_that_is_shut(server: RawServer) -> None:
     async with raw_server() as inner:
-        inner.routes |= {path: reply(b"secret") for path in ("/", "/frame", "/image", "/socket")}
+        inner.routes |= {path: raw_reply(b"secret") for path in ("/", "/frame", "/image", "/socket")}
         shut = [inner.at("/"), f"http://localhost:{inner.port}/", "http://169.254.169.254/", "file:///etc/passwd"]
         page = HOSTILE % (", ".join(map(repr, shut)), inner.port, inner.port, inner.port)
-        server.routes["/page"] = reply(page.encode())
+        server.routes["/page"] = raw_reply(page.encode())
         text = await get(server, "/page")
     assert "rejected rejected rejected rejected" in text
     assert inner.asked == []
 
 
 async def test_a_redirect_inwards_is_refused(server: RawServer) -> None:
-    server.routes["/page"] = reply(status="302 Found", Location="http://169.254.169.254/")
+    server.routes["/page"] = raw_reply(status="302 Found", Location="http://169.254.169.254/")
     with pytest.raises(Blocked, match="cloud metadata"):
         await get(server, "/page")
 
@@ -77,7 +77,7 @@ async def test_a_page_that_never_rests_is_read_and_one_that_never_comes_is_not(s
 
         await asyncio.sleep(60)
 
-    server.routes["/page"] = reply(b"<p>here<script>setInterval(() => fetch('/again'), 50)</script>")
+    server.routes["/page"] = raw_reply(b"<p>here<script>setInterval(() => fetch('/again'), 50)</script>")
     server.routes["/never"] = never
     assert "here" in await get(server, "/page")
     with pytest.raises(Blocked, match="did not come within 1 s"):

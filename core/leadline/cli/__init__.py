@@ -1,6 +1,6 @@
-"""The command line: a thin skin over `leadline.Client`, a module a command.
+"""The command line: a thin layer over `leadline.Client`, with one module per command.
 
-Everything is imported where it is used: `leadline --help` needs neither pydantic nor asyncio.
+Modules are imported where they are used: `leadline --help` needs neither pydantic nor asyncio.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 from leadline.errors import LeadlineError, PluginError
 
+# The exit code after a signal.
 INTERRUPTED = 130
-"""The exit code of what was stopped from outside."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    from leadline.cli.out import finish, prepare, say
+    from leadline.cli.terminal import finish, prepare, say
 
     prepare()
     try:
@@ -30,12 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("leadline: interrupted")
         code = INTERRUPTED
-    except BaseException as error:  # noqa: BLE001 - whatever else it is, it is ours to mend, and told in one line
+    except BaseException as error:  # noqa: BLE001 - anything else is a bug of Leadline, reported in one line
         code = _bug(error)
     finally:
         finish()
-    if argv is None and (leaving := sys.modules.get("leadline.concurrency.leaving")):  # else no loop ran
-        leaving.leave(code)
+    if argv is None and (
+        loop_shutdown := sys.modules.get("leadline._runtime.loop_shutdown")
+    ):  # otherwise no event loop ran
+        loop_shutdown.ensure_exit(code)
     return code
 
 
@@ -53,8 +55,8 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _bug(error: BaseException) -> int:
-    from leadline.cli.out import say
-    from leadline.door.faults import words
+    from leadline._hosting.faults import words
+    from leadline.cli.terminal import say
 
     if debugging():
         import traceback
@@ -62,20 +64,20 @@ def _bug(error: BaseException) -> int:
         say(traceback.format_exc().rstrip())
     else:
         say(f"leadline: {words(error)}")
-        say("This is a bug; rerun with LEADLINE_DEBUG=1 for the traceback.")
+        say("This is a bug in Leadline. Run the command again with LEADLINE_DEBUG=1 to see the traceback.")
     return 1
 
 
 def debugging() -> bool:
-    """Return whether the traceback of a bug, or of a plugin's fault, is asked for, in the environment or in `.env`."""
+    """Return whether tracebacks are requested, in the environment or in `.env`."""
     from pathlib import Path
 
-    from leadline.settings.files import read_dotenv
-    from leadline.settings.layers import DEBUG_VARIABLE
+    from leadline._settings.layers import DEBUG_VARIABLE
+    from leadline._settings.sources import read_dotenv
 
     if DEBUG_VARIABLE in os.environ:
         return bool(os.environ[DEBUG_VARIABLE])
     try:
         return bool(read_dotenv(Path(".env")).get(DEBUG_VARIABLE))
-    except LeadlineError:  # a file that cannot be read has been told, or was not needed
+    except LeadlineError:  # the unreadable file was already reported, or is not needed
         return False

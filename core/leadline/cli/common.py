@@ -1,18 +1,24 @@
-"""What several commands do alike: the client of their options, pairs, paths as people write them."""
+"""The options that commands share, and questions to the user at the terminal."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from leadline.api import Client
+from leadline.cli.terminal import say
 from leadline.errors import UsageError
+from leadline.records import Answer, Json
 
 
 def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
-    """Return the client that the options ask for, or the same with another pipeline."""
+    """Return the client for the options of a command, possibly with another pipeline."""
     return Client(
         docs=getattr(args, "docs", ()),
         settings=args.settings,
@@ -24,7 +30,7 @@ def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Return what `KEY=VALUE` options say. Raises `UsageError`."""
+    """Parse `KEY=VALUE` options. Raises `UsageError`."""
     found = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -35,11 +41,59 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def near(path: Path) -> str:
-    """Return a path from the working folder where it lies below it."""
+    """Return a path relative to the working folder if it is below it."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def interactive() -> bool:
-    """Tell whether there is somebody who can be asked."""
+    """Return whether a user at the terminal can answer questions."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+# Seconds that the progress display needs to clear the screen when it sees the event of the question.
+STEP_ASIDE = 0.05
+
+
+async def ask(message: str, json_schema: Json) -> Answer:
+    """Ask for each field of the schema on a separate line; an empty line declines, the end of the input cancels."""
+    await asyncio.sleep(STEP_ASIDE)
+    say(message)
+    content: dict[str, Any] = {}
+    for name, field in _fields(json_schema):
+        line = await read_line(f"{field.get('title') or name}: ")
+        if line is None:
+            say("")  # end the line of the prompt
+            return Answer(action="cancel")
+        if not line.strip():
+            return Answer(action="decline")
+        content[name] = line.strip()
+    return Answer(action="accept", content=content)
+
+
+def _fields(schema: Json) -> list[tuple[str, Mapping[str, Any]]]:
+    properties = schema.get("properties")
+    return [(str(name), field) for name, field in properties.items()] if isinstance(properties, Mapping) else []  # type: ignore[misc]
+
+
+async def read_line(prompt: str) -> str | None:
+    """Read a line from the terminal; None at the end of the input.
+
+    Uses a daemon thread, which does not keep the process alive if the run ends without an answer.
+    """
+    loop = asyncio.get_running_loop()
+    read: asyncio.Future[str] = loop.create_future()
+
+    def take(line: str) -> None:
+        if not read.done():  # the run may have continued without an answer
+            read.set_result(line)
+
+    def wait() -> None:
+        line = sys.stdin.readline()
+        with suppress(RuntimeError):  # the loop is closed because the run is over
+            loop.call_soon_threadsafe(take, line)
+
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    threading.Thread(target=wait, name="answer", daemon=True).start()
+    return await read or None

@@ -1,4 +1,4 @@
-"""`leadline config`: every setting with its origin, all that is wrong with them, a commented file to begin with."""
+"""`leadline config`: show settings with their origins, check them, write a commented file."""
 
 from __future__ import annotations
 
@@ -10,24 +10,23 @@ from typing import Any
 from pydantic import SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from leadline.assemble import House
+from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.plugins import PluginRuntime
+from leadline._settings.layers import leaves
+from leadline._settings.load import Loaded, load_settings
+from leadline._settings.redaction import secrets_in_address
+from leadline._settings.schema import commented_toml
 from leadline.cli.common import client_of
-from leadline.cli.out import say, table, write, write_json
+from leadline.cli.terminal import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.hosting.host import Host
-from leadline.runs.opening import pipeline_of
-from leadline.settings.layers import leaves
-from leadline.settings.load import Loaded, Settings, commented_toml, load_settings
-from leadline.settings.pipelines import BUILT_IN
-from leadline.settings.secrecy import in_address
 
 MASK = "********"
+# A folder without a settings file.
 NOWHERE = Path("/nonexistent")
-"""Where no settings file stands."""
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print every setting and where it comes from."""
+    """Print every setting and its origin."""
     loaded = client_of(args).load(complete=False)
     values = leaves(loaded.settings.model_dump())
     rows = [(".".join(path), shown(value)) for path, value in values if value != {} or path[0] != "plugins"]
@@ -36,15 +35,15 @@ def show(args: argparse.Namespace) -> int:
     else:
         lines = ((key, loaded.origins.get(key, "default"), _text(value)) for key, value in rows)
         write(table(lines, ("KEY", "FROM", "VALUE")))
-    _tell(loaded.problems)
+    _print_errors(loaded.problems)
     return 0
 
 
 def shown(value: Any) -> Any:
-    """Return a value as JSON data, secrets masked."""
+    """Return a value as JSON data with masked secrets."""
     if isinstance(value, SecretStr | SecretBytes):
         return MASK if value.get_secret_value() else ""
-    if in_address(value):
+    if secrets_in_address(value):
         return MASK
     if isinstance(value, list | tuple | set | frozenset):
         return [shown(item) for item in value]
@@ -60,55 +59,61 @@ def _text(value: Any) -> str:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Say all that is wrong; 0 or the exit code of settings that cannot work."""
+    """Print all errors; return 0 or the exit code of invalid settings."""
     loaded = client_of(args).load(complete=False)
-    problems = _unfit(loaded)
-    for name in _others(loaded.settings):
-        problems += [told for told in _unfit(client_of(args, name).load(complete=False)) if told not in problems]
+    problems = _errors(loaded)
+    for name in _others(loaded):
+        problems += [
+            problem for problem in _errors(client_of(args, name).load(complete=False)) if problem not in problems
+        ]
     for notice in loaded.notices:
         say(f"note: {notice}")
     if not problems:
-        write("The settings can work.")
-    return _tell(problems)
+        write("The settings are valid.")
+    return _print_errors(problems)
 
 
-def _others(settings: Settings) -> list[str]:
-    """Return the pipelines beside the chosen one that are not as they ship: who wrote them means to run them."""
-    changed = (name for name, pipeline in settings.pipelines.items() if pipeline != BUILT_IN.get(name))
-    return [name for name in changed if name != settings.pipeline]
+def _others(loaded: Loaded) -> list[str]:
+    """Return the other pipelines that the user defined or changed."""
+    written = {key.split(".")[1] for key, origin in loaded.origins.items() if _is_written(key, origin)}
+    return [name for name in loaded.settings.pipelines if name in written and name != loaded.settings.pipeline]
 
 
-def _unfit(loaded: Loaded) -> list[str]:
-    """Return what is wrong with the settings, and where nothing is, with how the stages of the pipeline fit together.
+def _is_written(key: str, origin: str) -> bool:
+    return key.startswith("pipelines.") and origin != "default"
 
-    A pipeline is looked at as if it were chosen: so each is told what a run with it would tell.
+
+def _errors(loaded: Loaded) -> list[str]:
+    """Return the errors in the settings, or else the error that prevents the stages of the pipeline from working.
+
+    Each pipeline is checked as if it were selected.
     """
     if loaded.problems:
         return list(loaded.problems)
     try:
-        pipeline_of(House(loaded), loaded.settings.pipeline)
+        PluginRuntime(loaded).pipeline()
     except ConfigError as error:
         return [str(error)]
     return []
 
 
-def _tell(problems: list[str] | tuple[str, ...]) -> int:
+def _print_errors(problems: list[str] | tuple[str, ...]) -> int:
     for problem in problems:
         say(f"leadline: {problem}")
     return ConfigError.exit_code if problems else 0
 
 
 def init(args: argparse.Namespace) -> int:
-    """Write a settings file in which every key stands with its default, commented out."""
+    """Write a settings file with every key commented out at its default."""
     path = Path(args.path)
-    # The defaults, whatever the settings here: a file that is broken can so be written anew.
-    loaded = load_settings(Host.discover(), cwd=NOWHERE, environ={}, user_file=NOWHERE, complete=False)
+    # Use the defaults and ignore existing settings, so that a broken file can be replaced.
+    loaded = load_settings(PluginCatalog.discover(), cwd=NOWHERE, environ={}, user_file=NOWHERE, complete=False)
     try:
         with path.open("w" if args.force else "x", encoding="utf-8") as file:
-            file.write(commented_toml(type(loaded.settings)))
+            file.write(commented_toml(loaded.settings))
     except FileExistsError:
-        raise UsageError(f"{path} is there already: --force writes over it") from None
+        raise UsageError(f"{path} exists; use --force to overwrite it") from None
     except OSError as error:
         raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
-    write(f"Wrote {path}: every setting with its default. See what holds: leadline config show")
+    write(f"Wrote {path}: every setting with its default. To see the current settings: leadline config show")
     return 0

@@ -1,25 +1,24 @@
-"""`leadline explain`: a dry run."""
+"""`leadline explain`: a dry run with an estimate of its cost."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 from collections.abc import Iterator
+from decimal import Decimal
 
+from leadline._runtime.preview import Estimate, ExpectedCalls, Explanation, StepPlan, TaskEstimate
+from leadline._runtime.runs.run_request import check_question
 from leadline.cli.common import client_of
-from leadline.cli.out import table, write, write_json
 from leadline.cli.research import question_of
-from leadline.cli.tally import estimated
-from leadline.explain import Expected, Explanation, StepPlan
-from leadline.models.estimate import Estimate
-from leadline.runs.order import checked_question
+from leadline.cli.terminal import table, write, write_json
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what a run would do."""
+    """Print the plan and the estimate of a run."""
     question = question_of(args.question)
     if question is not None:
-        question = checked_question(question)
+        question = check_question(question)
     found, costs = asyncio.run(_explain(args, question or ""))
     if args.json:
         estimate = {"estimate": costs.model_dump(mode="json")}
@@ -28,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
         _show(found)
         write("\n" + "\n".join(estimated(costs)))
         if not found.costs_money:
-            write("None of it costs money or tokens.")
+            write("This run costs no money and no tokens.")
     return 0
 
 
@@ -38,11 +37,11 @@ async def _explain(args: argparse.Namespace, question: str) -> tuple[Explanation
 
 
 def _show(found: Explanation) -> None:
-    rounds = f", the loop at most {found.rounds} times" if found.rounds > 1 else ""
+    rounds = f", at most {found.rounds} rounds" if found.rounds > 1 else ""
     preset = f", preset {found.preset}" if found.preset != "lean" else ""
     write(f"Pipeline {found.pipeline}{preset}{rounds}:")
     write(table(map(_step, found.steps), indent="  "))
-    write("\nWho does it:")
+    write("\nPlugins:")
     chosen = ((key, ", ".join(names)) for key, names in found.chosen.items() if names and key != "pipeline")
     write(table(chosen, indent="  "))
     for text in (*found.choices, *found.notices):
@@ -57,6 +56,42 @@ def _step(step: StepPlan) -> tuple[str, str, str]:
     return "↻" if step.in_loop else "", step.name, step.summary
 
 
-def _expected(calls: tuple[Expected, ...]) -> Iterator[tuple[str, str, str]]:
+def _expected(calls: tuple[ExpectedCalls, ...]) -> Iterator[tuple[str, str, str]]:
     for call in calls:
         yield call.kind, f"{call.at_least} to {call.at_most}", f"by {', '.join(call.by)}" if call.by else ""
+
+
+_HEADERS = ("TASK", "ASKED BY", "MODEL", "CALLS", "TOKENS IN", "TOKENS OUT", "USD")
+
+
+def estimated(found: Estimate) -> Iterator[str]:
+    """Yield the lines of an estimate."""
+    if not any(one.model for one in found.tasks):
+        yield "Estimated model calls: none. Every task is performed by an algorithm."
+        return
+    yield "Estimated model calls (likely number, with minimum and maximum; not a limit):"
+    rows = [_row(one) for one in found.tasks if one.most]
+    total = ("all", "", "", _calls(found), f"{found.input_tokens:,}", f"{found.output_tokens:,}", _money(found.cost))
+    yield table([*rows, total], _HEADERS, indent="  ")
+    if free := [one.task for one in found.tasks if not one.model]:
+        yield f"  Performed by an algorithm, at no cost: {', '.join(free)}."
+    for model in found.unpriced:
+        yield f'  Price unknown: set ai.prices = {{ "{model}" = {{ input = …, output = … }} }} (USD per 1M tokens).'
+    if found.unknown:
+        yield f"  Not estimated, because their plugins provide no estimate: {', '.join(found.unknown)}."
+    for limit in found.over:
+        yield f"  Over budget: {limit}. The run would end early with a partial report."
+    yield f"  Based on: {'; '.join(found.basis)}."
+
+
+def _row(one: TaskEstimate) -> tuple[str, ...]:
+    tokens = (f"{one.input_tokens:,}", f"{one.output_tokens:,}")
+    return one.task, one.asked_by, f"{one.provider}:{one.model}", _calls(one), *tokens, _money(one.cost)
+
+
+def _calls(found: TaskEstimate | Estimate) -> str:
+    return f"{found.calls} ({found.least}-{found.most})" if found.least != found.most else f"{found.calls}"
+
+
+def _money(cost: Decimal | None) -> str:
+    return "unknown" if cost is None else f"{cost:.4f}"

@@ -1,4 +1,4 @@
-"""How a run ended, for people and as JSON: question, report, tasks done, checks, files, cost."""
+"""The outcome of a run, for users and as JSON: question, status, report, checks, files, cost."""
 
 from __future__ import annotations
 
@@ -6,27 +6,191 @@ import argparse
 import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from leadline._runtime.runs.folder import METADATA
+from leadline._runtime.runs.previous_output import KEPT_NOTICE
 from leadline.cli import INTERRUPTED, debugging
 from leadline.cli.common import near
-from leadline.cli.out import columns, say, write, write_json
-from leadline.cli.summary import WIDEST, summary
-from leadline.printable import one_line, printable
-from leadline.result import Result
-from leadline.runs.earlier import TOLD
-from leadline.runs.state import Metadata
+from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
+from leadline.display import group_by_reason, one_line, printable, shortened
+from leadline.research_findings import FAILED
+from leadline.runs import Metadata, Result
 
+# Maximum line width: longer lines are hard to read.
+WIDEST = 100
+_DONE = {"recited": "re-cited", "weakened": "reworded", "dropped": "dropped"}
+# Verdicts with a more readable name.
+_KINDS = {"partial": "supported in part", "not_judged": "not judged"}
+# Number of errors to list; the run recovered from most of them.
+_ERRORS = 3
+# Follows the tokens of a model without a known price.
+_UNPRICED = ", price unknown; budget.money has no effect until you set ai.prices"
+
+
+def summary(known: Metadata, folder: Path, status: str = "") -> str:
+    """Return the outcome as labelled lines."""
+    rows = [
+        ("Question", shortened(known.question)),
+        ("Status", _status(known, status or known.status)),
+        ("Done", done(known)),
+        *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
+        *(("Note", one_line(notice)) for notice in group_by_reason(known.notices)),
+        *(("Error", text) for text in errors(known)),
+        ("Checks", checks(known.verification)),
+        ("Files", files(known, folder)),
+        ("Cost", _cost(known)),
+    ]
+    return "\n".join(line for label, text in rows if text for line in _labelled(label, text))
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    wide = min(columns(), WIDEST) if sys.stdout.isatty() else WIDEST
+    lines = wrapped(text, max(30, wide - 10))
+    yield f"{label:<9} {lines[0]}"
+    yield from (f"{'':<9} {line}" for line in lines[1:])
+
+
+def _status(known: Metadata, status: str) -> str:
+    reason = _without_steps(known) if known.status == "partial" else known.reason
+    why = f": {shortened(reason, 1_000)}" if reason else ""
+    return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{why}"
+
+
+def _without_steps(known: Metadata) -> str:
+    """Return the reason without the failed steps, which have lines of their own."""
+    reason = known.reason
+    for step in known.steps:
+        if step.status == "failed" and step.reason:
+            reason = re.sub(rf"(?:^|; ){re.escape(f'{step.name}: {step.reason}')}(?=; |$)", "", reason)
+    return reason.removeprefix("; ")
+
+
+def done(known: Metadata) -> str:
+    """Return the finished steps with their number of repetitions."""
+    steps = [step for step in known.steps if step.status == "finished"]
+    return ", ".join(step.name if step.times < 2 else f"{step.name} ×{step.times}" for step in steps)
+
+
+def errors(known: Metadata) -> Iterator[str]:
+    """Yield the first errors that no other line reports, and the number of further ones."""
+    said = [text for text in (known.reason, *known.notices) if text]
+    new = [
+        error
+        for error in known.errors
+        if not any(_without_provider(error.message) in text or text in error.message for text in said)
+    ]
+    for error in new[:_ERRORS]:
+        often = f" (×{error.times})" if error.times > 1 else ""
+        yield f"{error.step}: {one_line(error.message)}{often}"
+    if len(new) > _ERRORS:
+        yield f"{len(new) - _ERRORS} more errors in {METADATA}"
+
+
+def _without_provider(message: str) -> str:
+    """Return a failure without its provider and details, as a notice of its task repeats it."""
+    whose, _, rest = message.partition(": ")
+    return (rest if rest and " by " in whose else message).partition(" [")[0]
+
+
+def checks(found: dict[str, Any]) -> str:
+    """Return the result of the verification: decision, reasons, other problems, counts."""
+    if not found:
+        return ""
+    kinds: Mapping[str, int] = found.get("claims", {})
+    if found.get("passed") and found.get("judged_by", {}).keys() == {"exact"} and kinds.keys() == {"supported"}:
+        return "passed; every claim is a verbatim quote"
+    counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in sorted(kinds.items()) if count)
+    changed = _changed(found.get("repairs", ()))
+    return "; ".join(filter(None, (_decision(found), f"claims: {counts}" if counts else "", changed)))
+
+
+def _decision(found: Mapping[str, Any]) -> str:
+    """Return the decision with its grounds, then other problems; reports of older versions have no grounds."""
+    wrong, grounds = list(_wrong(found)), found.get("grounds")
+    if found.get("passed"):
+        return ", but ".join(filter(None, ("passed", "; ".join(text for _, text in wrong))))
+    why = [text for name, text in wrong if not grounds or name in grounds]
+    more = [text for _, text in wrong if text not in why]
+    said = ": ".join(filter(None, ("not passed", "; ".join(why))))
+    return "; also ".join(filter(None, (said, "; ".join(more))))
+
+
+def _wrong(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each problem with the name of its ground, worst first."""
+    claims: Mapping[str, int] = found.get("claims", {})
+    grounds = found.get("grounds", ())
+    failed = sum(claims.get(kind, 0) for kind in FAILED)
+    open_ones = claims.get("not_judged", 0) if "unsupported" in grounds else 0
+    bare = found.get("paragraph_without_citation_count", 0)
+    if not found.get("report_passed", True):
+        yield "no_claims", "no claim with a citation"
+    if failed:
+        yield "unsupported", f"{failed} of {plural(sum(claims.values()), 'claim')} not supported by their citations"
+    if open_ones:
+        yield "unsupported", f"{plural(open_ones, 'claim')} not judged"
+    if bare:
+        yield "uncited", f"{plural(bare, 'paragraph')} without a citation at the end"
+    if unknown := found.get("unknown_ids", ()):
+        yield "unknown_ids", f"{plural(len(unknown), 'citation')} of unknown passages"
+
+
+def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the repairs of claims that were not supported."""
+    if not repairs:
+        return ""
+    done = Counter(_DONE.get(one["done"], one["done"]) for one in repairs)
+    return f"repaired: {', '.join(f'{count} {what}' for what, count in sorted(done.items()))}"
+
+
+def files(known: Metadata, folder: Path) -> str:
+    """Return the folder and its files, reports first."""
+    names = sorted(known.files, key=lambda name: (not name.startswith("report."), name))
+    return one_line(f"{near(folder)}: {', '.join(names)}")
+
+
+def chats(calls: Mapping[str, int]) -> int:
+    """Return the number of calls to language models."""
+    return sum(count for name, count in calls.items() if name.startswith("chat/"))
+
+
+def _cost(known: Metadata) -> str:
+    """Return the cost of a run; unknown if the journal could not store its calls, as on a full disk."""
+    asked = chats(known.calls)
+    made: Any = known.budget.get("model_calls", 0)
+    if not asked and made:
+        return f"unknown: the journal has no usage of {plural(made, 'model call')}"
+    untold = known.usage.get("untold")
+    said = cost(known.usage, asked, answered=bool(known.usage.get("replies", known.models)))
+    some = untold and known.usage.get("tokens")
+    return f"{said}; {untold} of {plural(asked, 'model call')} did not report their usage" if some else said
+
+
+def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
+    """Return the cost of a number of model calls; `answered` if some were answered."""
+    tokens, money = usage.get("tokens", 0), usage.get("cost")
+    if not tokens and money is None:
+        calls = plural(asked, "model call")
+        if answered:
+            return f"unknown: no usage reported for {calls}"
+        return f"nothing: no answer to {calls}" if asked else "nothing: no model was called"
+    if money is None:
+        return f"{tokens:,} tokens{_UNPRICED}"
+    unpriced = usage.get("unpriced")
+    return f"{tokens:,} tokens, ${money:.4f}" + (f" and {unpriced:,} tokens at an unknown price" if unpriced else "")
+
+
+# A larger budget, as the message about a spent budget suggests it.
 _RAISED = re.compile(r"--set ((?:budget|research)\.\w+)=(\d+(?:\.\d+)?)\b")
-"""A larger budget, as the refusals of a spent one name it."""
+# The kind and provider of the calls that write the Markdown file.
 _WRITTEN = "format/markdown"
-"""The calls, by kind and provider, that write the file of Markdown."""
 _HEADING = re.compile(r"^## ", re.MULTILINE)
 _PICTURE = re.compile(r"^!\[[^\n]*\]\([^()\n]*\)\n+", re.MULTILINE)
+# Characters of the report to print; the file has the rest.
 SHOWN = 2_000
-"""Characters of the report that are shown; the file has the rest."""
 
 
 def show(result: Result, *, as_json: bool) -> None:
@@ -40,22 +204,19 @@ def show(result: Result, *, as_json: bool) -> None:
 
 
 def advise(result: Result, args: argparse.Namespace) -> None:
-    """Say how to go on with a run that is not complete."""
-    kept = TOLD in result.metadata.notices  # the run is complete as it was before, and would be gone on with as such
+    """Print how to continue a run that is not complete."""
+    kept = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
     if result.status == "waiting":
-        say("Nobody can be asked here: ask more exactly, or let it assume with --set clarify.mode=assume")
+        say("The question needs clarification. Write it more precisely, or add --set clarify.mode=assume")
     elif result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept):
-        say(f"Go on with it: {resume_command(result.folder, args, raised(result.metadata))}")
+        say(f"Continue: {resume_command(result.folder, args, raised(result.metadata))}")
     if debugging():
         for place in dict.fromkeys(filter(None, (error.traceback for error in result.metadata.errors))):
             say(place)
 
 
 def raised(known: Metadata) -> list[str]:
-    """Return the settings with which a run goes further than its budget let it, as its own words say them.
-
-    Of several amounts of the same only the largest is enough for all that was refused.
-    """
+    """Return the larger budgets that the messages of a run suggest, the largest for each setting."""
     said = (known.reason, *known.notices, *(step.reason for step in known.steps))
     enough: dict[str, str] = {}
     for key, amount in (found.groups() for text in said for found in _RAISED.finditer(text)):
@@ -64,7 +225,7 @@ def raised(known: Metadata) -> list[str]:
 
 
 def resume_command(folder: Path, args: argparse.Namespace, sets: Sequence[str] = ()) -> str:
-    """Return the command that goes on with a run."""
+    """Return the command that resumes a run."""
     words = ["leadline", "resume", folder.name]
     words += [word for one in sets for word in ("--set", one)]
     if args.folder or any(text.startswith("runs.folder") for text in args.set):
@@ -96,7 +257,7 @@ def as_data(result: Result) -> dict[str, Any]:
 
 
 def report_file(folder: Path, metadata: Metadata) -> Path | None:
-    """Return the report as people read it: Markdown, or the first other format; None where none was written."""
+    """Return the report file for readers: Markdown, else the first other format; None if there is none."""
     names = [name for name in metadata.files if name.startswith("report.") and (folder / name).is_file()]
     names.sort(key=lambda name: (name != "report.md", name != "report.html", name))
     return folder / names[0] if names else None
@@ -113,11 +274,8 @@ def _show_report(result: Result) -> None:
 
 
 def _checked(result: Result) -> str:
-    """Return the sections as the file of Markdown has them, with the marks of what was checked; empty without one.
-
-    What this session did not write is not its report.
-    """
-    if result.report is None or TOLD in result.metadata.notices or not result.metadata.calls.get(_WRITTEN):
+    """Return the sections as in the Markdown file, with the marks of verification; empty if this session wrote none."""
+    if result.report is None or KEPT_NOTICE in result.metadata.notices or not result.metadata.calls.get(_WRITTEN):
         return ""
     try:
         written = (result.folder / "report.md").read_text("utf-8")
@@ -125,19 +283,19 @@ def _checked(result: Result) -> str:
         return ""
     headings = [found.start() for found in _HEADING.finditer(written)]
     report = result.report
-    repeated = bool(report.sections) and _bare(report.sections[0].title) == _bare(
+    repeated = bool(report.sections) and _letters(report.sections[0].title) == _letters(
         report.title
     )  # its heading is left out
     behind = headings[len(report.sections) - repeated :]
     return _PICTURE.sub("", written[: behind[0] if behind else None]).strip()
 
 
-def _bare(title: str) -> str:
+def _letters(title: str) -> str:
     return "".join(filter(str.isalnum, title)).casefold()
 
 
 def _write_markdown(text: str) -> None:
-    """Print Markdown, set for reading where a person reads it."""
+    """Print Markdown, formatted if standard output is a terminal."""
     if not sys.stdout.isatty():
         write(text)
         return

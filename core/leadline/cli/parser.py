@@ -1,4 +1,4 @@
-"""argparse, with errors like all others: exit code 64, and the nearest choice."""
+"""The command line: its commands and options, and errors with exit code 64 that suggest the nearest choice."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from leadline import __version__
+from leadline.display import choose_from, nearest
 from leadline.errors import UsageError
-from leadline.nearest import choose_from, nearest
 
-_LISTED = ("plugins", "prompts", "runs")
-"""Commands that list where no command of theirs is named."""
+# Groups whose command `list` may be omitted.
+_GROUPS_WITH_LIST = ("plugins", "prompts", "runs")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that raises `UsageError` for whatever is wrong."""
+    """A parser that raises `UsageError` for every error."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -31,7 +32,7 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}{hint}; see `{self.prog} --help`")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; a word too many is told by the command whose it would be."""
+        """Parse; report unknown arguments with the usage of the command that received them."""
         parsed, extra = super().parse_known_args(args, namespace)
         if extra:
             self.error(f"unrecognized arguments: {' '.join(extra)}")
@@ -44,27 +45,250 @@ class Parser(argparse.ArgumentParser):
 
 
 def count(text: str) -> int:
-    """Return how many of something are asked for: one at least. Raises `ArgumentTypeError`."""
+    """Parse a positive number. Raises `ArgumentTypeError`."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return what was asked for: `module` and `function` of the command, and its options. Raises `UsageError`."""
-    from leadline.cli.commands import command_line  # which is made of this class
+    """Parse a command line into `module` and `function` of the command, and its options. Raises `UsageError`."""
+    from leadline.cli.parser import command_line  # which is made of this class
 
     parser = command_line()
-    args = parser.parse_args(_listing(argv))
+    args = parser.parse_args(_with_list(argv))
     if not hasattr(args, "module"):
         parser.print_help(sys.stderr)
-        raise UsageError('name a command, such as: leadline research "How does …?"')
+        raise UsageError('no command given; for example: leadline research "How does …?"')
     return args
 
 
-def _listing(argv: Sequence[str]) -> Sequence[str]:
-    """Return a command line with the command `list` where it is left out."""
+def _with_list(argv: Sequence[str]) -> Sequence[str]:
+    """Insert the command `list` if it was omitted."""
     command, following = next(iter(argv), ""), next(iter(argv[1:]), "-")
-    if command in _LISTED and following.startswith("-") and following not in ("-h", "--help"):
+    if command in _GROUPS_WITH_LIST and following.startswith("-") and following not in ("-h", "--help"):
         return [command, "list", *argv[1:]]
     return argv
+
+
+_EXAMPLES = """examples:
+  leadline research "How does Python look up attributes?" --docs papers/
+  leadline explain --docs papers/         show the plan and the estimated cost of a run
+  leadline runs list                      list earlier runs
+  leadline doctor                         check the installation and the settings
+
+exit codes:
+  0 complete   1 failed   2 needs clarification   3 rejected by audit or verify   4 partial   5 no evidence
+  64 usage error   78 settings error   130 interrupted
+"""
+
+
+def command_line() -> Parser:
+    """Return the parser of the whole command line."""
+    parser = Parser(
+        prog="leadline",
+        description="Deep research with citations that are checked against the cited passages.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument("--version", action="version", version=f"leadline {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="command")
+    for add in (_research, _resume, _explain, _verify, _runs, _plugins, _prompts, _config, _doctor, _version):
+        add(commands)
+    return parser
+
+
+def _command(commands: Any, name: str, text: str, module: str = "", function: str = "run") -> Parser:
+    """Add a command; a function of a module of this package runs it."""
+    parser: Parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    parser.set_defaults(module=module or name, function=function)
+    return parser
+
+
+def _group(commands: Any, name: str, text: str) -> Any:
+    """Add a command with subcommands."""
+    parser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    return parser.add_subparsers(title="commands", metavar="command", required=True)
+
+
+def _settings(parser: Parser) -> None:
+    parser.add_argument("--settings", metavar="FILE", help="settings file (default: leadline.toml)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a setting, such as search.strategy=race",
+    )
+
+
+def _json(parser: Parser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _folder(parser: Parser) -> None:
+    parser.add_argument("--folder", metavar="DIR", help="folder of the runs (default: runs)")
+
+
+def _docs(parser: Parser) -> None:
+    parser.add_argument(
+        "--docs", action="append", default=[], metavar="DIR", help="folder of documents to search first (repeatable)"
+    )
+
+
+def _run_choices(parser: Parser) -> None:
+    """Add the options that determine how a question is answered."""
+    _docs(parser)
+    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    parser.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="format of the report, such as markdown (repeatable)",
+    )
+    _folder(parser)
+    _settings(parser)
+    _json(parser)
+
+
+def _research(commands: Any) -> None:
+    parser = _command(commands, "research", "answer a question with a report")
+    parser.add_argument(
+        "question", nargs="*", metavar="QUESTION", help="question to research; - reads it from standard input"
+    )
+    _run_choices(parser)
+    parser.add_argument(
+        "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _resume(commands: Any) -> None:
+    parser = _command(commands, "resume", "resume a run without repeating completed calls", "research", "resume")
+    parser.add_argument("run", metavar="RUN", help="id of the run, the beginning of the id, or its folder")
+    parser.add_argument("--retry-failed", action="store_true", help="retry the calls that failed")
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="replay a finished run without network and print its report; writes nothing",
+    )
+    _docs(parser)
+    _folder(parser)
+    _settings(parser)
+    _json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _explain(commands: Any) -> None:
+    parser = _command(commands, "explain", "show what a run would do and cost, without running it")
+    parser.add_argument("question", nargs="*", metavar="QUESTION", help="question to estimate for; no search is made")
+    _run_choices(parser)
+
+
+def _verify(commands: Any) -> None:
+    parser = _command(commands, "verify", "check the citations of a report against its sources")
+    parser.add_argument(
+        "file", metavar="FILE", help="a Markdown report, or the folder or id of a run; - reads standard input"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--sources",
+        metavar="DIR",
+        help="folder of the sources as files, named by number (1.pdf, 2.html) or title; or the folder of a run",
+    )
+    where.add_argument("--fetch", action="store_true", help="fetch the sources from the web")
+    _settings(parser)
+    _json(parser)
+
+
+def _runs(commands: Any) -> None:
+    group = _group(commands, "runs", "list, show, open and delete runs")
+    parser = _command(group, "list", "list runs, newest first", "runs", "list_")
+    parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
+    parser.add_argument("--limit", type=count, metavar="N", help="list at most N runs")
+    _run_options(parser)
+    parser = _command(group, "show", "show the outcome of a run", "runs", "show")
+    _run_options(parser, "RUN")
+    parser = _command(group, "open", "open the report of a run and print its path", "runs", "open_")
+    _run_options(parser, "RUN", json=False)
+    parser = _command(group, "delete", "delete runs with all their files", "runs", "delete")
+    _run_options(parser, "RUN", json=False, several=True)
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+# The statuses of `leadline._runtime.runs.state`, and those of folders without a readable state.
+STATUSES = (
+    *("pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"),
+    *("interrupted", "unreadable"),
+)
+
+
+def _run_options(parser: Parser, run: str = "", *, json: bool = True, several: bool = False) -> None:
+    if run:
+        text = "id of the run, the beginning of the id, or its folder"
+        parser.add_argument("run", metavar=run, nargs="+" if several else None, help=text)
+    _folder(parser)
+    _settings(parser)
+    if json:
+        _json(parser)
+
+
+def _plugins(commands: Any) -> None:
+    group = _group(commands, "plugins", "list and show the installed plugins")
+    parser = _command(
+        group, "list", "list the plugins: kind, distribution, status, missing requirements", "plugins", "list_"
+    )
+    parser.add_argument("--kind", metavar="KIND", help="list only plugins of this kind, such as search_providers")
+    _settings(parser)
+    _json(parser)
+    parser = _command(group, "show", "show the offers and the settings of a plugin", "plugins", "show")
+    parser.add_argument("name", metavar="NAME", help="name of the plugin")
+    _settings(parser)
+    _json(parser)
+
+
+def _prompts(commands: Any) -> None:
+    group = _group(commands, "prompts", "list and show the prompts that language models receive")
+    parser = _command(
+        group, "list", "list the tasks with their plugins and the origin of their templates", "prompts", "list_"
+    )
+    _settings(parser)
+    _json(parser)
+    parser = _command(group, "show", "show the full text of one prompt, or of all", "prompts", "show")
+    parser.add_argument(
+        "name",
+        metavar="TASK",
+        nargs="?",
+        default="",
+        help="name of a task, as in `leadline prompts list` (default: all)",
+    )
+    _settings(parser)
+    _json(parser)
+
+
+def _config(commands: Any) -> None:
+    group = _group(commands, "config", "show, check and write settings")
+    parser = _command(group, "show", "show every setting and its origin", "config", "show")
+    _docs(parser)
+    _settings(parser)
+    _json(parser)
+    parser = _command(group, "check", "report all errors in the settings", "config", "check")
+    _docs(parser)
+    _settings(parser)
+    parser = _command(group, "init", "write a commented settings file", "config", "init")
+    parser.add_argument(
+        "path", nargs="?", default="leadline.toml", metavar="PATH", help="file to write (default: leadline.toml)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
+
+
+def _doctor(commands: Any) -> None:
+    parser = _command(commands, "doctor", "check the installation and the settings, and suggest next steps")
+    _docs(parser)
+    _folder(parser)
+    _settings(parser)
+    _json(parser)
+
+
+def _version(commands: Any) -> None:
+    _command(commands, "version", "print the version", "doctor", "version")

@@ -1,4 +1,4 @@
-"""`leadline plugins`: what is installed, whether it can work here, and what each plugin may be told."""
+"""`leadline plugins`: list and show plugins, with their status and settings."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from leadline.cli.out import say, table, write, write_json
+from leadline._hosting.catalog import CatalogEntry, PluginCatalog
+from leadline._hosting.loading import AnyOffer, Plugin
+from leadline._settings.load import base_plugin, obstacles
+from leadline.cli.terminal import say, table, write, write_json
+from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import KINDS, MapOffer, StageOffer
-from leadline.hosting.host import Entry, Host
-from leadline.hosting.loading import AnyOffer, Plugin
-from leadline.nearest import choose_from
-from leadline.settings.load import behind, obstacles
 
 
 def list_(args: argparse.Namespace) -> int:
     """Print all plugins."""
     if args.kind and args.kind not in KINDS:
         raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
-    host = Host.discover()
-    entries = [entry for entry in host.catalog(load=True) if not args.kind or args.kind in entry.kinds]
-    lacks = _lacks(host, entries, args)
+    catalog = PluginCatalog.discover()
+    entries = [entry for entry in catalog.entries(load=True) if not args.kind or args.kind in entry.kinds]
+    lacks = _lacks(catalog, entries, args)
     if args.json:
         write_json([_data(entry, lacks.get(entry.name, "")) for entry in entries])
         return 0
-    headers = ("NAME", "KIND", "FROM", "STATUS", "LACKS")
+    headers = ("NAME", "KIND", "FROM", "STATUS", "MISSING")
     write(table([_row(entry, lacks.get(entry.name, "")) for entry in entries], headers))
     return 0
 
 
-def _lacks(host: Host, entries: list[Entry], args: argparse.Namespace) -> dict[str, str]:
-    """Return what each plugin lacks; settings that cannot be read take only this part of the listing away."""
-    loaded = [host.load(entry.name) for entry in entries if entry.status != "broken"]
+def _lacks(catalog: PluginCatalog, entries: list[CatalogEntry], args: argparse.Namespace) -> dict[str, str]:
+    """Return the missing requirements of each plugin; empty if the settings cannot be read."""
+    loaded = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
     try:
-        return obstacles(host, loaded, sets=args.set, file=Path(args.settings) if args.settings else None)
+        return obstacles(catalog, loaded, sets=args.set, file=Path(args.settings) if args.settings else None)
     except ConfigError as error:
-        say(f"leadline: what the plugins lack cannot be told, since the settings cannot be read:\n{error}")
+        say(f"leadline: cannot check what the plugins need, because the settings cannot be read:\n{error}")
         return {}
 
 
-def _status(entry: Entry, lacks: str) -> str:
+def _status(entry: CatalogEntry, lacks: str) -> str:
     return "incomplete" if lacks and entry.status == "ready" else entry.status
 
 
-def _row(entry: Entry, lacks: str) -> tuple[str, ...]:
+def _row(entry: CatalogEntry, lacks: str) -> tuple[str, ...]:
     origin = f"{entry.distribution} {entry.version}".strip()
     return entry.name, ", ".join(entry.kinds), origin, _status(entry, lacks), entry.problem or lacks
 
 
-def _data(entry: Entry, lacks: str) -> dict[str, Any]:
+def _data(entry: CatalogEntry, lacks: str) -> dict[str, Any]:
     return {
         "name": entry.name,
         "kinds": list(entry.kinds),
@@ -68,12 +68,12 @@ def _data(entry: Entry, lacks: str) -> dict[str, Any]:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print what a plugin offers, needs, and may be told."""
-    host = Host.discover()
-    base = _behind(host, args)
-    plugin = host.load(base)
-    entry = next(entry for entry in host.catalog(load=True) if entry.name == plugin.name)
-    lacks = _lacks(host, [entry], args).get(plugin.name, "")
+    """Print the offers, requirements and settings of a plugin."""
+    catalog = PluginCatalog.discover()
+    base = _base_name(catalog, args)
+    plugin = catalog.load(base)
+    entry = next(entry for entry in catalog.entries(load=True) if entry.name == plugin.name)
+    lacks = _lacks(catalog, [entry], args).get(plugin.name, "")
     if args.json:
         write_json({**_data(entry, lacks), "offers": _offers(plugin), "settings": _settings(plugin)})
         return 0
@@ -88,28 +88,28 @@ def show(args: argparse.Namespace) -> int:
     return 0
 
 
-def _behind(host: Host, args: argparse.Namespace) -> str:
-    """Return the installed plugin that a name stands for, also that of a second instance. Raises `UsageError`."""
-    if args.name in {*host.names(), *host.refused}:
+def _base_name(catalog: PluginCatalog, args: argparse.Namespace) -> str:
+    """Return the installed plugin of a name or of a second instance. Raises `UsageError`."""
+    if args.name in {*catalog.names(), *catalog.refused}:
         return str(args.name)
-    base = behind(args.name, sets=args.set, file=Path(args.settings) if args.settings else None)
-    if base not in host.names():
-        raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, host.names())}")
+    base = base_plugin(catalog, args.name, sets=args.set, file=Path(args.settings) if args.settings else None)
+    if base not in catalog.names():
+        raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
     return base
 
 
 def _write_settings(plugin: Plugin, name: str) -> None:
     fields = plugin.settings.model_fields.items()
     if not fields:
-        write("\nNo settings of its own.")
+        write("\nThis plugin has no settings.")
         return
     write(f"\n[plugins.{name}]")
-    rows = ((key, _type(field), _shown(field), field.description or "") for key, field in fields)
+    rows = ((key, _type(field), _default_text(field), field.description or "") for key, field in fields)
     write(table(rows, ("setting", "type", "default", ""), indent="  "))
 
 
 def _details(offer: AnyOffer) -> Iterator[tuple[str, str]]:
-    """Yield what an offer needs and gives, under labels."""
+    """Yield labelled details of an offer."""
     rows = [
         ("over", offer.over.name if isinstance(offer, MapOffer) else ""),
         *_findings(offer),
@@ -155,7 +155,7 @@ def _settings(plugin: Plugin) -> dict[str, Any]:
     }
 
 
-def _shown(field: FieldInfo) -> str:
+def _default_text(field: FieldInfo) -> str:
     return "(required)" if field.is_required() else json.dumps(_default(field))
 
 
@@ -168,7 +168,7 @@ def _type(field: FieldInfo) -> str:
 
 
 def _kind(kind: Any) -> str:
-    """Return a type as a person writes it, without what checks its values."""
+    """Return a type as people write it, without constraints."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _kind(inner[0])

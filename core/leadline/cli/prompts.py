@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from leadline._hosting.loading import named
+from leadline._runtime.models.task_messages import prompt_messages
+from leadline._settings.load import Loaded
+from leadline._settings.task_settings import Declared, declared
 from leadline.api import Client
 from leadline.cli.common import client_of
-from leadline.cli.out import say, table, write, write_json
+from leadline.cli.terminal import say, table, write, write_json
+from leadline.display import choose_from
 from leadline.errors import UsageError
-from leadline.hosting.loading import named
-from leadline.models.declared import Declared, declared
-from leadline.nearest import choose_from
-from leadline.prompt_text import prompt_messages
 from leadline.records import Message
-from leadline.settings.load import Loaded
 from leadline.tasks import reply_schema
 
+# The distribution whose templates are built in.
 _OURS = "leadline"
-"""The distribution whose templates are the built-in ones."""
 _HEADERS = ("TASK", "ASKED BY", "ROLE", "INPUTS", "REPLY", "TEMPLATE FROM")
 
 
@@ -33,28 +33,28 @@ def list_(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print the prompt of a task, or of all tasks. Raises `UsageError` for a task that no plugin asks."""
+    """Print the prompt of one task, or of all. Raises `UsageError` for an unknown task."""
     loaded, tasks = _all(client_of(args))
     found = [one for one in tasks if args.name in ("", one.task.name)]
     if not found:
         raise UsageError(f"no such task: {args.name!r}; {choose_from(args.name, {one.task.name for one in tasks})}")
     if args.json:
-        data = [_whole(one, loaded) for one in found]
+        data = [_details(one, loaded) for one in found]
         write_json(data[0] if len(data) == 1 else data)
     else:
-        write("\n\n\n".join(_shown(one, loaded) for one in found))
+        write("\n\n\n".join(_text(one, loaded) for one in found))
     return 0
 
 
 def _all(client: Client) -> tuple[Loaded, list[Declared]]:
-    """Return the settings and all tasks by name; what is wrong with the settings is told, and stops nothing."""
+    """Return the settings and all tasks sorted by name; print errors in the settings without stopping."""
     loaded = client.load(complete=False)
     for problem in loaded.problems:
         say(f"leadline: {problem}")
     for notice in loaded.notices:
         if notice.startswith("prompts."):
             say(f"note: {notice}")
-    return loaded, sorted(declared(client.host.loadable()), key=lambda one: (one.task.name, one.plugin.name))
+    return loaded, sorted(declared(client.catalog.loadable()), key=lambda one: (one.task.name, one.plugin.name))
 
 
 def _row(one: Declared, loaded: Loaded) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def _row(one: Declared, loaded: Loaded) -> tuple[str, ...]:
 
 
 def _origin(one: Declared, loaded: Loaded) -> str:
-    """Return where the template stands that a run would use."""
+    """Return the origin of the template that a run would use."""
     if one.task.name in loaded.settings.prompts:
         return loaded.origins[f"prompts.{one.task.name}"]
     plugin = one.plugin
@@ -74,12 +74,13 @@ def _template(one: Declared, loaded: Loaded) -> str:
     return loaded.settings.prompts.get(one.task.name, one.task.prompt).strip()
 
 
-def _shown(one: Declared, loaded: Loaded) -> str:
+def _text(one: Declared, loaded: Loaded) -> str:
     task = one.task
     head = f"{task.name}  (asked by {one.plugin.name}, role {task.role}, template from {_origin(one, loaded)})"
     messages = [f"--- {message.role} ---\n{message.text}" for message in _messages(one, loaded)]
     note = "" if task.reply is Message else f"Reply: {task.reply.__name__}. "
-    replace = f'{note}Replace the template: prompts.{task.name} = "FILE.md"; the model: ai.tasks.{task.name}'
+    template = f'To replace the template, set prompts.{task.name} = "FILE.md".'
+    replace = f"{note}{template} To choose the model, set ai.tasks.{task.name}."
     return "\n\n".join([head, *messages, replace])
 
 
@@ -91,7 +92,7 @@ def _data(one: Declared, loaded: Loaded) -> dict[str, Any]:
     return dict(zip(("task", "asked_by", "role", "inputs", "reply", "template_from"), _row(one, loaded), strict=True))
 
 
-def _whole(one: Declared, loaded: Loaded) -> dict[str, Any]:
+def _details(one: Declared, loaded: Loaded) -> dict[str, Any]:
     task = one.task
     messages = [{"role": message.role, "text": message.text} for message in _messages(one, loaded)]
     form = {} if task.reply is Message else {"example": task.example, "schema": reply_schema(task)}

@@ -1,29 +1,126 @@
-"""`leadline research`: a question in, a report out."""
+"""`leadline research` and `leadline resume`: run in the foreground, with progress, questions and Ctrl-C."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol
 
-from leadline.cli.common import client_of, pairs
+from leadline._hosting.context import PluginContext
+from leadline._runtime import loop_shutdown
+from leadline._runtime.plugins import default_cache
+from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
+from leadline._settings.defaults import read_defaults
+from leadline.api import Client, RunHandle, tune_gc
+from leadline.cli.common import ask, client_of, interactive, pairs
 from leadline.cli.outcome import advise, show
-from leadline.cli.running import through
-from leadline.concurrency import leaving
-from leadline.errors import UsageError
-from leadline.result import Result
-from leadline.runs.order import LONGEST_QUESTION, checked_question
+from leadline.cli.terminal import plural, say, write
+from leadline.contracts import Call
+from leadline.errors import Unsupported, UsageError
+from leadline.records import Blob, Document
+from leadline.runs import Result
+
+
+class Launch(Protocol):
+    """`Client.start` or `Client.resume` with its other arguments bound."""
+
+    async def __call__(self, *, asker: Any, observers: Any) -> RunHandle: ...
+
+
+async def run_in_foreground(client: Client, launch: Launch, args: argparse.Namespace) -> Result:
+    """Start or resume a run in the foreground and wait for its end."""
+    with _progress(client, args) as observers:
+        handle = await launch(asker=ask if interactive() else None, observers=observers)
+        tune_gc()
+        with interruptible(handle):
+            return await handle.result()
+
+
+class _NoParsers:
+    """The parsers for the progress observer, which reads no documents."""
+
+    def parses(self, media_type: str) -> bool:
+        return False
+
+    async def parse(self, blob: Blob, call: Call) -> Document:
+        raise Unsupported(f"{blob.name}: observers cannot parse documents")
+
+
+@contextmanager
+def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Create the observer that shows progress; restore the terminal at the end."""
+    name = read_defaults(client.catalog.defaults).progress
+    if args.quiet or name not in client.catalog.names():
+        yield {}
+        return
+    offer = client.catalog.offer("observers", name)
+    observer = offer.make(offer.settings(), PluginContext(name, default_cache(), _NoParsers()))
+    try:
+        yield {name: observer}
+    finally:
+        observer.close()
+
+
+@contextmanager
+def interruptible(handle: RunHandle) -> Iterator[None]:
+    """Stop the search on Ctrl-C; end the run on a second Ctrl-C or SIGTERM. Both determine the exit code."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread can handle signals
+        return
+    interrupts = Interrupts(handle)
+    before = {number: signal.signal(number, interrupts.receive) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Interrupts:
+    """Handles the signals of one run."""
+
+    def __init__(self, handle: RunHandle) -> None:
+        self._handle = handle
+        self._loop = asyncio.get_running_loop()
+        self._stopping = False
+        self._cancelling: asyncio.Task[None] | None = None
+
+    def receive(self, number: int, frame: FrameType | None) -> None:
+        """Receive a signal. It may interrupt any code, so the event loop acts on it."""
+        self._loop.call_soon_threadsafe(self._act, number)
+
+    def _act(self, number: int) -> None:
+        if number == signal.SIGINT and not self._stopping:
+            self._stopping = True
+            say("Stopping: writing the report from the results so far. Press Ctrl-C again to end the run at once.")
+            self._handle.stop("stopped by Ctrl-C")
+            if left := self._handle.awaited_replies():
+                say(f"Waiting for {plural(left, 'model reply', 'model replies')} already requested.")
+        elif self._cancelling is None:
+            say("Ending the run.")
+            by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+            self._cancelling = self._loop.create_task(self._handle.cancel(f"ended by {by}"))
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a third Ctrl-C does not wait
 
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question and print the outcome."""
-    if args.folder and Path(args.folder).is_file():  # else the journal would say so, and how to resume what is none
-        raise UsageError(f"--folder {args.folder}: this is no folder")
+    if (
+        args.folder and Path(args.folder).is_file()
+    ):  # otherwise the journal reports it, with a misleading hint to resume
+        raise UsageError(f"--folder {args.folder}: not a folder")
     question = question_of(args.question)
     if question is None:
-        raise UsageError('ask something: leadline research "How does …?" --docs FOLDER')
-    result = leaving.run(_research(args, checked_question(question), pairs(args.tag, "--tag")))
+        raise UsageError('no question given; write one, such as: leadline research "How does …?" --docs FOLDER')
+    result = loop_shutdown.run(_research(args, check_question(question), pairs(args.tag, "--tag")))
     show(result, as_json=args.json)
     advise(result, args)
     return result.exit_code
@@ -31,11 +128,35 @@ def run(args: argparse.Namespace) -> int:
 
 async def _research(args: argparse.Namespace, question: str, tags: dict[str, str]) -> Result:
     async with client_of(args) as client:
-        return await through(client, partial(client.start, question, tags=tags), args)
+        return await run_in_foreground(client, partial(client.start, question, tags=tags), args)
 
 
 def question_of(words: list[str]) -> str | None:
-    """Return the question on the command line, or with `-` on standard input; None where there is none."""
+    """Return the question from the command line, or from standard input for `-`; None if there is none."""
     if words == ["-"]:
-        return sys.stdin.read(LONGEST_QUESTION + 1)
+        return sys.stdin.read(MAX_QUESTION + 1)
     return " ".join(words) if words else None
+
+
+def resume(args: argparse.Namespace) -> int:
+    """Resume a run and print the outcome; with `--offline`, replay it and print the whole report."""
+    if args.offline and args.retry_failed:
+        raise UsageError("--offline makes no calls, so it cannot retry failed ones; use --offline or --retry-failed")
+    result = loop_shutdown.run(_replay(args) if args.offline else _resume(args))
+    if args.offline and not args.json and result.text:
+        write(result.text)
+    else:
+        show(result, as_json=args.json)
+    if not args.offline:
+        advise(result, args)
+    return result.exit_code
+
+
+async def _resume(args: argparse.Namespace) -> Result:
+    async with client_of(args) as client:
+        return await run_in_foreground(client, partial(client.resume, args.run, retry_failed=args.retry_failed), args)
+
+
+async def _replay(args: argparse.Namespace) -> Result:
+    async with client_of(args) as client:
+        return await client.replay(args.run)

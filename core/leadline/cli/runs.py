@@ -1,4 +1,4 @@
-"""`leadline runs`: what was run here, one by one or all, opened or deleted."""
+"""`leadline runs`: list, show, open and delete runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
 from leadline.cli.common import client_of, interactive, near
-from leadline.cli.out import say, table, write, write_json
-from leadline.cli.outcome import report_file
-from leadline.cli.summary import summary
+from leadline.cli.outcome import report_file, summary
+from leadline.cli.terminal import say, table, write, write_json
+from leadline.display import one_line
 from leadline.errors import LeadlineError, UsageError
-from leadline.printable import one_line
-from leadline.runs.listing import RunInfo, delete_run, find_run, info, list_runs
+from leadline.runs import RunInfo
 
 
 def list_(args: argparse.Namespace) -> int:
-    """Print the runs, the newest first."""
+    """Print the runs, newest first."""
     folder = client_of(args).runs_folder()
     runs = [run for run in list_runs(folder) if args.status in (None, run.status)][: args.limit]
     if args.json:
@@ -28,7 +28,7 @@ def list_(args: argparse.Namespace) -> int:
     elif runs:
         write(table(map(_row, runs), ("RUN", "STATUS", "BEGAN", "QUESTION")))
     else:
-        say(f'No runs in {folder}. Begin one: leadline research "How does …?" --docs FOLDER')
+        say(f'No runs in {folder}. Start one: leadline research "How does …?" --docs FOLDER')
     return 0
 
 
@@ -52,7 +52,7 @@ def _data(run: RunInfo) -> dict[str, Any]:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print how a run went."""
+    """Print the outcome of a run."""
     run = _known(args)
     assert run.metadata is not None
     if args.json:
@@ -60,16 +60,20 @@ def show(args: argparse.Namespace) -> int:
         write_json({**data, "status": run.status, "folder": str(run.folder)})
         return 0
     write(summary(run.metadata, run.folder, run.status))
-    for label, values in (("Calls", run.metadata.calls), ("Tags", run.metadata.tags), ("With", run.metadata.versions)):
+    for label, values in (
+        ("Calls", run.metadata.calls),
+        ("Tags", run.metadata.tags),
+        ("Versions", run.metadata.versions),
+    ):
         if values:
             write(f"{label:<9} {', '.join(f'{name} {value}' for name, value in values.items())}")
     if run.status not in ("complete", "running"):
-        write(f"\nGo on with it: leadline resume {run.id}")
+        write(f"\nContinue: leadline resume {run.id}")
     return 0
 
 
 def open_(args: argparse.Namespace) -> int:
-    """Open the report where there is a desktop; print its path in any case."""
+    """Print the path of the report, and open it if there is a desktop."""
     run = _known(args)
     assert run.metadata is not None
     report = report_file(run.folder, run.metadata)
@@ -78,7 +82,7 @@ def open_(args: argparse.Namespace) -> int:
     write(str(report))
     opener = _opener()
     if opener and sys.stdout.isatty():
-        subprocess.run([opener, str(report)], check=False)  # noqa: S603 - the desktop's own opener, on our own file
+        subprocess.run([opener, str(report)], check=False)  # noqa: S603 - the opener of the desktop, on our own file
     return 0
 
 
@@ -89,7 +93,7 @@ def _opener() -> str | None:
 
 
 def delete(args: argparse.Namespace) -> int:
-    """Delete runs, once a person has said yes."""
+    """Delete runs after a confirmation."""
     folder = client_of(args).runs_folder()
     found = [find_run(folder, name) for name in args.run]
     if not args.yes and not _confirmed(found):
@@ -103,11 +107,10 @@ def delete(args: argparse.Namespace) -> int:
 
 def _confirmed(found: list[Path]) -> bool:
     if not interactive():
-        raise UsageError(
-            f"nobody can be asked here: leadline runs delete --yes {' '.join(path.name for path in found)}"
-        )
+        names = " ".join(path.name for path in found)
+        raise UsageError(f"cannot ask for confirmation without a terminal; run: leadline runs delete --yes {names}")
     for path in found:
-        run = info(path)
+        run = run_info(path)
         say(f"{run.id}  {run.status}  {one_line(run.metadata.question) if run.metadata else ''}")
     sys.stderr.write(f"Delete {'this run' if len(found) == 1 else f'these {len(found)} runs'}? [y/N] ")
     sys.stderr.flush()
@@ -115,9 +118,9 @@ def _confirmed(found: list[Path]) -> bool:
 
 
 def _known(args: argparse.Namespace) -> RunInfo:
-    run = info(find_run(client_of(args).runs_folder(), args.run))
+    run = run_info(find_run(client_of(args).runs_folder(), args.run))
     if run.metadata is None:
         raise LeadlineError(
-            f"the metadata of {near(run.folder)} cannot be read; `leadline resume {run.id}` writes it anew"
+            f"the metadata of {near(run.folder)} cannot be read; `leadline resume {run.id}` restores it"
         )
     return run

@@ -1,4 +1,4 @@
-"""`leadline verify`: the citations of any Markdown report, also another tool's, checked against their sources."""
+"""`leadline verify`: check the citations of any Markdown report against their sources."""
 
 from __future__ import annotations
 
@@ -12,45 +12,44 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from leadline._runtime.calls.job import CHAT
+from leadline._runtime.journal.rows import Row
+from leadline._runtime.runs.metadata import usage_of
+from leadline._runtime.runs.session import adhoc_session
 from leadline.api import Client
 from leadline.cli.common import client_of
-from leadline.cli.out import say, several, table, write, write_json
-from leadline.cli.own import OwnReport, is_run, own_report, stored
-from leadline.cli.sources import Found, from_folder, from_run, from_web
-from leadline.cli.summary import cost
-from leadline.door.kinds import CHAT
+from leadline.cli.outcome import cost
+from leadline.cli.terminal import plural, say, table, write, write_json
+from leadline.cli.verify_sources import Found, OwnReport, from_folder, from_run, from_web, is_run, own_report, stored
+from leadline.display import one_line
 from leadline.errors import ConfigError, NoEvidence, UsageError
-from leadline.findings import FAILED
 from leadline.hookspecs import GROUP
-from leadline.journal.rows import Row
-from leadline.printable import one_line
 from leadline.records import Document, Report
-from leadline.runs.aside import aside, model_of
-from leadline.runs.summary import usage_of
+from leadline.research_findings import FAILED
 
+# The exit code if a claim is not supported, or a citation has no entry.
 REJECTED = 3
-"""The exit code where a claim is not supported, or a citation has no entry."""
+# The exit code if sources were requested and no claim could be judged.
 UNREAD = NoEvidence.exit_code
-"""The exit code where sources were to be read, and no claim could be judged."""
+# The verdicts whose claims are listed.
 _SHOWN = (*FAILED, "partial", "not_judged")
-"""The verdicts whose claims are listed."""
 _TASK = "verify_claim"
 _QUESTION = "Do the sources of this report support its claims?"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found, and the model that was asked about it: empty where none was."""
+    """The result of a verification, and the model that was called, if any."""
 
     found: Any
     model: str = ""
     cost: str = ""
     own: bool = False
-    """Whether it is a run's report as data: each of its paragraphs must end with a citation."""
+    """True for the stored report of a run, in which every paragraph must end with a citation."""
     stored: bool = False
-    """Whether its sources are those that the run stored."""
+    """True if the sources are those that the run stored."""
     tolerated: bool = False
-    """Whether the run accepted it with claims that are not supported."""
+    """True if the run accepted the report with unsupported claims."""
 
     @property
     def judged_by(self) -> dict[str, int]:
@@ -59,7 +58,7 @@ class Checked:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was found."""
+    """Print the result."""
     checked = asyncio.run(_checked(args, _checker()))
     found, wanted = checked.found, args.sources or args.fetch
     if args.json:
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         _show(checked)
         if found.sources and not (wanted or checked.stored):
-            say("No source was read. Check the claims against them: leadline verify FILE --fetch, or --sources DIR")
+            say("No source was read. To check claims against sources, add --fetch or --sources DIR.")
     if not found.passed:
         return REJECTED
     return UNREAD if wanted and found.unchecked == len(found.claims) else 0
@@ -82,36 +81,36 @@ async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
         text = own.markdown if own else _read(args.file)
         if not (own or args.sources or args.fetch):
             return Checked(await checker.check(text, {}))
-        documents = await _documents(args, checker.wanted(text), client, own)
+        documents = await _documents(args, checker.cited_sources(text), client, own)
         found = await _judged(client, lambda run: checker.check(text, documents, run))
         return Checked(*found, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
 
 
 def _tolerated(report: Report) -> bool:
-    """Return whether the run accepted its report with claims that are not supported, as it does by default."""
+    """Return whether the run accepted its report with unsupported claims, as it does by default."""
     known: Any = report.metadata.get("verification") or {}
     return bool(known.get("passed")) and any(known.get("claims", {}).get(kind) for kind in FAILED)
 
 
 async def _judged(client: Client, check: Callable[[Any], Awaitable[Any]]) -> tuple[Any, str, str]:
-    """Return what the configured judges find, the model that was asked, and what it cost; print notices."""
-    async with aside(client.load(), _QUESTION) as session:
+    """Return the result of the configured judges, the model that was called and its cost; print notices."""
+    async with adhoc_session(client.load(), _QUESTION) as session:
         found = await check(session.run)
         for notice in session.run.notices:
             say(f"note: {notice}")
         rows = session.journal.rows()
         asked = any(row.kind == CHAT for row in rows)
-        return found, await model_of(session.run, _TASK) if asked else "", _cost(rows) if asked else ""
+        return found, await session.run.model_of(_TASK) if asked else "", _cost(rows) if asked else ""
 
 
 def _cost(rows: Sequence[Row]) -> str:
-    """Return what the calls of models among these cost."""
+    """Return the cost of the model calls among these rows."""
     chats = [row for row in rows if row.kind == CHAT]
     return cost(usage_of(rows), len(chats), answered=any(row.outcome == "reply" for row in chats))
 
 
 def _checker() -> Any:
-    """Return the module of the plugin `verify`, which knows how to read and to judge."""
+    """Return the module of the plugin `verify`, which reads and judges reports."""
     for point in entry_points(group=GROUP, name="verify"):
         return point.load()
     raise ConfigError("the plugin 'verify' is not installed: pip install --force-reinstall leadline")
@@ -129,37 +128,40 @@ async def _documents(
 ) -> dict[str, Document]:
     found = from_run(own.report, wanted) if own else await _found(args, wanted, client)
     for key, problem in found.problems.items():
-        say(f"[{key}] was not read: {problem}")
+        say(f"[{key}] could not be read: {problem}")
     return found.documents
 
 
 async def _found(args: argparse.Namespace, wanted: tuple[Any, ...], client: Client) -> Found:
     if args.sources and is_run(Path(args.sources)):
         return from_run(await stored(Path(args.sources), client), wanted)
-    house = client.house
-    await house.open()
-    return await (from_folder(house, Path(args.sources), wanted) if args.sources else from_web(house, wanted))
+    plugins = client.plugins
+    await plugins.open()
+    return await (
+        from_folder(plugins, Path(args.sources), wanted, _checker().matches)
+        if args.sources
+        else from_web(plugins, wanted)
+    )
 
 
 def _show(checked: Checked) -> None:
     found = checked.found
     counted = (
-        ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(found.counts.items()))
-        or "none was judged"
+        ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(found.counts.items())) or "none judged"
     )
     rows = [
         ("Report", one_line(found.title)),
-        ("Citations", f"{several(found.marks, 'mark')}, {several(len(found.sources), 'source')} cited"),
+        ("Citations", f"{plural(found.marks, 'mark')}, {plural(len(found.sources), 'source')} cited"),
         ("Claims", f"{len(found.claims)}: {counted}"),
     ]
     judged = ", ".join(f"{count} by {name}" for name, count in sorted(checked.judged_by.items()))
     model = f" ({checked.model})" if checked.model else ""
     rows += [("Judged", f"{judged or 'none'}{model}")] if judged or model else []
-    rows += [("Unread", f"{several(found.unchecked, 'claim')} whose source was not read")] if found.unchecked else []
-    rows += [("Nowhere", f"no entry for {', '.join(found.dangling)}")] if found.dangling else []
+    rows += [("Unread", f"{plural(found.unchecked, 'claim')} whose source was not read")] if found.unchecked else []
+    rows += [("Missing", f"no source entry for {', '.join(found.dangling)}")] if found.dangling else []
     rows += [("Not cited", ", ".join(found.uncited_sources))] if found.uncited_sources else []
     bare = found.paragraphs_without_citation
-    rows += [("Bare", f"{several(bare, 'paragraph')} {_bare(checked)}")] if bare else []
+    rows += [("Uncited", f"{plural(bare, 'paragraph')} {_uncited_text(checked)}")] if bare else []
     rows += [("Cost", checked.cost)] if checked.cost else []
     write(table([*rows, ("Passed", _passed(checked))]))
     for claim in (claim for claim in found.claims if claim.verdict in _SHOWN):
@@ -170,8 +172,8 @@ def _show(checked: Checked) -> None:
         )
 
 
-def _bare(checked: Checked) -> str:
-    """Return what such a paragraph lacks."""
+def _uncited_text(checked: Checked) -> str:
+    """Return the problem of a paragraph without a citation."""
     return "without a citation at the end" if checked.own else "without a citation"
 
 
@@ -182,21 +184,21 @@ def _passed(checked: Checked) -> str:
         accepted = " (the run itself was accepted: verify.require_support is off)" if checked.tolerated else ""
         return f"no: {_grounds(checked)}{accepted}"
     if found.unchecked == len(found.claims):
-        return "nothing was judged: every mark has a source, and no source was read"
+        return "every citation has a source entry; no claim was judged, because no source was read"
     decided = len(found.claims) - found.unchecked - found.counts.get("not_judged", 0)
-    return "yes" if decided == len(found.claims) else f"yes, of the {decided} that could be judged"
+    return "yes" if decided == len(found.claims) else f"yes, for the {plural(decided, 'claim')} that could be judged"
 
 
 def _grounds(checked: Checked) -> str:
     """Return why a report did not pass."""
     found = checked.found
     if not found.claims:
-        return "nothing in it cites a source"
+        return "the report cites no source"
     kinds = FAILED if any(map(found.counts.get, FAILED)) else (*FAILED, "not_judged")
     failed = [(found.counts[kind], kind.replace("_", " ")) for kind in kinds if found.counts.get(kind)]
-    said = [f"{count} {kind}" if at else f"{several(count, 'claim')} {kind}" for at, (count, kind) in enumerate(failed)]
+    said = [f"{count} {kind}" if at else f"{plural(count, 'claim')} {kind}" for at, (count, kind) in enumerate(failed)]
     if nowhere := len(found.dangling):
-        said.append(f"{several(nowhere, 'number')} without an entry")
+        said.append(f"{plural(nowhere, 'citation')} without a source entry")
     if checked.own and (bare := found.paragraphs_without_citation):
-        said.append(f"{several(bare, 'paragraph')} {_bare(checked)}")
+        said.append(f"{plural(bare, 'paragraph')} {_uncited_text(checked)}")
     return ", ".join(said)

@@ -1,4 +1,4 @@
-"""What the house lends a plugin, for tests: the real context over parsers of the test's choice, and a call."""
+"""What plugins receive, for tests: a real context with parsers of your choice, a call, a run, findings."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from leadline._hosting.context import PluginContext
+from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
 from leadline.contracts import Call, Context, Parser
 from leadline.errors import Unsupported
 from leadline.findings import Key
 from leadline.hookspecs import StageOffer
-from leadline.hosting.context import HouseContext
 from leadline.records import Blob, Document, Json, Usage
-from leadline.runs.board import Board, View
-from leadline.settings.model import Settings
+from leadline.settings import Settings
 
 
 class FakeRun:
-    """What a plugin may ask of its run without a door: settings, a clock that stands, notices. Keeps what was told."""
+    """A run with settings, a fixed clock and notices that makes no calls; `emitted` records its events."""
 
     id = "test"
     question = "How deep is the harbour?"
@@ -27,30 +27,30 @@ class FakeRun:
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
         self.tags: dict[str, str] = {}
-        self.told: list[tuple[str, Json]] = []
+        self.emitted: list[tuple[str, Json]] = []
 
     def now(self) -> datetime:
-        """Return the same moment each time."""
+        """Return a fixed time."""
         return datetime(2026, 1, 1, tzinfo=UTC)
 
     async def emit(self, kind: str, data: Json) -> None:
-        """Keep the event."""
-        self.told.append((kind, data))
+        """Record the event."""
+        self.emitted.append((kind, data))
 
 
-def fake_findings(offer: StageOffer[Any], values: Mapping[Key[Any], Any]) -> View:
-    """Return findings as a run hands them to a stage: what its offer does not declare is a fault, as is a wrong type.
+def fake_findings(offer: StageOffer[Any], values: Mapping[Key[Any], Any]) -> StageFindings:
+    """Return findings as a stage receives them; keys that its offer does not declare and wrong types are errors.
 
-    `values` is what stands there before it; `patch` of what is returned has what the stage wrote, by key.
+    `values` are the findings before the stage; `patch` of the result has what the stage wrote, by key.
     """
-    board = Board()
+    board = FindingsBoard()
     for key, value in values.items():
         board.put(key, value)
-    return View("tested", board, (*offer.needs, *offer.wants), (*offer.gives, *offer.may_give))
+    return StageFindings("tested", board, (*offer.needs, *offer.wants), (*offer.gives, *offer.may_give))
 
 
 class FakeCall:
-    """A call without a run; keeps what was emitted and spent."""
+    """A call without a run that records what was emitted and spent."""
 
     task = "test"
     key = "test"
@@ -64,20 +64,20 @@ class FakeCall:
         self._seconds = seconds
 
     def remaining(self) -> float:
-        """Return the seconds it was made with."""
+        """Return the seconds that were passed to the constructor."""
         return self._seconds
 
     def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
-        """Keep the piece."""
+        """Record the piece."""
         self.emitted.append((kind, delta))
 
     def spend(self, usage: Usage) -> None:
-        """Keep the usage."""
+        """Record the usage."""
         self.spent.append(usage)
 
 
 class _Parsers:
-    """The parsers of a context; made after it, for they are lent it."""
+    """The parsers of a context, created after it because they receive it."""
 
     def __init__(self) -> None:
         self.parsers: Sequence[Parser] = ()
@@ -92,9 +92,9 @@ class _Parsers:
         raise Unsupported(f"{blob.name}: no parser accepts {blob.media_type}")
 
 
-def fake_context(cache_dir: Path, *parsers: Callable[[Context], Parser], name: str = "test") -> HouseContext:
-    """Return a context whose `parse` asks these parsers, each made with it, in order."""
+def fake_context(cache_dir: Path, *parsers: Callable[[Context], Parser], name: str = "test") -> PluginContext:
+    """Return a context with these parsers, in order; each is created with the context."""
     reader = _Parsers()
-    context = HouseContext(name, cache_dir, reader)
+    context = PluginContext(name, cache_dir, reader)
     reader.parsers = [make(context) for make in parsers]
     return context

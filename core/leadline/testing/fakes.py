@@ -1,49 +1,89 @@
-"""Fakes that stand where the outside would: scripted providers, a recorder of events, a door over a folder."""
+"""Fakes of the outside world: a scripted model, a search engine, a small web with an engine and pages, a report."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from hashlib import blake2b
+from importlib.metadata import EntryPoint
+from typing import Any
 
-from leadline.contracts import Call, Run
-from leadline.door.calls import Door
-from leadline.door.retry import RetryPolicy
-from leadline.door.secrets import Secrets
-from leadline.events import Bus
-from leadline.journal.journal import Journal
-from leadline.records import Event, Hit, SearchPage, SearchRequest
-from leadline.runs.budget import Budget, Limits
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import (
+    Blob,
+    ChatReply,
+    ChatRequest,
+    Document,
+    Evidence,
+    FetchRequest,
+    Hit,
+    Message,
+    ModelTraits,
+    Report,
+    SearchPage,
+    SearchRequest,
+    Section,
+    Source,
+    ToolCall,
+    Usage,
+)
+from leadline.tasks import FENCE
+from leadline.testing.plugins import plugin
+
+# A turn, an error to raise, or a function from the request to a turn.
+Reply = Message | Exception | Callable[[ChatRequest], Message]
 
 
-async def no_sleep(_: float) -> None:
-    """Wait for nothing: the pause between the attempts of a test."""
-    await asyncio.sleep(0)
+def tool_turn(*wanted: tuple[str, dict[str, Any]], text: str = "") -> Message:
+    """Return a turn with tool calls, given as pairs of name and arguments."""
+    made = tuple(ToolCall(id=f"c{n}", name=name, arguments=arguments) for n, (name, arguments) in enumerate(wanted))
+    return Message(role="assistant", text=text, tool_calls=made, opaque={"items": ["sealed"]})
 
 
-@dataclass
-class Recorder:
-    """An observer that keeps every event."""
+def tool_results(request: ChatRequest) -> list[str]:
+    """Return the results of the tool calls of the last turn: the texts of the messages after it."""
+    last = max(place for place, message in enumerate(request.messages) if message.role == "assistant")
+    return [message.text for message in request.messages[last + 1 :]]
 
-    events: list[Event] = field(default_factory=list)
 
-    async def observe(self, event: Event, /) -> None:
-        """Keep the event."""
-        self.events.append(event)
+def fenced_data(text: str) -> Any:
+    """Return the decoded data of a message."""
+    return json.loads(text.partition(f"<{FENCE}>\n")[2].partition(f"\n</{FENCE}>")[0])
 
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        """Return the data of all events of this kind."""
-        return [dict(event.data) for event in self.events if event.kind == kind]
+
+class ScriptedChat:
+    """A model that returns scripted replies in order and records the requests in `asked`.
+
+    Each reply uses 100 input tokens and 10 output tokens.
+    """
+
+    def __init__(self, replies: Sequence[Reply], *, tools: bool = True) -> None:
+        self.replies = list(replies)
+        self.asked: list[ChatRequest] = []
+        self._tools = tools
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits(tools=self._tools)
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        """Return the next reply. Raises IndexError after the last one."""
+        self.asked.append(request)
+        call.spend(Usage(input_tokens=100, output_tokens=10))
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        message = reply(request) if callable(reply) else reply
+        return ChatReply(message=message, finish_reason="tool_calls" if message.tool_calls else "stop")
 
 
 @dataclass
 class FakeSearch:
-    """A search engine that gives one hit for every query, after the scripted errors of that query are used up.
+    """A search engine that returns one hit per query, after the scripted errors of that query.
 
-    `asked` are the queries as they came; `pause` (seconds) slows it; `gate`, once cleared, holds every answer back.
+    `asked` has the queries; `pause` (seconds) delays each answer; `gate`, while cleared, holds all answers back.
     """
 
     name: str = "fake"
@@ -65,42 +105,78 @@ class FakeSearch:
         return SearchPage(hits=(Hit(url=f"https://example.org/{request.query}", title=request.query),))
 
 
-@dataclass
-class OpenDoor:
-    """A door with what stands behind it."""
-
-    door: Door
-    journal: Journal
-    budget: Budget
-    bus: Bus
-    seen: Recorder
+SITE = "https://example.org/"
 
 
-@asynccontextmanager
-async def open_door(
-    folder: Path,
-    *,
-    limits: Limits | None = None,
-    budget: Budget | None = None,
-    secrets: Secrets | None = None,
-    offline: bool = False,
-    status: str = "complete",
-    **options: Any,
-) -> AsyncIterator[OpenDoor]:
-    """Open the door of a run in this folder: one session, or with `offline` a replay that writes nothing.
+class WebSettings(PluginSettings):
+    """The number of hits per search and of sentences per page."""
 
-    Pauses between attempts are not waited for.
+    hits: int = 5
+    sentences: int = 20
+
+
+class FakeEngine:
+    """Finds pages whose addresses contain a digest of the query."""
+
+    def __init__(self, settings: WebSettings) -> None:
+        self._hits = settings.hits
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return the hits of a query."""
+        mark = blake2b(request.query.encode(), digest_size=4).hexdigest()
+        hits = (
+            Hit(url=f"{SITE}{mark}/{place}", title=f"On {request.query} ({place})", snippet=request.query)
+            for place in range(min(self._hits, request.limit))
+        )
+        return SearchPage(hits=tuple(hits))
+
+
+class FakePages:
+    """Serves the pages that `FakeEngine` finds: plain text, with a number in every sentence."""
+
+    def __init__(self, settings: WebSettings) -> None:
+        self._sentences = settings.sentences
+
+    def accepts(self, url: str, /) -> bool:
+        """Accept the addresses of this web."""
+        return url.startswith(SITE)
+
+    async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+        """Return a page."""
+        mark = request.url.removeprefix(SITE)
+        number = int(blake2b(mark.encode(), digest_size=4).hexdigest(), 16)
+        lines = (
+            f"The harbour of page {mark} measured {number % 997 + place} fathoms at sounding {place}."
+            for place in range(self._sentences)
+        )
+        return Blob(name=f"{mark}.txt", media_type="text/plain", data=" ".join(lines).encode())
+
+
+def fake_web(name: str = "fakeweb") -> EntryPoint:
+    """Return the engine and its pages as one plugin, for `search.engines` and `read.fetchers`."""
+    return plugin(
+        name,
+        search_providers=Offer(lambda settings, _: FakeEngine(settings), WebSettings, "Finds made-up pages"),
+        fetchers=Offer(lambda settings, _: FakePages(settings), WebSettings, "Serves made-up pages"),
+    )
+
+
+def quoting(*texts: str, quotes: Sequence[str]) -> Report:
+    """Return a report with one section per text and one source; the quotes are its evidence, cited as `[@e1]`, ….
+
+    The source is `s1`; its text consists of the quotes.
     """
-    journal = await Journal.open(folder / "journal.sqlite", mode="read" if offline else "write")
-    seen, secrets = Recorder(), secrets or Secrets()
-    budget = budget or Budget(limits or Limits())
-    bus = Bus("run", "0" * 32, {"recorder": seen}, secrets=secrets)
-    run = cast("Run", None)  # the door only hands it on
-    options.setdefault("retry", RetryPolicy(sleep=no_sleep))
-    door = Door(run, journal, budget, bus, secrets=secrets, offline=offline, **options)
-    try:
-        yield OpenDoor(door, journal, budget, bus, seen)
-    finally:
-        await door.close()
-        await bus.close()
-        await journal.close(status)
+    spans, stored = [], " ".join(quotes)
+    for quote in quotes:
+        start = stored.index(quote)
+        spans.append((start, start + len(quote)))
+    return Report(
+        title="Depth",
+        language="en",
+        sections=tuple(Section(id=str(n), title=f"Part {n}", text=text) for n, text in enumerate(texts, start=1)),
+        sources=(Source(id="s1", hit=Hit(url="https://example.org/"), document=Document(text=stored)),),
+        evidence=tuple(
+            Evidence(id=f"e{n}", source_id="s1", quote=quote, span=span)
+            for n, (quote, span) in enumerate(zip(quotes, spans, strict=True), start=1)
+        ),
+    )

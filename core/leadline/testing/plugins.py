@@ -1,4 +1,4 @@
-"""Plugins for tests, put together from offers: no module to write, nothing to install."""
+"""Plugins for tests, built from offers without a module or an installation."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from leadline.hookspecs import GROUP, KINDS, Offer, hookimpl
 
 
 def plugin(name: str, **offers: Offer[Any, Any]) -> EntryPoint:
-    """Return the entry point of a plugin with these offers by kind, for `Host.discover([...])`.
+    """Return the entry point of a plugin with these offers by kind, for `PluginCatalog.discover([...])`.
 
     `plugin("wiki", search_providers=Offer(make, PluginSettings, "A wiki"))`
     """
     if unknown := set(offers) - set(KINDS):
-        raise ValueError(f"no kinds of plugins: {', '.join(sorted(unknown))}; there are {', '.join(KINDS)}")
+        raise ValueError(f"unknown kinds of plugins: {', '.join(sorted(unknown))}; choose from {', '.join(KINDS)}")
     module = ModuleType(f"leadline_testing_{name}")
     for kind, offer in offers.items():
         setattr(module, f"leadline_{kind}", _hook(offer))

@@ -22,4 +22,4 @@ class HouseModel:
 
 @hookimpl
 def leadline_ai_providers() -> Offers[HouseModel]:
-    yield Offer(HouseModel, HouseSettings, "The chat server of the house", priced=True)
+    yield Offer(HouseModel, HouseSettings, "Our own chat server", priced=True)

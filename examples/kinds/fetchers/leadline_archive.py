@@ -21,4 +21,4 @@ class Archive:
 
 @hookimpl
 def leadline_fetchers() -> Offers[Archive]:
-    yield Offer(Archive, ArchiveSettings, "Web pages through the archive of the house")
+    yield Offer(Archive, ArchiveSettings, "Web pages through our archive")

@@ -2,9 +2,10 @@ from leadline_years import YEARS
 
 from leadline import PluginSettings, StageOffer, hookimpl
 from leadline.contracts import Run, Stage
-from leadline.findings import REPORT, Findings
+from leadline.findings import Findings
 from leadline.hookspecs import Offers
 from leadline.records import Section
+from leadline.research_findings import REPORT
 
 
 class Timeline:
@@ -12,9 +13,8 @@ class Timeline:
         report = findings[REPORT]
         quotes = {item.id: " ".join(item.quote.split()) for item in report.evidence}
         years = sorted((year.year, year.id) for year in findings[YEARS] if year.id in quotes)
-        lines = (f"- {year}: {quotes[name]} [@{name}]" for year, name in years)
-        ids = tuple(name for _, name in years)
-        section = Section(id="timeline", title="Timeline", text="\n".join(lines), evidence_ids=ids)
+        text = "\n".join(f"- {year}: {quotes[name]} [@{name}]" for year, name in years)
+        section = Section(id="timeline", title="Timeline", text=text, evidence_ids=tuple(name for _, name in years))
         if years:
             findings[REPORT] = report.model_copy(update={"sections": (*report.sections, section)})
 

@@ -1,10 +1,10 @@
 import re
 
-from leadline import Key, MapOffer, PluginSettings, hookimpl
 from leadline.contracts import MapStage, Run
-from leadline.findings import EVIDENCE, Findings
-from leadline.hookspecs import Offers
+from leadline.findings import Findings, Key
+from leadline.hookspecs import MapOffer, Offers, PluginSettings, hookimpl
 from leadline.records import Evidence, Record
+from leadline.research_findings import EVIDENCE
 
 
 class Year(Record):

@@ -13,40 +13,41 @@ from typing import NamedTuple
 
 from leadline_plugins.charts.planning import PlannedChart, PlannedRow, number_in
 from leadline_plugins.charts.points import form_of
-from leadline_plugins.prompting.passages import ShownPassage, ShownSource
-from leadline_plugins.verification.numbers import Values, numbers, values_of
+from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
+from leadline_plugins.verification.number_parsing import find_numbers
+from leadline_plugins.verification.numbers import Values, values_of
 
+# Rows of a chart; of a timeline one is enough.
 _FEWEST = 2
-"""Rows of a chart; of a timeline one is enough."""
+# Parts of a pie.
 _PARTS = 8
-"""Parts of a pie."""
+# A whole in percent, and by how much rounded parts may miss it.
 _WHOLE, _ROUNDED = 100, 2
-"""A whole in percent, and by how much rounded parts may miss it."""
+# Forms that show parts of a whole, and forms that show the same values separately.
 _SEPARATE: Mapping[str, str] = {"pie": "bar", "stacked": "grouped", "area": "line"}
-"""Forms that show parts of a whole, and forms that show the same values separately."""
+# A list of so many numbers in a program is data.
 _DATA = 3
-"""A list of so many numbers in a program is data."""
 _WORD = re.compile(r"[^\W\d_]+")
 _PER = re.compile(r"/|\bper\b|每")
 _CURRENCIES = frozenset("$€£¥")
+# Reasons that are named.
 _NAMED = 5
-"""Reasons that are named."""
 
 
 class Checked(NamedTuple):
     """A chart without the rows that failed."""
 
     chart: PlannedChart
+    # Why rows were dropped.
     dropped: str = ""
-    """Why rows were dropped."""
+    # Why it has another form than planned.
     changed: str = ""
-    """Why it has another form than planned."""
+    # Why it cannot be drawn.
     problem: str = ""
-    """Why it cannot be drawn."""
 
 
 def checked(chart: PlannedChart, sources: Iterable[ShownSource], language: str) -> Checked:
-    """Return a chart with the rows whose numbers are in their passages, and what is wrong with it."""
+    """Return a chart with the rows whose numbers are in their passages, and the problems found."""
     shown = {passage.number: (passage, source) for source in sources for passage in source.passages}
     reasons = [_wrong(row, chart, shown) for row in chart.rows]
     kept = tuple(row for row, reason in zip(chart.rows, reasons, strict=True) if not reason)
@@ -58,7 +59,7 @@ def checked(chart: PlannedChart, sources: Iterable[ShownSource], language: str) 
         problem = f"it has {len(kept)} of at least {_FEWEST} rows that their passages state"
         problem = f"{problem}: {dropped}" if dropped else problem
     elif language == "python":
-        problem = "; ".join(_own_numbers(left))
+        problem = "; ".join(_foreign_numbers(left))
     elif form in _SEPARATE:
         changed = "a part is missing" if dropped else _no_whole(left, form)
     if changed:
@@ -67,7 +68,7 @@ def checked(chart: PlannedChart, sources: Iterable[ShownSource], language: str) 
 
 
 def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[ShownPassage, ShownSource]]) -> str:
-    """Return why a row cannot be shown; empty where its numbers are in its passage.
+    """Return the reason to drop a row; empty if its numbers are in its passage.
 
     The numbers of its label may also be in the headings, the title or the date of the source.
     """
@@ -79,7 +80,7 @@ def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[Shown
     context = "\n".join((text, *passage.path, source.title, source.published or ""))
     if row.value is not None and not _states(text, context, row.value, chart.unit):
         return f"the value {row.value:,.12g} {chart.unit}".rstrip() + f" of {name!r} is not in its passage"
-    for number in numbers(f"{row.series}\n{row.label}"):
+    for number in find_numbers(f"{row.series}\n{row.label}"):
         if any(char.isdigit() for char in number.text) and not values_of(context).holds(number):
             return f"{number.text!r} of {name!r} is not in its passage"
     return ""
@@ -95,10 +96,10 @@ def _states(text: str, context: str, value: float, unit: str) -> bool:
     scale, sign = _scale(unit), next((char for char in unit if char in _CURRENCIES), "")
     held = values_of(text)
     written = f"{sign}{figure} {scale}" if scale or sign else f"{figure} {'' if unit[:1].isdigit() else unit}"
-    claimed = [one for one in numbers(written)[:1] if held.holds(one)]
+    claimed = [one for one in find_numbers(written)[:1] if held.holds(one)]
     if not claimed and scale and _factor(scale) in map(_factor, set(_WORD.findall(context))):
-        bare = Values(one for one in held.numbers if not any(char.isalpha() for char in one.text))
-        claimed = [one for one in numbers(figure) if bare.holds(one)]
+        unscaled = Values(one for one in held.numbers if not any(char.isalpha() for char in one.text))
+        claimed = [one for one in find_numbers(figure) if unscaled.holds(one)]
     same = [one for one in held.numbers if claimed and set(one.readings) & set(claimed[0].readings)]
     return bool(claimed) and (value < 0 or not same or not all(_negative(text, one.start) for one in same))
 
@@ -111,8 +112,8 @@ def _scale(unit: str) -> str:
 
 
 def _factor(scale: str) -> Decimal:
-    """Return 1,000,000 for `million`; 1 for what is no scale."""
-    return next((one.value for one in numbers(f"1 {scale}")), Decimal(1))
+    """Return 1,000,000 for `million`; 1 for other words."""
+    return next((one.value for one in find_numbers(f"1 {scale}")), Decimal(1))
 
 
 def _negative(text: str, start: int) -> bool:
@@ -134,8 +135,8 @@ def _no_whole(chart: PlannedChart, form: str) -> str:
     return ""
 
 
-def _own_numbers(chart: PlannedChart) -> Iterator[str]:
-    """Yield what numbers a program brings itself: lists of data, and chance."""
+def _foreign_numbers(chart: PlannedChart) -> Iterator[str]:
+    """Yield complaints about numbers that are not in the rows: lists of data, and random numbers."""
     try:
         tree = ast.parse(chart.code)
     except (SyntaxError, ValueError) as error:
@@ -143,7 +144,7 @@ def _own_numbers(chart: PlannedChart) -> Iterator[str]:
         return
     own = {abs(number) for row in chart.rows for number in (row.value, number_in(row.label)) if number is not None}
     labels = "\n".join(f"{row.series}\n{row.label}" for row in chart.rows)
-    own |= {float(value) for one in numbers(labels) for value in one.readings}
+    own |= {float(value) for one in find_numbers(labels) for value in one.readings}
     for node in ast.walk(tree):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             strange = [number for number in _constants(node) if number not in own]

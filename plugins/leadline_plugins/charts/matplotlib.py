@@ -1,46 +1,140 @@
-"""Chart runner `matplotlib`: draws declared forms from data as PNG and SVG, without pyplot, display or foreign code."""
+"""The chart runner `matplotlib`: draws forms from data as PNG and SVG, without pyplot, display or foreign code.
+
+Matplotlib draws a box for a missing glyph. Here a chart with a character that no font has is refused, and the error
+names the package to install.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
 from io import BytesIO
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from pydantic import Field
 
 from leadline.contracts import Call, Context
+from leadline.display import one_line
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.printable import one_line
 from leadline.records import Chart, Figure
-from leadline_plugins.charts import bars, curves
-from leadline_plugins.charts.axes import QUIET, folded, style, titles
-from leadline_plugins.charts.fonts import CHAIN, fonts_for
+from leadline_plugins.charts.forms import (
+    CHAIN,
+    QUIET,
+    area,
+    bar,
+    box,
+    folded,
+    heatmap,
+    histogram,
+    horizontal,
+    line,
+    pie,
+    scatter,
+    stacked,
+    style,
+    timeline,
+    titles,
+)
 from leadline_plugins.charts.points import FORMS, Point, alt_text, form_of, read
 
+# Packages from PyPI that contain fonts.
+_PACKAGES = ("noto_cjk_sans_otc", "manimgx_fonts")
+_CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "IDEOGRAPHIC", "BOPOMOFO", "FULLWIDTH", "KANGXI")
+# The most missing characters that an error names.
+_NAMED = 8
 Draw = Callable[[Any, Sequence[Point], str], None]
 _DRAWN: Mapping[str, Draw] = {
-    "line": curves.line,
-    "bar": bars.bar,
-    "stacked": bars.stacked,
-    "grouped": bars.bar,
-    "horizontal": bars.horizontal,
-    "area": curves.area,
-    "scatter": curves.scatter,
-    "pie": curves.pie,
-    "histogram": bars.histogram,
-    "box": bars.box,
-    "heatmap": curves.heatmap,
-    "timeline": curves.timeline,
+    "line": line,
+    "bar": bar,
+    "stacked": stacked,
+    "grouped": bar,
+    "horizontal": horizontal,
+    "area": area,
+    "scatter": scatter,
+    "pie": pie,
+    "histogram": histogram,
+    "box": box,
+    "heatmap": heatmap,
+    "timeline": timeline,
 }
 _AXELESS = ("pie", "timeline")
 _TEXTS = ("title", "x_label", "y_label", "unit", "source")
+# Dots an inch.
 _DOTS = 200
-"""Dots an inch."""
+# Matplotlib's settings and font caches belong to the process: one drawing at a time.
 _LOCK = Lock()
-"""Matplotlib's settings and font caches belong to the process: one drawing at a time."""
+
+
+def fonts_for(texts: Iterable[str], chain: Sequence[str]) -> list[str]:
+    """Return the families that together have all characters of these texts. Raises `Unsupported` if there are none."""
+    _register()
+    needed = {ord(mark) for text in texts for mark in text if not _silent(mark)}
+    families = [family for family in chain if _characters(family)]
+    left = needed.difference(*map(_characters, families))
+    for family in _others() if left else ():
+        if left & _characters(family):
+            families.append(family)
+            left -= _characters(family)
+    if left:
+        raise Unsupported(_lacking(sorted(map(chr, left))))
+    return families
+
+
+def _lacking(missing: Sequence[str]) -> str:
+    cjk = any(unicodedata.name(mark, "").startswith(_CJK) for mark in missing)
+    package = "fonts-noto-cjk (or `pip install 'leadline[charts]'`)" if cjk else "fonts-noto-core"
+    named = " ".join(f"{mark} (U+{ord(mark):04X})" for mark in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    return f"no installed font has {named}{more}: install {package} and draw again"
+
+
+def _silent(mark: str) -> bool:
+    """Return whether a character is invisible: white space, control, variation selector, joiner."""
+    return mark.isspace() or unicodedata.category(mark) in ("Cc", "Cf", "Mn") or 0xFE00 <= ord(mark) <= 0xFE0F
+
+
+@cache
+def _register() -> None:
+    """Register Noto fonts that matplotlib has not found: those of packages, and ones installed recently."""
+    from matplotlib import font_manager
+
+    known = {Path(font.fname).name for font in font_manager.fontManager.ttflist}
+    for path in (*_packaged(), *map(Path, font_manager.findSystemFonts())):
+        if path.name not in known and "Noto" in path.name:
+            font_manager.fontManager.addfont(path)
+
+
+def _packaged() -> Iterator[Path]:
+    for spec in filter(None, map(find_spec, _PACKAGES)):
+        for folder in spec.submodule_search_locations or ():
+            yield from sorted(path for path in Path(folder).iterdir() if path.suffix in (".ttf", ".otf", ".ttc"))
+
+
+@cache
+def _characters(family: str) -> frozenset[int]:
+    """Return the characters of a family; none if it is not installed."""
+    from matplotlib import font_manager
+
+    try:
+        path = font_manager.fontManager.findfont(family, fallback_to_default=False)
+    except ValueError:  # the font is not installed
+        return frozenset()
+    return frozenset(font_manager.get_font(path).get_charmap())
+
+
+@cache
+def _others() -> tuple[str, ...]:
+    """Return all other families, those of Noto first, in alphabetical order."""
+    from matplotlib import font_manager
+
+    names = {font.name for font in font_manager.fontManager.ttflist if not font.name.startswith("Last")}
+    return tuple(sorted(names, key=lambda name: (not name.startswith("Noto Sans"), name)))
 
 
 def draw(chart: Chart, fonts: Sequence[str], titled: bool) -> dict[str, bytes]:
@@ -141,21 +235,18 @@ class Matplotlib:
     async def draw(self, chart: Chart, call: Call, /) -> Figure:
         """Return the chart as PNG and SVG."""
         media = await self._context.in_thread(draw, chart, self._settings.fonts, self._settings.title)
-        shown = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
-        return Figure(id=chart.id, media=media, **shown)
-
-
-def _make(settings: MatplotlibSettings, context: Context) -> Matplotlib:
-    return Matplotlib(settings, context)
+        fields = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
+        return Figure(id=chart.id, media=media, **fields)
 
 
 @hookimpl
 def leadline_chart_runners() -> Iterator[Offer[Any, Matplotlib]]:
     """Offer the runner."""
     yield Offer(
-        _make,
+        Matplotlib,
         MatplotlibSettings,
         "Draws twelve forms of charts from data, as PNG and SVG",
         requires=("matplotlib=leadline[charts]",),
         at_once=2,
+        timeout=60,
     )

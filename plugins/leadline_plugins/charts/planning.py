@@ -6,21 +6,39 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from leadline.citations import cited
-from leadline.findings import Question
 from leadline.records import SINGLE, Chart, Evidence, Record, Section, Source, Text
+from leadline.research_findings import Question
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
 from leadline_plugins.charts.points import FORMS, Point, form_of
-from leadline_plugins.passages.size import tokens_of
-from leadline_plugins.prompting.passages import ShownSource, as_text, fewer, numbers
-from leadline_plugins.verification.numbers import numbers as numbers_of
-from leadline_plugins.wording import say
+from leadline_plugins.passages.cutting import tokens_of
+from leadline_plugins.prompting.numbered_passages import ShownSource, halve_passages, ids_by_number, passages_text
+from leadline_plugins.verification.number_parsing import find_numbers as numbers_of
+from leadline_plugins.wording.phrases import phrase
 
+# Of the passages that a plan is made from.
 MOST_TOKENS = 4_000
-"""Of the passages that a plan is made from."""
+# Numbers of a passage that can be compared.
 _LEAST_NUMBERS = 2
-"""Numbers of a passage that can be compared."""
+# Sources that are named under a chart.
 _TITLES = 3
-"""Sources that are named under a chart."""
+_ROW = object_of(label=TEXT, series=TEXT, value={"type": ["number", "null"]}, passage=INTEGER)
+CHART_SCHEMA = object_of(
+    title=TEXT,
+    type=one_of(*FORMS),
+    unit=TEXT,
+    x_label=TEXT,
+    y_label=TEXT,
+    rows=list_of(_ROW),
+    section=INTEGER,
+    code=TEXT,
+)
+PLAN_SCHEMA = object_of(charts=list_of(CHART_SCHEMA))
+CHART_EXAMPLE = (
+    '{"title": "Heat pumps sold", "type": "bar", "unit": "thousand", "x_label": "Country", "y_label": "Pumps", "rows": '
+    '[{"label": "Norway", "series": "", "value": 42.5, "passage": 3}, {"label": "Sweden", "series": "", "value": 60, '
+    '"passage": 3}, {"label": "Finland", "series": "", "value": 71, "passage": 8}], "section": 2, "code": ""}'
+)
+PLAN_EXAMPLE = f'{{"charts": [{CHART_EXAMPLE}]}}'
 
 
 class PlannedRow(Record):
@@ -44,8 +62,8 @@ class PlannedChart(Record):
     x_label: Text = ""
     y_label: Text = ""
     rows: tuple[Annotated[PlannedRow, SINGLE], ...] = ()
+    # The number of its section, from 1; 0 if unknown.
     section: int = 0
-    """The number of its section, from 1; 0 where it is not known."""
     code: str = ""
 
 
@@ -61,13 +79,13 @@ class ChartPlanRequest(Record):
     question: Question
     limit: int
     language: str
+    # Titles.
     sections: tuple[Text, ...]
-    """Titles."""
+    # Figures of the text, each with the number of its passage.
     figures: tuple[Text, ...] = ()
-    """What the text states in numbers, each with the number of its passage."""
     sources: tuple[ShownSource, ...]
+    # Ids of the passages; the last are left out if the prompt is too long.
     best_first: tuple[str, ...] = ()
-    """Ids of the passages: the last are left out where the prompt is too long."""
 
     def as_text(self) -> str:
         """Return the inputs as a model reads them."""
@@ -79,7 +97,7 @@ class ChartPlanRequest(Record):
             "Drawn by: Python" if self.language == "python" else "",
             "\n".join(("Sections:", *titles)),
             "\n".join(("Figures in the text:", *(f"- {figure}" for figure in self.figures))) if self.figures else "",
-            as_text(self.sources),
+            passages_text(self.sources),
         )
         return "\n\n".join(filter(None, parts))
 
@@ -95,28 +113,8 @@ class ChartRepairRequest(ChartPlanRequest):
         return f"{super().as_text()}\n\nChart: {self.chart.model_dump_json()}\n\nError: {self.error}"
 
 
-_ROW = object_of(label=TEXT, series=TEXT, value={"type": ["number", "null"]}, passage=INTEGER)
-CHART_SCHEMA = object_of(
-    title=TEXT,
-    type=one_of(*FORMS),
-    unit=TEXT,
-    x_label=TEXT,
-    y_label=TEXT,
-    rows=list_of(_ROW),
-    section=INTEGER,
-    code=TEXT,
-)
-PLAN_SCHEMA = object_of(charts=list_of(CHART_SCHEMA))
-CHART_EXAMPLE = (
-    '{"title": "Heat pumps sold", "type": "bar", "unit": "thousand", "x_label": "Country", "y_label": "Pumps", "rows": '
-    '[{"label": "Norway", "series": "", "value": 42.5, "passage": 3}, {"label": "Sweden", "series": "", "value": 60, '
-    '"passage": 3}, {"label": "Finland", "series": "", "value": 71, "passage": 8}], "section": 2, "code": ""}'
-)
-PLAN_EXAMPLE = f'{{"charts": [{CHART_EXAMPLE}]}}'
-
-
 def numeric(evidence: Iterable[Evidence], sections: Sequence[Section], at_least: int) -> list[Evidence]:
-    """Return the passages that charts can be planned from, best first; none where they have too few numbers together.
+    """Return the passages that charts can be planned from, best first; none if they have too few numbers.
 
     They are those of the sections that state two numbers or a figure of the text.
     """
@@ -144,7 +142,7 @@ def _count(item: Evidence) -> int:
 
 def figures(sections: Iterable[Section], sources: Sequence[ShownSource]) -> tuple[str, ...]:
     """Return the figures that the sections state, as lines that name the passages shown."""
-    places = {name: number for number, name in numbers(sources).items()}
+    places = {name: number for number, name in ids_by_number(sources).items()}
     return tuple(
         f"{point.label}: {point.value} {point.unit}".rstrip() + f" [{places[point.evidence_id]}]"
         for section in sections
@@ -154,8 +152,8 @@ def figures(sections: Iterable[Section], sources: Sequence[ShownSource]) -> tupl
 
 
 def fewer_passages(request: ChartPlanRequest) -> ChartPlanRequest | None:
-    """Return the request with the better half of the passages; None where only one is left."""
-    left = fewer(request.sources, request.best_first)
+    """Return the request with the better half of the passages; None if only one is left."""
+    left = halve_passages(request.sources, request.best_first)
     best = request.best_first[: len(request.best_first) // 2]
     return request.model_copy(update={"sources": left, "best_first": best}) if left else None
 
@@ -174,7 +172,7 @@ def _point(form: str, row: PlannedRow, evidence_id: str) -> Point:
 
 
 def number_in(label: str) -> float | None:
-    """Return the number that a label is; None where it is none."""
+    """Return a label as a number; None if it is none."""
     try:
         return float(label.replace(",", "").strip())
     except ValueError:
@@ -185,7 +183,7 @@ def drawable(
     plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source], refused: Sequence[str]
 ) -> Chart:
     """Return the chart that a runner draws; `place` counts the charts of the report from 1."""
-    found = points(plan, numbers(request.sources))
+    found = points(plan, ids_by_number(request.sources))
     owners = {passage.id: source.id for source in request.sources for passage in source.passages}
     ids = tuple(dict.fromkeys(point.evidence_id for point in found if point.evidence_id in owners))
     used = dict.fromkeys(owners[name] for name in ids)
@@ -208,4 +206,4 @@ def drawable(
 def _source_line(sources: Iterable[Source], language: str) -> str:
     titles = list(dict.fromkeys(" ".join(source.hit.title.split()) for source in sources if source.hit.title.strip()))
     more = f" (+{len(titles) - _TITLES})" if len(titles) > _TITLES else ""
-    return f"{say('source', language)}{'; '.join(titles[:_TITLES])}{more}" if titles else ""
+    return f"{phrase('source', language)}{'; '.join(titles[:_TITLES])}{more}" if titles else ""

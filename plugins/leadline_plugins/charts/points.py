@@ -1,4 +1,4 @@
-"""The forms of charts, and their rows as points: what every runner and every check reads."""
+"""The forms of charts, and rows as points, for all runners and checks."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Annotated
 
 from pydantic import AfterValidator, ValidationError
 
+from leadline.display import one_line
 from leadline.errors import Unsupported
-from leadline.printable import one_line
 from leadline.records import Chart, Record, Text
 
 _SERIES = ("line", "bar", "stacked", "grouped", "horizontal", "area")
+# The names of `chart_type`.
 FORMS = (*_SERIES, "scatter", "pie", "histogram", "box", "heatmap", "timeline")
-"""The names of `chart_type`."""
 MOST_POINTS = 2000
+# Points that an alternative text lists.
 _SPOKEN = 24
-"""Points that an alternative text lists."""
 _DATE = re.compile(r"(-?\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:T.*)?")
 _LABELLED_YEAR = re.compile(r"(?:FY|CY)?\s?(?P<year>(?:1[5-9]|2[01])\d\d)\s?(?:年度?(?:(?P<month>\d{1,2})月)?|[AEFP])?")
 
+# A text on one line, without control characters and changes of direction.
 Line = Annotated[Text, AfterValidator(one_line)]
-"""A text on one line, without control characters and changes of direction."""
 
 
 class Point(Record):
@@ -60,7 +60,7 @@ class Table:
 
 
 def form_of(name: str) -> str:
-    """Return the form that a name means in any spelling (`Bar`, `heat_map`); empty where there is none."""
+    """Return the form of a name in any spelling (`Bar`, `heat_map`); empty for an unknown one."""
     form = name.strip().lower().replace(" ", "").replace("_", "").replace("-", "")
     form = form.removesuffix("chart").removesuffix("plot") or form
     return form if form in FORMS else ""
@@ -95,7 +95,7 @@ def values(points: Sequence[Point]) -> list[float]:
 
 
 def table(points: Sequence[Point]) -> Table:
-    """Return the points as a table. Raises `Unsupported` where one cell has two values."""
+    """Return the points as a table. Raises `Unsupported` if a cell has two values."""
     found: dict[tuple[str, str], float] = {}
     for point, value in zip(points, values(points), strict=True):
         cell = (point.series, point.name)
@@ -115,7 +115,7 @@ def by_series(
 
 
 def date_of(text: str) -> tuple[int, int, int] | None:
-    """Return year, month and day of an ISO date, 0 for a part that is missing; None where it is no date."""
+    """Return year, month and day of an ISO date, 0 for a missing part; None for other text."""
     match = _DATE.fullmatch(text.strip())
     if not match:
         return None
@@ -124,7 +124,7 @@ def date_of(text: str) -> tuple[int, int, int] | None:
 
 
 def _order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names once each: by time where all are years or dates, else in the order of the rows."""
+    """Return the names once each: by time if all are years or dates, else in the order of the rows."""
     found = tuple(dict.fromkeys(names))
     times = {name: _time_of(name) for name in found}
     return tuple(sorted(found, key=lambda name: times[name] or (0, 0, 0))) if all(times.values()) else found

@@ -6,36 +6,40 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from leadline.contracts import Call, Context
+from leadline.contracts import Call
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Chart, Code, Execution, Figure
-from leadline_plugins.charts.fonts import CHAIN
+from leadline_plugins.charts.forms import CHAIN
 from leadline_plugins.charts.points import alt_text
 
 _PICTURE = "chart.png"
-_BEGINS = b"\x89PNG\r\n\x1a\n"
-_TOLD = 1500
-"""Characters of an error message, from its end."""
-_AROUND = f"""\
+_PNG = b"\x89PNG\r\n\x1a\n"
+# Characters of an error message, from its end.
+_ERROR_END = 1500
+# Runs the code with `rows` and `plt` defined, and saves the picture if the code does not.
+_PROGRAM = f"""\
 import importlib.util, json, os, pathlib
 import matplotlib
 matplotlib.use("Agg")
 from matplotlib import font_manager, pyplot as plt
-brought = importlib.util.find_spec("noto_cjk_sans_otc")
-for folder in brought.submodule_search_locations if brought else ():
+cjk = importlib.util.find_spec("noto_cjk_sans_otc")
+for folder in cjk.submodule_search_locations if cjk else ():
     for path in pathlib.Path(folder).glob("*.ttc"):
         font_manager.fontManager.addfont(path)
 known = set(font_manager.fontManager.get_font_names())
 plt.rcParams["font.family"] = [name for name in {CHAIN!r} if name in known]
 plt.rcParams["axes.unicode_minus"] = False
 code = pathlib.Path("chart.py").read_text(encoding="utf-8")
-given = json.loads(pathlib.Path("rows.json").read_text(encoding="utf-8"))
-exec(compile(code, "chart.py", "exec"), {{"__name__": "__main__", "plt": plt, **given}})
+inputs = json.loads(pathlib.Path("rows.json").read_text(encoding="utf-8"))
+exec(compile(code, "chart.py", "exec"), {{"__name__": "__main__", "plt": plt, **inputs}})
 if not any(name.endswith(".png") for name in os.listdir()) and plt.get_fignums():
     plt.savefig("{_PICTURE}", dpi=200, bbox_inches="tight")
 """
-"""Runs the code with `rows` and `plt` defined, and saves the picture if the code does not."""
+
+
+# Seconds that the program of one chart may take.
+TIMEOUT = 60
 
 
 class Python:
@@ -47,32 +51,29 @@ class Python:
 
     async def draw(self, chart: Chart, call: Call, /) -> Figure:
         """Return the picture. Raises `Unsupported` with the error of the code."""
-        given = {"rows": list(chart.rows), "title": chart.title, "unit": chart.unit, "source": chart.source}
+        inputs = {"rows": list(chart.rows), "title": chart.title, "unit": chart.unit, "source": chart.source}
         files = (
             Blob(name="chart.py", media_type="text/x-python", data=chart.code.encode()),
-            Blob(name="rows.json", media_type="application/json", data=json.dumps(given).encode()),
+            Blob(name="rows.json", media_type="application/json", data=json.dumps(inputs).encode()),
         )
-        code = Code(language="python", text=_AROUND, files=files, seconds=call.run.settings.charts.timeout)
+        code = Code(language="python", text=_PROGRAM, files=files, seconds=TIMEOUT)
         picture = _picture(await call.run.execute(code))
-        shown = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
-        return Figure(id=chart.id, media={"image/png": picture}, **shown)
+        fields = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
+        return Figure(id=chart.id, media={"image/png": picture}, **fields)
 
 
 def _picture(execution: Execution) -> bytes:
     if execution.exit_code:
-        error = (execution.stderr or execution.stdout).strip()[-_TOLD:]
+        error = (execution.stderr or execution.stdout).strip()[-_ERROR_END:]
         raise Unsupported(f"the code ended with {execution.exit_code}: {error}")
-    found = {file.name: file.data for file in execution.files if file.data.startswith(_BEGINS)}
+    found = {file.name: file.data for file in execution.files if file.data.startswith(_PNG)}
     if not found:
-        raise Unsupported(f"the code left no picture: save it as {_PICTURE}")
+        raise Unsupported(f"the code saved no picture: save it as {_PICTURE}")
     return found.get(_PICTURE) or next(iter(found.values()))
-
-
-def _make(settings: PluginSettings, context: Context) -> Python:
-    return Python()
 
 
 @hookimpl
 def leadline_chart_runners() -> Iterator[Offer[Any, Python]]:
     """Offer the runner."""
-    yield Offer(_make, PluginSettings, "Draws charts by code that a model wrote, in the sandbox", calls=True)
+    summary = "Draws charts by code that a model wrote, in the sandbox"
+    yield Offer(lambda settings, context: Python(), PluginSettings, summary, calls=True, uses=("code.sandbox",))

@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from math import sqrt
 from zlib import crc32
 
+# Numbers of a vector: with 512 the first hit is right for 5-8 % fewer questions, with 2048 for 2-4 % more.
 SIZE = 1024
-"""Numbers of a vector: with 512 the first hit is right for 5-8 % fewer questions, with 2048 for 2-4 % more."""
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+# Characters of the parts of a word, whose ends are marked, so that its forms have similar vectors.
 _PART = 4
-"""Characters of a word's parts, its ends marked: so that forms of a word stay near one another."""
 
 
 def hashed(text: str) -> list[float]:
-    """Return the vector of a text: of length 1, or zero where there is nothing to count."""
+    """Return the vector of a text, of length 1; zero for a text without features."""
     places = [0.0] * SIZE
     for feature, count in Counter(features(text.lower())).items():
         digest = crc32(feature.encode("utf-8", "surrogatepass"))
@@ -36,7 +36,7 @@ def unit(vector: list[float]) -> list[float]:
 
 
 def features(text: str) -> Iterator[str]:
-    """Yield what is counted."""
+    """Yield the features of a text."""
     for run in _UNSPACED.findall(text):
         yield from run
         yield from (run[start : start + 2] for start in range(len(run) - 1))

@@ -23,8 +23,8 @@ from leadline.records import Embeddings, EmbedRequest
 from leadline_plugins.embed.hashed import hashed, unit
 
 Model = Literal["hashed", "wordllama", "both"]
+# Digits of a number: a vector is stored as text, and the sixth digit changes no order.
 _DIGITS = 5
-"""Of each number: a vector is kept as text, and the sixth digit changes no order."""
 
 
 class StaticSettings(PluginSettings):
@@ -42,7 +42,7 @@ class Static:
         self._loading: asyncio.Future[Any] | None = None
 
     async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings:
-        """Return one vector a text. Raises `Unsupported` for a model that is none of these."""
+        """Return one vector per text. Raises `Unsupported` for an unknown model."""
         model = request.model or self._model
         if model not in get_args(Model):
             raise Unsupported(f"static has no model {model!r}: choose from {', '.join(get_args(Model))}")
@@ -59,7 +59,7 @@ class Static:
 
 def _load() -> Any:
     if find_spec("wordllama") is None:
-        raise Unsupported("the model wordllama is not installed: pip install leadline[static]")
+        raise Unsupported("the model wordllama is not installed: pip install 'leadline[static]'")
     wordllama: Any = import_module("wordllama")
     package = Path(str(wordllama.__file__)).parent
     # Its weights lie in the package; without these two it asks a hub for them.
@@ -79,7 +79,7 @@ def _vectors(model: str, texts: Sequence[str], words: Any) -> list[list[float]]:
 def _ready(settings: StaticSettings) -> str | None:
     if settings.model == "hashed" or find_spec("wordllama"):
         return None
-    return f"the model {settings.model} needs wordllama: pip install leadline[static]"
+    return f"the model {settings.model} needs wordllama: pip install 'leadline[static]'"
 
 
 def _make(settings: StaticSettings, context: Context) -> Embedder:

@@ -12,12 +12,11 @@ import asyncio
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable
-from ipaddress import ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Literal
 
+from leadline.display import one_line
 from leadline.errors import Denied, Unavailable
-from leadline.printable import one_line
-from leadline_plugins.fetch.addresses import Address, kind_of, literal
 
 if TYPE_CHECKING:
     from httpx import URL
@@ -25,17 +24,17 @@ if TYPE_CHECKING:
 Rule = Literal["url", "scheme", "credentials", "port", "host", "address", "redirects", "robots", "size", "time"]
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 PORTS = (80, 443, 8080, 8443)
+# Characters; longer addresses contain data.
 _LENGTH = 4096
-"""Characters; longer addresses carry data, not places."""
+# Characters that some programs drop, some stop at and some read as a slash.
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff]")
-"""What programs disagree about: some drop it, some stop at it, some read it as a slash."""
 _AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*:/{2}([^/?#]*)", re.IGNORECASE)
 _CREDENTIALS = re.compile(r"^((?:[a-z][a-z0-9+.-]*:)?//)?[^/]*@", re.IGNORECASE)
 _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
+# Some programs read a host that ends in a number as an address, in any notation (WHATWG URL standard).
 _NUMBER = re.compile(r"(?:.*\.)?(?:\d+|0x[0-9a-f]*)")
-"""A host that ends in a number is an address to some programs, however it is written (the WHATWG's URL standard)."""
+# Names without a public site.
 _INWARD = ("localhost", "local", "internal", "intranet", "home.arpa", "lan", "corp", "home", "private", "onion", "test")
-"""Names at which no public site stands."""
 
 
 class Blocked(Denied):
@@ -47,10 +46,10 @@ class Blocked(Denied):
 
 
 class Guard:
-    """Judges addresses. `allow` opens on purpose what is shut: `HOST`, `HOST:PORT`, or a network as `10.0.0.0/8`.
+    """Checks addresses. `allow` lists exceptions: `HOST`, `HOST:PORT`, or a network such as `10.0.0.0/8`.
 
-    A host is opened as it stands in the address: a stranger's name that resolves to it stays shut. A network is opened
-    for every name that resolves into it.
+    An allowed host must be in the URL itself: another name that resolves to it stays blocked. An allowed network is
+    open to every name that resolves into it.
     """
 
     def __init__(self, allow: Iterable[str] = (), ports: Iterable[int] = PORTS, resolve: Resolve | None = None) -> None:
@@ -61,29 +60,29 @@ class Guard:
         self._resolve = resolve or look_up
 
     def url(self, address: str) -> URL:
-        """Return the address as it will be asked for, without fragment; raises `Blocked`."""
+        """Return the URL as it will be requested, without its fragment. Raises `Blocked`."""
         import httpx
 
         if len(address) > _LENGTH:
             raise Blocked("url", f"is {len(address):,} characters long; at most {_LENGTH:,} are read", shown(address))
         if _UNSEEN.search(address.strip(" \t\r\n")):
-            raise Blocked("url", "holds backslashes or control characters", shown(address))
+            raise Blocked("url", "contains backslashes or control characters", shown(address))
         try:
             url = httpx.URL(address.strip(" \t\r\n"))
             if "#" in address or url.port in (80, 443):  # read again: without fragment and without its own port
                 url = url.copy_with(fragment=None)
             self._judge(url, address)
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
-            raise Blocked("url", f"is no address ({error})", shown(address)) from None
+            raise Blocked("url", f"is not a URL ({error})", shown(address)) from None
         return url.copy_with(host=_bare(url)) if url.host.endswith(".") else url
 
     def _judge(self, url: URL, address: str) -> None:
         where, host = shown(address), _bare(url)
         if url.scheme not in ("http", "https"):
-            raise Blocked("scheme", f"only http and https are read, not {url.scheme or 'nothing'}", where)
+            raise Blocked("scheme", f"only http and https are allowed, not {url.scheme or 'nothing'}", where)
         authority = _AUTHORITY.match(address.strip())
         if url.userinfo or (authority and "@" in authority[1]):
-            raise Blocked("credentials", "holds a user name or password", where)
+            raise Blocked("credentials", "contains a user name or password", where)
         if self._opened(host, port_of(url)):
             return
         if port_of(url) not in self._ports:
@@ -93,7 +92,7 @@ class Guard:
             raise Blocked("host" if literal(host) is None else "address", reason, where)
 
     def _shut(self, host: str) -> str:
-        """Say why a host is refused without a look-up; empty where it is not."""
+        """Return why a host is blocked before it is resolved; empty if it is not."""
         if address := literal(host):
             return self._private(address)
         if _NUMBER.fullmatch(host):
@@ -105,7 +104,7 @@ class Guard:
         return ""
 
     async def addresses(self, host: str, port: int) -> list[str]:
-        """Return the addresses to connect to; raises `Blocked` where one of them is shut, `Unavailable` without any."""
+        """Return the addresses to connect to. Raises `Blocked` if one is blocked, `Unavailable` if there are none."""
         bare = host.lower().removesuffix(".")
         where = f"{bare}:{port}"
         if literal(bare) is None and not self._opened(bare, port) and (reason := self._shut(bare)):
@@ -122,7 +121,7 @@ class Guard:
         try:
             found = list(dict.fromkeys(await self._resolve(host, port)))
         except (OSError, UnicodeError) as error:
-            raise Unavailable(f"{host}: the name is not known ({error})") from error
+            raise Unavailable(f"{host}: the host name cannot be resolved ({error})") from error
         if not found:
             raise Unavailable(f"{host}: the name has no address")
         return found
@@ -144,14 +143,14 @@ async def look_up(host: str, port: int) -> list[str]:
 
 
 def shown(address: str) -> str:
-    """Return an address fit for messages and logs: no credentials, no query, no fragment, not long."""
+    """Return a URL for messages and logs: short, without credentials, query and fragment."""
     place = re.split(r"[?#]", address, maxsplit=1)[0]
     place = _CREDENTIALS.sub(r"\1", place)
     return one_line(place[:200]) + ("?…" if "?" in address else "")
 
 
 def checked(entry: str) -> str:
-    """Return an entry of an allow list; ValueError where it is none."""
+    """Return an entry of an allow list. Raises `ValueError` if it is malformed."""
     if "/" in entry:
         ip_network(entry.strip())
     elif not _entry(entry.strip().lower())[0]:
@@ -168,15 +167,84 @@ def _entry(entry: str) -> tuple[str, int | None]:
 
 
 def _bare(url: URL) -> str:
-    """Return the host as it will be asked for: punycode, lower case, without the root's dot."""
+    """Return the host as it is resolved: punycode, lower case, without a final dot."""
     return url.raw_host.decode("ascii").lower().strip("[]").removesuffix(".")
 
 
 def port_of(url: URL) -> int:
-    """Return the port of an address, that of its scheme where it names none."""
+    """Return the port of a URL; without one, that of its scheme."""
     return url.port if url.port is not None else {"https": 443}.get(url.scheme, 80)
 
 
 def _opens(host: str, port: int | None = None) -> str:
     entry = host if port is None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    return f'to read it all the same, add "{entry}" to the setting allow'
+    return f'to allow it, add "{entry}" to the setting allow'
+
+
+Address = IPv4Address | IPv6Address
+
+_KINDS = tuple(
+    (ip_network(network), kind)
+    for network, kind in (
+        ("0.0.0.0/8", "this host"),
+        ("10.0.0.0/8", "private"),
+        ("100.100.100.200/32", "cloud metadata"),
+        ("100.64.0.0/10", "shared by a carrier (CGNAT)"),
+        ("127.0.0.0/8", "loopback"),
+        ("168.63.129.16/32", "cloud metadata"),  # of Azure, and public by its number
+        ("169.254.169.254/32", "cloud metadata"),
+        ("169.254.0.0/16", "link-local"),
+        ("172.16.0.0/12", "private"),
+        ("192.0.0.192/32", "cloud metadata"),
+        ("192.0.0.0/24", "reserved"),
+        ("192.0.2.0/24", "for documentation"),
+        ("192.88.99.0/24", "a 6to4 relay"),
+        ("192.168.0.0/16", "private"),
+        ("198.18.0.0/15", "for benchmarks"),
+        ("198.51.100.0/24", "for documentation"),
+        ("203.0.113.0/24", "for documentation"),
+        ("224.0.0.0/4", "multicast"),
+        ("240.0.0.0/4", "reserved"),
+        ("::/128", "this host"),
+        ("::1/128", "loopback"),
+        ("::ffff:0:0/96", "an IPv4 address written as IPv6"),
+        ("::/96", "an IPv4 address written as IPv6"),
+        ("::ffff:0:0:0/96", "an IPv4 address written as IPv6"),
+        ("64:ff9b:1::/48", "a local NAT64 prefix"),
+        ("100::/64", "discarded"),
+        ("2001::/32", "a Teredo tunnel"),
+        ("2001:db8::/32", "for documentation"),
+        ("2002::/16", "a 6to4 tunnel"),
+        ("3fff::/20", "for documentation"),
+        ("5f00::/16", "reserved"),
+        ("fd00:ec2::254/128", "cloud metadata"),
+        ("fd20:ce::254/128", "cloud metadata"),
+        ("fc00::/7", "private"),
+        ("fe80::/10", "link-local"),
+        ("fec0::/10", "site-local"),
+        ("ff00::/8", "multicast"),
+    )
+)
+_NAT64 = ip_network("64:ff9b::/96")
+
+
+def kind_of(address: Address) -> str:
+    """Return the kind of an address that is not public; empty for a public one.
+
+    An address of the well-known NAT64 prefix has the kind of the IPv4 address in it, because networks without IPv4 use
+    it for all IPv4 hosts.
+    """
+    if address in _NAT64:
+        return kind_of(IPv4Address(int(address) & 0xFFFFFFFF))
+    for network, kind in _KINDS:
+        if address in network:
+            return kind
+    return "" if address.is_global and not (address.is_multicast or address.is_reserved) else "not public"
+
+
+def literal(host: str) -> Address | None:
+    """Return the address of a host in canonical notation; None for a name, or an address with a zone."""
+    try:
+        return ip_address(host) if "%" not in host else None
+    except ValueError:
+        return None

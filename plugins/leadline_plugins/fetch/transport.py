@@ -1,69 +1,130 @@
-"""HTTP with the guard in it: a connection goes to an address that was judged, and to no other.
+"""HTTP that connects only to addresses that the guard has checked.
 
-The guard stands where the name is resolved for the connection itself. So the connection is pinned (DNS cannot answer
-the check and the connection differently), while pooling, certificates, SNI and the Host header go by the name.
+The guard resolves the name for the connection itself, so that DNS cannot answer the check and the connection
+differently. Pooling, certificates, SNI and the Host header use the name.
 
-Where the environment names a proxy, the proxy resolves: what the address says is judged all the same (scheme, port,
-credentials, names and numbers of local networks), but not what its name resolves to, which only the proxy knows.
+If the environment names a proxy, the proxy resolves names. The URL is checked all the same (scheme, port, credentials,
+names and numbers of local networks), but not the addresses of its name, which only the proxy knows.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from socket import AF_INET, AF_INET6, AI_NUMERICHOST, AddressFamily
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
+import httpcore
 import httpx
 
 from leadline.errors import Unavailable
-from leadline.http.transport import Transport, authorities, is_fast
+from leadline.http import default_certificates
 from leadline_plugins.fetch.guard import Guard, port_of
 
-if TYPE_CHECKING:
-    from aiohttp.abc import ResolveResult
-
-_TRIED = 4
-"""Addresses of a host that are tried."""
-_IDLE = 15.0
-"""Seconds an unused connection is kept."""
+# Seconds for one address of a host before the next is tried.
+_CONNECT_TIMEOUT = 5.0
+_MAX_ADDRESSES = 4
+# Idle connections that are kept, and for how many seconds. Each request inspects all of them.
+_IDLE_CONNECTIONS = 16
+_IDLE_SECONDS = 15.0
 
 
 class GuardedTransport(httpx.AsyncBaseTransport):
-    """A transport for httpx; proxies are those of the environment. It closes what it holds by `aclose`."""
+    """A transport for httpx; uses the proxies of the environment. Close it with `aclose`."""
 
-    def __init__(self, guard: Guard, verify: ssl.SSLContext | None = None, idle: float = _IDLE) -> None:
+    def __init__(self, guard: Guard, verify: ssl.SSLContext | None = None, idle: float = _IDLE_SECONDS) -> None:
         self._guard = guard
         self._verify = verify
-        self._direct = _direct(guard, verify, idle)
-        self._named = {scheme: proxy for scheme, proxy in getproxies().items() if scheme in ("http", "https", "all")}
-        self._proxies: dict[str, httpx.AsyncHTTPTransport] = {}
+        self._idle = idle
+        self._pool: httpcore.AsyncConnectionPool | None = None
+        self._proxies = {scheme: proxy for scheme, proxy in getproxies().items() if scheme in ("http", "https", "all")}
+        self._proxied: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; raises `Blocked`, or `Unavailable` where nothing comes back."""
+        """Send a request; raises `Blocked`, or `Unavailable` if no response arrives."""
         url = request.url
-        if self._named and (proxy := proxy_of(url, self._named)):
+        if self._proxies and (proxy := proxy_of(url, self._proxies)):
             return await self._through(proxy).handle_async_request(request)
         host = url.raw_host.decode("ascii")
-        if ":" in host or host.replace(".", "").isdigit():  # which aiohttp takes for addresses, and does not look up
+        if ":" in host or host.replace(".", "").isdigit():  # an address, which is connected to without being resolved
             await self._guard.addresses(host, port_of(url))
-        with _translated():
-            reply = await self._direct.handle_async_request(request)
-        reply.stream = _Body(reply.stream)
-        return reply
-
-    def _through(self, proxy: str) -> httpx.AsyncHTTPTransport:
-        if proxy not in self._proxies:
-            self._proxies[proxy] = httpx.AsyncHTTPTransport(verify=self._verify or authorities(), proxy=proxy)
-        return self._proxies[proxy]
+        direct = httpcore.Request(
+            method=request.method,
+            url=httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _as_unavailable():
+            response = await self._direct().handle_async_request(direct)
+        return httpx.Response(response.status, headers=response.headers, stream=_Body(response.stream), request=request)
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._direct.aclose()
-        for transport in self._proxies.values():
+        if self._pool:
+            await self._pool.aclose()
+        for transport in self._proxied.values():
             await transport.aclose()
+
+    def _direct(self) -> httpcore.AsyncConnectionPool:
+        if self._pool is None:
+            self._pool = httpcore.AsyncConnectionPool(
+                ssl_context=self._verify or default_certificates(),
+                max_connections=None,  # the limiter of the plugin decides
+                max_keepalive_connections=_IDLE_CONNECTIONS,
+                keepalive_expiry=self._idle,
+                network_backend=_GuardedBackend(self._guard),
+            )
+        return self._pool
+
+    def _through(self, proxy: str) -> httpx.AsyncHTTPTransport:
+        if proxy not in self._proxied:
+            verify = self._verify or default_certificates()
+            self._proxied[proxy] = httpx.AsyncHTTPTransport(verify=verify, proxy=proxy)
+        return self._proxied[proxy]
+
+
+class _GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections to the addresses that the guard allows."""
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._backend = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to the first address that accepts."""
+        async with asyncio.timeout(timeout):
+            addresses = (await self._guard.addresses(host, port))[:_MAX_ADDRESSES]
+            for address in addresses[:-1]:
+                try:
+                    return await self._backend.connect_tcp(
+                        address, port, _CONNECT_TIMEOUT, local_address, socket_options
+                    )
+                except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                    continue  # the error of the last address is raised
+            return await self._backend.connect_tcp(addresses[-1], port, timeout, local_address, socket_options)
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Refuse: no page is served by a socket of this machine."""
+        raise httpcore.ConnectError("sockets of this machine are not read")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
 
 
 class _Body(httpx.AsyncByteStream):
@@ -71,7 +132,7 @@ class _Body(httpx.AsyncByteStream):
         self._body = body
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated():
+        with _as_unavailable():
             async for part in self._body:
                 yield part
 
@@ -79,47 +140,19 @@ class _Body(httpx.AsyncByteStream):
         await self._body.aclose()
 
 
-def _direct(guard: Guard, verify: ssl.SSLContext | None, idle: float) -> httpx.AsyncBaseTransport:
-    """Return what connects without a proxy."""
-    if is_fast():
-        return Transport(verify, idle=idle, resolver=lambda: _resolver(guard))
-    from leadline_plugins.fetch.pinned import PinnedTransport
-
-    return PinnedTransport(guard, verify, idle)
-
-
-def _resolver(guard: Guard) -> Any:
-    """Return a resolver of aiohttp's that gives the addresses which the guard lets pass."""
-    from aiohttp.abc import AbstractResolver
-
-    class Resolver(AbstractResolver):
-        async def resolve(self, host: str, port: int = 0, family: AddressFamily = AF_INET) -> list[ResolveResult]:
-            return [_result(host, port, address) for address in (await guard.addresses(host, port))[:_TRIED]]
-
-        async def close(self) -> None:
-            """Nothing is held."""
-
-    return Resolver()
-
-
-def _result(host: str, port: int, address: str) -> ResolveResult:
-    family = AF_INET6 if ":" in address else AF_INET
-    return {"hostname": host, "host": address, "port": port, "family": family, "proto": 0, "flags": AI_NUMERICHOST}
-
-
 def proxy_of(url: httpx.URL, proxies: Mapping[str, str]) -> str:
-    """Return the proxy for an address, by scheme as the environment names them; empty for none."""
+    """Return the proxy for a URL, by scheme as the environment names them; empty if there is none."""
     proxy = proxies.get(url.scheme) or proxies.get("all", "")
     return proxy if proxy and not proxy_bypass(url.host) else ""
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _as_unavailable() -> Iterator[None]:
     try:
         yield
-    except httpx.ConnectTimeout as error:
+    except (TimeoutError, httpcore.ConnectTimeout) as error:
         raise Unavailable("no connection in time") from error
-    except httpx.TimeoutException as error:
+    except httpcore.TimeoutException as error:
         raise Unavailable("connected, but no answer in time") from error
-    except httpx.TransportError as error:
+    except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
         raise Unavailable(f"{type(error).__name__}: {error}".removesuffix(": ")) from error

@@ -1,4 +1,4 @@
-"""Format `bibtex`: the sources as a BibTeX file."""
+"""The plugin `bibtex`: the sources as a BibTeX file."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leadline.contracts import Call, Context
+from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
-from leadline_plugins.formats.bibliography import items
+from leadline_plugins.formats.csl import csl_items
 from leadline_plugins.formats.tree import clean
 
 _KINDS = {
@@ -40,8 +40,8 @@ class Bibtex:
     """Renders BibTeX."""
 
     async def format(self, report: Report, call: Call, /) -> Files:
-        """Return `references.bib`: all sources, as the report numbers them."""
-        data = "\n".join(entry(item) for item in items(report)).encode("utf-8", "replace")
+        """Return `references.bib`: all sources in their numbering."""
+        data = "\n".join(entry(item) for item in csl_items(report)).encode("utf-8", "replace")
         return Files(files=(Blob(name="references.bib", media_type="application/x-bibtex", data=data),))
 
 
@@ -65,7 +65,7 @@ def _fields(item: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _person(author: Mapping[str, Any]) -> str:
-    """Return a name; one of an organisation stands in braces, which keep it whole."""
+    """Return a name; that of an organization in braces, which keep it whole."""
     if "family" in author:
         return ", ".join(escaped(author[part]) for part in ("family", "given") if author.get(part))
     return f"{{{escaped(author.get('literal', ''))}}}"
@@ -77,15 +77,11 @@ def _date(issued: Any) -> tuple[str, ...]:
 
 
 def escaped(value: object) -> str:
-    """Return a text in which TeX sees no command."""
+    """Return a text with the special characters of TeX escaped."""
     return "".join(_SPECIAL.get(mark, mark) for mark in " ".join(clean(str(value)).split()))
-
-
-def _make(settings: PluginSettings, context: Context) -> Bibtex:
-    return Bibtex()
 
 
 @hookimpl
 def leadline_report_formatters() -> Iterator[Offer[Any, Bibtex]]:
     """Offer the format."""
-    yield Offer(_make, PluginSettings, "The sources as a BibTeX file", keep=False)
+    yield Offer(lambda settings, context: Bibtex(), PluginSettings, "The sources as a BibTeX file", keep=False)

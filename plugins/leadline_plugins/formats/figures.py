@@ -1,4 +1,4 @@
-"""Figures: their numbers, their files, and where they stand."""
+"""Drawings that only draw: an SVG can hold scripts, load from elsewhere, and be broken, which a whole PDF fails of."""
 
 from __future__ import annotations
 
@@ -9,20 +9,34 @@ from dataclasses import dataclass
 from functools import cache
 
 from leadline.records import Blob, Figure, Report
-from leadline_plugins.formats.address import shown
-from leadline_plugins.formats.drawings import harmless
-from leadline_plugins.formats.tree import Node, spaced, text, words
-from leadline_plugins.wording import everywhere, say
+from leadline_plugins.formats.tree import Node, address_nodes, joined, text, words
+from leadline_plugins.wording.phrases import in_all_languages, phrase
 
+_ACTIVE = re.compile(
+    r"""<(?:\w+:)?(?:script|foreignObject|handler|listener)\b|<!ENTITY|\son\w+\s*=|@import
+    |(?:href|src)\s*=\s*["']\s*(?!\#|data:image/(?:png|jpeg);)|url\(\s*["']?(?!\#)""",
+    re.IGNORECASE | re.VERBOSE,
+)
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
 _BEGINS = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8", "image/svg+xml": b"<"}
+# Other names by which texts mention a figure.
 _SHORT = ("Fig.", "Abb.", "Рис.", "рис.", "рисунке", "рисунок", "شكل")
-"""How texts mention a figure besides by its label."""
+
+
+def is_harmless_svg(svg: bytes) -> bool:
+    """Return whether an SVG is well-formed, and neither runs nor loads anything. A broken one fails a whole PDF."""
+    from xml.etree.ElementTree import ParseError, fromstring
+
+    try:
+        text = svg.decode("utf-8")
+        return not _ACTIVE.search(text) and str(fromstring(text).tag).endswith("svg")  # noqa: S314 - without entities
+    except (UnicodeDecodeError, ParseError, ValueError):  # the last for a declared encoding
+        return False
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """A figure with its number and its picture; None where it has none that can be shown."""
+    """A figure with its number and its picture, if it has one that can be shown."""
 
     number: int
     figure: Figure
@@ -39,52 +53,52 @@ def numbered(report: Report, kinds: Sequence[str]) -> Mapping[str, Numbered]:
 def _file(figure: Figure, number: int, kinds: Sequence[str]) -> Blob | None:
     for kind in kinds:
         data = figure.media.get(kind, b"")
-        if data.lstrip().startswith(_BEGINS[kind]) and (kind != "image/svg+xml" or harmless(data)):
+        if data.lstrip().startswith(_BEGINS[kind]) and (kind != "image/svg+xml" or is_harmless_svg(data)):
             return Blob(name=f"figures/figure-{number}.{ENDINGS[kind]}", media_type=kind, data=data)
     return None
 
 
-def mentioned(content: str) -> Iterator[int]:
-    """Yield the numbers of the figures a text mentions."""
+def mentioned_figures(content: str) -> Iterator[int]:
+    """Yield the numbers of the figures that a text mentions."""
     return (int(number) for number in _mention().findall(content))
 
 
 @cache
 def _mention() -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(map(re.escape, (*everywhere('figure'), *_SHORT)))})\s*(\d{{1,9}})")
+    return re.compile(rf"(?:{'|'.join(map(re.escape, (*in_all_languages('figure'), *_SHORT)))})\s*(\d{{1,9}})")
 
 
-class Placing:
-    """Puts each figure once: where the text shows it, else behind the block that first mentions it, else at the end."""
+class FigurePlacement:
+    """Places each figure where the text shows it, else after the block that first mentions it, else at the end."""
 
     def __init__(self, figures: Mapping[str, Numbered], shown: set[str]) -> None:
         self._waiting = {item.number: item for name, item in figures.items() if name not in shown}
 
     def after_mentions(self, blocks: list[Node], show: Callable[[Numbered], Node]) -> Iterator[Node]:
-        """Yield blocks, each followed by the figures it is the first to mention."""
+        """Yield blocks, each followed by the figures that it mentions first."""
         for block in blocks:
             yield block
             if self._waiting:
                 yield from (show(item) for item in self.take(text(block)))
 
     def take(self, content: str) -> list[Numbered]:
-        """Return the figures a text is the first to mention."""
-        numbers = dict.fromkeys(number for number in mentioned(content) if number in self._waiting)
+        """Return the figures that a text mentions first."""
+        numbers = dict.fromkeys(number for number in mentioned_figures(content) if number in self._waiting)
         return [self._waiting.pop(number) for number in numbers]
 
     def rest(self) -> list[Numbered]:
-        """Return the figures nobody mentions."""
+        """Return the figures that no text mentions."""
         left, self._waiting = list(self._waiting.values()), {}
         return left
 
 
-def credited(caption: list[Node], figure: Figure, language: str) -> list[Node]:
-    """Return a caption with where the picture is from, linked; as it is for what was drawn for the report."""
+def with_credit(caption: list[Node], figure: Figure, language: str) -> list[Node]:
+    """Return a caption with a link to the origin of the picture, unless it was drawn for the report."""
     if not figure.credit:
         return caption
-    return spaced([caption, words(f"· {say('credit', language)}:"), shown(figure.credit)])
+    return joined([caption, words(f"· {phrase('credit', language)}:"), address_nodes(figure.credit)])
 
 
 def data_url(file: Blob) -> str:
-    """Return a file as an address that holds it."""
+    """Return a file as a `data:` address."""
     return f"data:{file.media_type};base64,{b64encode(file.data).decode()}"

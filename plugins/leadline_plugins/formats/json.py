@@ -1,11 +1,11 @@
-"""Format `json`: the whole report as data, from which every other format can be rendered again."""
+"""The plugin `json`: the whole report as data, from which every other format can be rendered again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from leadline.contracts import Call, Context
+from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 
@@ -19,11 +19,7 @@ class Json:
         return Files(files=(Blob(name="report.json", media_type="application/json", data=data),))
 
 
-def _make(settings: PluginSettings, context: Context) -> Json:
-    return Json()
-
-
 @hookimpl
 def leadline_report_formatters() -> Iterator[Offer[Any, Json]]:
     """Offer the format."""
-    yield Offer(_make, PluginSettings, "The whole report as data")
+    yield Offer(lambda settings, context: Json(), PluginSettings, "The whole report as data")

@@ -1,4 +1,4 @@
-"""Format `latex`: the report as LaTeX source with its pictures, for those who go on writing there."""
+"""The plugin `latex`: the report as LaTeX source with its pictures, for further editing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Blob, Files
-from leadline_plugins.formats.built import Written, offer
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
-from leadline_plugins.wording import fitting, right_to_left
+from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_offer
+from leadline_plugins.wording.phrases import for_language, right_to_left
 
 MEDIUM = Medium(columns=10, pictures=("image/png", "image/jpeg"), inline=False)
 _PAGE = {"geometry": ["margin=26mm"], "fontsize": "11pt", "colorlinks": True, "linkcolor": "black", "urlcolor": "teal"}
@@ -24,10 +24,10 @@ _EAST = {
 
 
 async def latex(tree: Document, context: Context, call: Call) -> Files:
-    """Return `report.tex`, made for XeLaTeX or LuaLaTeX, which read Unicode, and the pictures beside it."""
+    """Return `report.tex` for XeLaTeX or LuaLaTeX, which read Unicode, and its pictures."""
     day = f"{call.run.now():%Y-%m-%d}"
     page = _PAGE | {"title": tree.title, "date": day, "lang": tree.language or "en"}
-    if font := fitting(_EAST, tree.language, ""):
+    if font := for_language(_EAST, tree.language, ""):
         page["CJKmainfont"] = font
     if right_to_left(tree.language):
         page["dir"] = "rtl"
@@ -37,6 +37,6 @@ async def latex(tree: Document, context: Context, call: Call) -> Files:
 
 
 @hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Written]]:
+def leadline_report_formatters() -> Iterator[Offer[Any, PandocFormat]]:
     """Offer the format."""
-    yield offer("latex", "LaTeX source, with its pictures beside it", MEDIUM, latex)
+    yield pandoc_offer("latex", "LaTeX source, with its pictures beside it", MEDIUM, latex)

@@ -1,40 +1,107 @@
-"""Format `markdown`: the report as one Markdown file, with its method and its lists of sources."""
+"""The plugin `markdown`: the report as one Markdown file, sanitized, because any program may open it.
+
+Other formats write a tree and need no sanitizing.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from leadline.citations import Numbered, cited, number, unenclosed
-from leadline.contracts import Call, Context
+from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Evidence, Files, Report, Source
-from leadline_plugins.formats.address import followable, readable, titled
-from leadline_plugins.formats.defused import defused
+from leadline_plugins.formats.figures import FigurePlacement, data_url, numbered
 from leadline_plugins.formats.figures import Numbered as Picture
-from leadline_plugins.formats.figures import Placing, data_url, numbered
-from leadline_plugins.formats.marks import Mark, failures, legend, marks_of, only_quotes, summary
+from leadline_plugins.formats.marks import (
+    Mark,
+    failures,
+    has_heading,
+    legend,
+    marks_of,
+    only_quotes,
+    section_texts,
+    summary,
+    with_signs,
+)
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.passages import places
-from leadline_plugins.formats.references import bracketed, statistics
-from leadline_plugins.formats.sections import headed, signed, texts
+from leadline_plugins.formats.references import in_brackets, statistics
 from leadline_plugins.formats.syntax import parser
-from leadline_plugins.formats.tree import clean
-from leadline_plugins.wording import say
+from leadline_plugins.formats.tree import clean, plain_title, readable_url, safe_url
+from leadline_plugins.wording.phrases import phrase
 
+_WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"
+# Kept as they are: code, escapes, tags and addresses of reports, figures, footnotes, links to the web, and citations
+# before a colon in a sentence, which define no link.
+_KEPT = rf"""(?P<code>(?<!`)(?P<ticks>`++).{1, 2000}?(?<!`)(?P=ticks)(?!`))|\\.|</?(?:br|sub|sup)\s*/?>|<(?:https?://|mailto:)[^\s<>]+>
+    |!\[[^\[\]]*\]\(figure:|\[\^[^\]\s]*\]:|\](?:\(|:)\s*<?{_WEB}
+    |(?<=[^\W\d_])\ ?\[@[^\[\]\s]+\](?=:)"""
+_MARKS = re.compile(rf"(?P<kept>{_KEPT})|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:])", re.DOTALL | re.VERBOSE)
+_SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\][(:]")
+_HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.VERBOSE)
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 _PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
+# Possible markup; an underscore inside a word is none.
 _MARKUP = re.compile(r"[\\`*\[\]<>]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
-"""What may be markup; within a word an underline is none."""
+
+
+def sanitized(text: str) -> str:
+    """Return a Markdown text that runs and loads nothing: links lead to the web, images are figures of the report.
+
+    A text that still has anything else afterwards, or blocks nested too deep, is returned as a block of code.
+    """
+    if any(token.meta.get("deep") for token in parser().parse(text)):
+        return fenced(text)
+    if not _SUSPECT.search(text):
+        return text
+    result = "\n".join(_parts(text))
+    return result if all(map(_HARMLESS.match, _active(result))) else fenced(text)
+
+
+def fenced(text: str) -> str:
+    """Return a text as a block of code."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield runs of lines: code unchanged, other paragraphs with harmful markup escaped."""
+    blocks = (token for token in parser().parse(text) if token.type in {"fence", "code_block"})
+    code = {line for block in blocks if block.map for line in range(*block.map)}
+    blank = re.compile(r"(\n[ \t]*\n)")
+    for is_code, lines in groupby(enumerate(text.split("\n")), key=lambda numbered: numbered[0] in code):
+        run = "\n".join(line for _, line in lines)
+        yield run if is_code else "".join(_MARKS.sub(_escaped, part) for part in blank.split(run))
+
+
+def _escaped(mark: re.Match[str]) -> str:
+    if mark["kept"]:
+        return mark[0]
+    return "]\\" if mark[0] == "]" else f"\\{mark[0]}"
+
+
+def _active(text: str) -> Iterator[str]:
+    """Yield the tags and the targets of links and images that a program with HTML support would find."""
+    for token in parser(trusting=True).parse(text):
+        if token.type == "html_block":
+            yield token.content
+        for part in token.children or ():
+            if part.type == "html_inline":
+                yield part.content
+            elif part.type in {"link_open", "image"}:
+                yield str(part.attrs.get("href" if part.type == "link_open" else "src", ""))
 
 
 class Markdown:
     """Renders Markdown."""
 
     async def format(self, report: Report, call: Call, /) -> Files:
-        """Return `report.md`, its pictures where they are files, and with `report.resource_file` `references.md`."""
+        """Return `report.md`, its picture files, and `references.md` with the setting `report.resource_file`."""
         settings = call.run.settings.report
         numbers, figures = number(report), numbered(report, _PICTURES)
         inline = settings.figures == "inline"
@@ -49,24 +116,24 @@ class Markdown:
 def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
     """Yield the legend of the marks, then the sections, each figure after the paragraph that first mentions it."""
     shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
-    placing, marks = Placing(figures, shown), marks_of(report)
+    placing, marks = FigurePlacement(figures, shown), marks_of(report)
     if signs := legend(marks, report.language):
         yield f"*{_plain(signs)}*"
     for section in report.sections:
-        if headed(section, report):
+        if has_heading(section, report):
             yield f"## {_plain(section.title)}"
-        for block in (block for text in texts(section, marks, report.language) for block in _blocks(text)):
+        for block in (block for text in section_texts(section, marks, report.language) for block in _blocks(text)):
             asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
             text = _FIGURE.sub("", block)
             if text.strip():
-                yield signed(numbers.render(text).strip("\n"), marks)
+                yield with_signs(numbers.render(text).strip("\n"), marks)
             yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])
     yield from (_picture(item, report, numbers, inline) for item in placing.rest())
 
 
 def _blocks(markdown: str) -> Iterator[str]:
-    """Yield the blocks of a text as they are written, where the parser sees them begin."""
-    text = defused(unenclosed(markdown))
+    """Yield the source of each block of a text."""
+    text = sanitized(unenclosed(markdown))
     lines = text.split("\n")
     starts = sorted({token.map[0] for token in parser().parse(text) if token.level == 0 and token.map} | {0})
     for start, end in pairwise([*starts, len(lines)]):
@@ -75,47 +142,47 @@ def _blocks(markdown: str) -> Iterator[str]:
 
 def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> str:
     marks = numbers.render("".join(f"[@{name}]" for name in item.figure.evidence_ids))
-    caption = f"*{say('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
+    caption = f"*{phrase('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
     if item.figure.credit:
-        caption += f" · {say('credit', report.language)}: {_address(item.figure.credit)}"
+        caption += f" · {phrase('credit', report.language)}: {_address(item.figure.credit)}"
     if item.file is None:
         return f"[{_plain(item.figure.alt)}]\n\n{caption}"
     return f"![{_plain(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"
 
 
 def method(report: Report) -> Iterator[str]:
-    """Yield the methodology: scope, sources, limits, what failed."""
-    said = list(paragraphs(report))
-    if said:
+    """Yield the methodology: scope, sources, limits, failures."""
+    parts = list(paragraphs(report))
+    if parts:
         yield f"## {heading(report.language)}"
-    for part in said:
+    for part in parts:
         yield _plain(part.text)
         if part.items:
             yield "\n".join(f"- {_plain(item)}" for item in part.short)
 
 
 def checks(report: Report) -> Iterator[str]:
-    """Yield what the judges decided; nothing for a report that was not judged, or has nothing but quotations."""
+    """Yield the verdicts; nothing for a report without verdicts or with quotations only."""
     marks, language = marks_of(report), report.language
     if only_quotes(marks):
         return
-    titles = {one.id: " ".join(one.title.split()) for one in report.sections if headed(one, report)}
-    yield f"## {say('checks', language)}"
+    titles = {one.id: " ".join(one.title.split()) for one in report.sections if has_heading(one, report)}
+    yield f"## {phrase('checks', language)}"
     yield _plain(summary(marks, language))
     yield "\n".join(_failure(group, titles, language) for group in failures(marks))
 
 
 def _failure(group: Sequence[Mark], titles: Mapping[str, str], language: str) -> str:
-    """Return a claim that is not supported: sign, verdict, section, words, and the reason."""
-    first, gap = group[0], say("space", language)
-    colon = say("colon", language)
+    """Return a failed claim: sign, verdict, section, words and reason."""
+    first, gap = group[0], phrase("space", language)
+    colon = phrase("colon", language)
     title = titles.get(first.section_id, "")
-    said = f"{title}{colon}{first.text}" if title else first.text
+    claim = f"{title}{colon}{first.text}" if title else first.text
     times = f" × {len(group)}" if len(group) > 1 else ""
-    why = first.why(language)
-    end = f"{gap}{bracketed(why, language)}" if why else ""
-    kind = f"**{_plain(f'{first.sign} {say(first.kind, language)}{colon.rstrip()}')}**"
-    return f"- {kind}{gap}{_plain(f'{said}{times}{end}')}"
+    reason = first.explanation(language)
+    end = f"{gap}{in_brackets(reason, language)}" if reason else ""
+    kind = f"**{_plain(f'{first.sign} {phrase(first.kind, language)}{colon.rstrip()}')}**"
+    return f"- {kind}{gap}{_plain(f'{claim}{times}{end}')}"
 
 
 def references(numbered: Numbered, report: Report) -> Iterator[str]:
@@ -126,30 +193,30 @@ def references(numbered: Numbered, report: Report) -> Iterator[str]:
     for item in report.evidence:
         if item.id in named:
             passages.setdefault(item.source_id, []).append(item)
-    yield f"## {say('cited', language)}"
-    yield _list(numbered.cited, passages, language) or say("none", language)
+    yield f"## {phrase('cited', language)}"
+    yield _list(numbered.cited, passages, language) or phrase("none", language)
     if numbered.additional:
-        yield f"## {say('additional', language)}"
+        yield f"## {phrase('additional', language)}"
         yield _list(numbered.additional, {}, language)
-    yield f"## {say('statistics', language)}"
+    yield f"## {phrase('statistics', language)}"
     yield "\n".join(f"- {line}" for line in statistics(numbered, language))
 
 
 def _list(sources: Iterable[tuple[int, Source]], passages: Mapping[str, Sequence[Evidence]], language: str) -> str:
     return "\n".join(
-        f"[{place}] {_plain(titled(source.hit.title))} - {_address(source.hit.url)}"
+        f"[{place}] {_plain(plain_title(source.hit.title))} - {_address(source.hit.url)}"
         f"{_where(places(passages.get(source.id, ()), source, language))}  "
         for place, source in sources
     )
 
 
-def _where(said: str) -> str:
-    return f" ({_plain(said)})" if said else ""
+def _where(place: str) -> str:
+    return f" ({_plain(place)})" if place else ""
 
 
 def _address(url: str) -> str:
-    target = followable(url)
-    return f"<{target}>" if target else _plain(readable(url))
+    target = safe_url(url)
+    return f"<{target}>" if target else _plain(readable_url(url))
 
 
 def _line(text: str) -> str:
@@ -157,7 +224,7 @@ def _line(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text on one line in which nothing is markup."""
+    """Return a text in one line with its markup escaped."""
     return _MARKUP.sub(r"\\\g<0>", _line(clean(text)))
 
 
@@ -166,11 +233,11 @@ def _file(name: str, parts: list[str]) -> Blob:
     return Blob(name=name, media_type="text/markdown; charset=utf-8", data=text.encode("utf-8", "replace"))
 
 
-def _make(settings: PluginSettings, context: Context) -> Markdown:
-    return Markdown()
-
-
 @hookimpl
 def leadline_report_formatters() -> Iterator[Offer[Any, Markdown]]:
     """Offer the format."""
-    yield Offer(_make, PluginSettings, "Markdown, with numbered citations and two lists of sources")
+    yield Offer(
+        lambda settings, context: Markdown(),
+        PluginSettings,
+        "Markdown, with numbered citations and two lists of sources",
+    )

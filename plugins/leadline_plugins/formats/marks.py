@@ -1,20 +1,27 @@
-"""Marks at the claims of a report that are not supported: their signs, what they mean, and the list of them."""
+"""Marks at the claims of a report: signs, legend, list of failures, and places in the Markdown.
+
+`with_tokens` puts a token after each judged claim. The parser reads it as an inline, and the Markdown format replaces
+it with the sign, so that all formats have the marks at the same places.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 
-from leadline.citations import uncited, unenclosed
-from leadline.records import Report
-from leadline_plugins.formats.inlines import spoken
-from leadline_plugins.wording import listed, say
-from leadline_plugins.wording.notices import retold
+from leadline.citations import CITATION, uncited, unenclosed
+from leadline.records import Report, Section
+from leadline_plugins.formats.blocks import plain_text
+from leadline_plugins.formats.tree import SIGN, TOKEN
+from leadline_plugins.wording.notices import translate_notice
+from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 
+# From worst to best.
 KINDS = ("contradicted", "unsupported", "partial", "not_judged", "uncited", "supported")
-"""The worst first."""
 SIGNS: Mapping[str, str] = {
     "partial": "≈",
     "contradicted": "≠",
@@ -22,20 +29,27 @@ SIGNS: Mapping[str, str] = {
     "not_judged": "○",
     "uncited": "†",
 }
+# Id of the section that many readers read alone.
 _SUMMARY = "summary"
-"""Id of the section that most readers read alone."""
+# Characters of a claim that the list of checks shows.
 _BEGINNING = 200
-"""Characters of a claim in the list of checks."""
+_ALL = "".join(SIGNS.values())
+_SHOWN = re.compile(rf"(?<=\d\])[{_ALL}]+|\[[{_ALL}]+\]")
+_TOKENS = re.compile(rf"(?:{TOKEN.pattern})+")
+_LAST_CELL = re.compile(r"(?<!\\)\|[ \t]*\Z")
+_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+[-:| \t]*\Z")
+_FENCE = re.compile(r"([ \t>]*)(?:`{3,}|~{3,})[^`\n]*\Z")
+_CLOSING = re.compile(r"\s*[)）]")
 
 
 @dataclass(frozen=True)
 class Mark:
     """A judged claim, or a paragraph without a citation."""
 
+    # From 1, in the order of the records; part of its anchors.
     number: int
-    """From 1, in the order of the records; names its anchors."""
+    # A verdict, or `uncited`.
     kind: str
-    """A verdict, or `uncited`."""
     section_id: str
     span: tuple[int, int]
     text: str
@@ -44,32 +58,32 @@ class Mark:
     evidence_id: str = ""
     reason: str = ""
     judge: str = ""
+    # Whether a judge reported findings without a decision.
     found: bool = False
-    """Whether a judge found something against it without deciding."""
 
     @property
     def sign(self) -> str:
-        """Its sign; empty for a supported claim."""
+        """The sign; empty for a supported claim."""
         return SIGNS.get(self.kind, "")
 
-    def told(self, language: str) -> str:
-        """Return its verdict, the reason and the judge."""
-        why = self.why(language)
-        return say(self.kind, language) + (f"{say('colon', language)}{why}" if why else "")
+    def description(self, language: str) -> str:
+        """Return the verdict, the reason and the judge."""
+        why = self.explanation(language)
+        return phrase(self.kind, language) + (f"{phrase('colon', language)}{why}" if why else "")
 
     @property
     def listed(self) -> bool:
-        """Whether the list of checks names it: not where the only thing to say is that nobody judged it."""
+        """Whether the list of checks shows it; claims that were only not judged are left out."""
         return bool(self.sign) and (self.kind != "not_judged" or self.found)
 
-    def why(self, language: str) -> str:
-        """Return the reason and the judge; empty where neither is known."""
-        judge = say("judge", language, judge=self.judge) if self.judge else ""
-        return listed(filter(None, (self.reason, judge)), language, "semicolon")
+    def explanation(self, language: str) -> str:
+        """Return the reason and the judge; empty if neither is known."""
+        judge = phrase("judge", language, judge=self.judge) if self.judge else ""
+        return join_items(filter(None, (self.reason, judge)), language, "semicolon")
 
 
 def marks_of(report: Report) -> tuple[Mark, ...]:
-    """Return the marks of a report: of its verdicts, then of its uncited paragraphs."""
+    """Return the marks of a report: verdicts, then uncited paragraphs."""
     return tuple(_marks(report))
 
 
@@ -85,7 +99,9 @@ def _marks(report: Report) -> Iterator[Mark]:
             evidence_ids=claim.evidence_ids,
             quote=item.quote,
             evidence_id=item.evidence_id,
-            reason="; ".join(dict.fromkeys(retold(text, report.language) or text for text in reasons if text)),
+            reason="; ".join(
+                dict.fromkeys(translate_notice(text, report.language) or text for text in reasons if text)
+            ),
             judge=item.judge,
             found=bool(claim.findings),
         )
@@ -94,18 +110,18 @@ def _marks(report: Report) -> Iterator[Mark]:
 
 
 def _shortened(markdown: str) -> str:
-    text = spoken(uncited(unenclosed(" ".join(markdown.split())))).strip("| ").replace(" | ", " · ")
+    text = plain_text(uncited(unenclosed(" ".join(markdown.split())))).strip("| ").replace(" | ", " · ")
     return text if len(text) <= _BEGINNING else f"{text[:_BEGINNING].rsplit(' ', 1)[0]} …"
 
 
 def only_quotes(marks: Sequence[Mark]) -> bool:
-    """Return whether a report consists of quotations alone, as a brief does: that they are supported says nothing."""
+    """Return whether a report has only quotations, as a brief does: that they are supported is trivial."""
     return all(mark.kind == "supported" and mark.judge == "exact" for mark in marks)
 
 
 def summary(marks: Sequence[Mark], language: str) -> str:
-    """Return what the judges decided, the worst first; empty for a report that was not judged."""
-    return listed(_summary(marks, language), language, "space")
+    """Return a summary of the verdicts; empty for a report without verdicts."""
+    return join_items(_summary(marks, language), language, "space")
 
 
 def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
@@ -115,26 +131,26 @@ def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
     bare = counts.pop("uncited", 0)
     if against := [one.text for one in marks if (one.section_id, one.kind) == (_SUMMARY, "contradicted")]:
         what = (text.rstrip(".。") for text in dict.fromkeys(against))
-        yield say("summary_contradicted", language, what=listed(what, language, "semicolon"))
+        yield phrase("summary_contradicted", language, what=join_items(what, language, "semicolon"))
     if counts.keys() == {"not_judged"}:
-        yield say("none_judged", language, total=counts.total())
+        yield phrase("none_judged", language, total=counts.total())
     elif counts:
-        what = (f"{say(kind, language)} {counts[kind]}" for kind in reversed(KINDS) if counts[kind])
-        yield say("checked", language, total=counts.total(), what=listed(what, language))
+        what = (f"{phrase(kind, language)} {counts[kind]}" for kind in reversed(KINDS) if counts[kind])
+        yield phrase("checked", language, total=counts.total(), what=join_items(what, language))
     if bare:
-        told = say("bare", language, count=bare)
-        yield f"{told[:1].upper()}{told[1:]}{say('stop', language)}"
+        uncited_count = phrase("bare", language, count=bare)
+        yield f"{uncited_count[:1].upper()}{uncited_count[1:]}{phrase('stop', language)}"
 
 
 def legend(marks: Sequence[Mark], language: str) -> str:
-    """Return what the signs of a report mean; empty where it has none."""
+    """Return the meaning of the signs in a report; empty without signs."""
     used = {mark.kind for mark in marks}
-    what = [f"{SIGNS[kind]} {say(kind, language)}" for kind in KINDS if kind in used and kind in SIGNS]
-    return say("marks", language, what=listed(what, language)) if what else ""
+    what = [f"{SIGNS[kind]} {phrase(kind, language)}" for kind in KINDS if kind in used and kind in SIGNS]
+    return phrase("marks", language, what=join_items(what, language)) if what else ""
 
 
 def failures(marks: Sequence[Mark]) -> list[list[Mark]]:
-    """Return the marks that the list of checks names, worst first; those of the same words and verdict together."""
+    """Return the marks of the list of checks, worst first, grouped by text and verdict."""
 
     def key(mark: Mark) -> tuple[int, str]:
         return KINDS.index(mark.kind), mark.text
@@ -142,3 +158,85 @@ def failures(marks: Sequence[Mark]) -> list[list[Mark]]:
     first = {key(mark): mark.number for mark in reversed(marks)}
     named = sorted(filter(lambda mark: mark.listed, marks), key=lambda mark: (key(mark)[0], first[key(mark)]))
     return [list(group) for _, group in groupby(named, key)]
+
+
+def has_heading(section: Section, report: Report) -> bool:
+    """Return whether a section shows its heading: the first does not if it repeats the report's title."""
+    return _folded(section.title) != _folded(report.title) or section is not report.sections[0]
+
+
+def _folded(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
+
+
+def section_texts(section: Section, marks: Iterable[Mark], language: str) -> Iterator[str]:
+    """Yield the Markdown of a section: text, inferences, open questions; each part is parsed separately."""
+    yield with_tokens(section, marks)
+    for inference in section.inferences:
+        yield f"*{phrase('inference', language)}* {_line(inference)}"
+    text = (section.text or "").replace("\\", "")
+    if gaps := [item for item in dict.fromkeys(section.unanswered) if item not in text]:
+        items = "\n".join(f"- {_line(item)}" for item in gaps)
+        yield f"*{phrase('open', language)}*\n\n{items}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def with_tokens(section: Section, marks: Iterable[Mark]) -> str:
+    """Return the Markdown of a section with a token after each of its claims."""
+    text = (section.text or "").replace(SIGN, "\ufffd")
+    placed = sorted((*_place(text, mark.span), mark.number) for mark in marks if mark.section_id == section.id)
+    parts, last = [], 0
+    for place, before, number in placed:
+        parts += [text[last:place], f"{before}[{SIGN}{number}]"]
+        last = place
+    return "".join((*parts, text[last:]))
+
+
+def _place(text: str, span: tuple[int, int]) -> tuple[int, str]:
+    """Return the position of a claim's token, and a prefix.
+
+    The position is after the final citations of the claim; in a table inside the last cell of the row; after a block of
+    code on a separate line.
+    """
+    start, end = min(span[0], len(text)), min(span[1], len(text))
+    end = start + len(text[start:end].rstrip())
+    line = text.rfind("\n", 0, end) + 1
+    if fence := _FENCE.match(text, line, end):
+        return end, f"\n{fence[1]}"
+    while line > start and _RULE.match(text, line, end):  # of a table without rows
+        end = line - 1
+        line = text.rfind("\n", 0, end) + 1
+    if "|" in text[line:end].lstrip(" \t>")[:1] and (cell := _LAST_CELL.search(text, line, end)):
+        end = line + len(text[line : cell.start()].rstrip())
+    last = max((found.end() for found in CITATION.finditer(text, start, end)), default=end)
+    if not any(map(str.isalnum, text[last:end])):
+        end = last
+    closing = _CLOSING.match(text, end)
+    if closing and sum(map(text[start:end].count, "(（")) > sum(map(text[start:end].count, ")）")):
+        end = closing.end()
+    return end, ""
+
+
+def with_signs(markdown: str, marks: Sequence[Mark]) -> str:
+    """Return Markdown with signs in place of tokens: in brackets, except after a bracketed number."""
+
+    def sign(run: re.Match[str]) -> str:
+        signs = "".join(dict.fromkeys(marks[int(number) - 1].sign for number in TOKEN.findall(run[0])))
+        return f"[{signs}]" if signs and run.string[run.start() - 1 : run.start()] != "]" else signs
+
+    return _TOKENS.sub(sign, markdown)
+
+
+def without_signs(markdown: str) -> str:
+    """Return a Markdown report of Leadline without its signs and their legend; other Markdown unchanged."""
+    plain = _legend().sub("", markdown)
+    return markdown if plain == markdown else _SHOWN.sub("", plain)
+
+
+@cache
+def _legend() -> re.Pattern[str]:
+    begins = "|".join(re.escape(phrase.partition("{")[0]) for phrase in in_all_languages("marks"))
+    return re.compile(rf"^\*(?:{begins}).*\*\n\n", re.MULTILINE)

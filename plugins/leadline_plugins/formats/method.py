@@ -1,4 +1,8 @@
-"""The methodology section, rendered from the facts of the run in the language of the report."""
+"""The methodology section: the facts of a run and its notices, in the language of the report.
+
+Notices are ordered by the steps of a run, not by time: sections are written side by side, and a resumed or replayed run
+sends them in another order.
+"""
 
 from __future__ import annotations
 
@@ -8,103 +12,164 @@ from dataclasses import dataclass
 from typing import Any
 
 from leadline.citations import number
+from leadline.display import group_by_reason
 from leadline.records import Report
-from leadline_plugins.formats.notes import Notes
-from leadline_plugins.wording import listed, say, translated
+from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
+from leadline_plugins.wording.phrases import join_items, phrase, translate
 
+# Failures that are named; the rest are counted.
 NAMED = 5
-"""Failures named one by one; the rest are counted."""
+# Items of a list that print shows.
 _SHORT = 5
-"""Items of a list that print shows."""
+# Queries that fit a sentence; more are a list.
 _FEW = 3
-"""Queries that are named in a sentence: more are a list."""
 _STOPS = " .。;；,，"
 _QUESTION = ("?", "？", "؟")
+# A question at the end of a sentence needs no other stop.
 _ASKED = re.compile(r"([?？؟])[.。]")
-"""A question that a sentence ends with: it needs no other stop."""
+_TASK_PROVIDER = re.compile(r"\b(?:task|chat) by ([^\s:]+): the model's reply")
+# Notices that repeat a fact of the report, by the name of the fact.
+_FACTS = {"left_out": "left_out", "open": "unanswered"}
 
 
 @dataclass(frozen=True)
-class Told:
-    """A paragraph, and the list that it leads to."""
+class _Notice:
+    text: str
+    key: str
+    parts: Mapping[str, str]
+
+
+class Notes:
+    """The notices of a report, as sentences."""
+
+    def __init__(self, report: Report) -> None:
+        self._language = report.language
+        facts: Any = report.metadata.get("method") or {}
+        self._facts: Mapping[str, Any] = facts
+        titles = {section.title: place for place, section in enumerate(report.sections)}
+        order = {key: place for place, key in enumerate(notice_keys())}
+
+        def place(one: _Notice) -> tuple[int, int, str]:
+            return order.get(one.key, len(order)), titles.get(one.parts.get("title", ""), len(titles)), one.text
+
+        self._notices = sorted(
+            (_Notice(text, *parse_notice(text)) for text in self._facts.get("notices", ())), key=place
+        )
+
+    def sentences(self) -> tuple[list[str], list[str]]:
+        """Return the notices with a translation to the report's language, and the English ones."""
+        notices = list(self._new())
+        if not phrase("notices", self._language):
+            return [_sentence(text, ".") for text in group_by_reason(map(_plain, notices))], []
+        translations = group_by_reason(filter(None, (translate_notice(one.text, self._language) for one in notices)))
+        english = group_by_reason(_plain(one) for one in notices if not translate_notice(one.text, self._language))
+        stop = phrase("stop", self._language)
+        return [_sentence(text, stop) for text in translations], [_sentence(text, ".") for text in english]
+
+    def _new(self) -> Iterator[_Notice]:
+        """Yield the notices that repeat no fact."""
+        known = tuple(item.strip(_STOPS) for item in self._facts.get("assumptions", ()))
+        for one in self._notices:
+            if not any(item in one.text for item in known) and not self._facts.get(_FACTS.get(one.key, "")):
+                yield one
+
+
+def _plain(notice: _Notice) -> str:
+    """Return a notice in English without internal names of tasks and calls."""
+    name = notice.parts.get("task", "")
+    text = task_name(name, "en") + notice.text.removeprefix(name) if name else notice.text
+    return _TASK_PROVIDER.sub(r"the reply of \1", text).replace(".;", ";")
+
+
+def _sentence(notice: str, stop: str) -> str:
+    return f"{notice[:1].upper()}{notice[1:].rstrip(_STOPS)}{stop}"
+
+
+@dataclass(frozen=True)
+class MethodParagraph:
+    """A paragraph, and the list that it introduces."""
 
     text: str
     items: tuple[str, ...] = ()
 
     @property
     def short(self) -> tuple[str, ...]:
-        """The first items, and how many more there are."""
+        """The first items, and the number of the rest."""
         more = len(self.items) - _SHORT
         return (*self.items[:_SHORT], f"… +{more}") if more > 1 else self.items
 
 
 def heading(language: str) -> str:
-    """Return the heading in the report's language, English where it is not known."""
-    return say("method", language)
+    """Return the heading in the report's language; English if the language is unknown."""
+    return phrase("method", language)
 
 
-def paragraphs(report: Report) -> Iterator[Told]:
-    """Yield the paragraphs of the methodology; none where the report carries no facts of its run."""
+def paragraphs(report: Report) -> Iterator[MethodParagraph]:
+    """Yield the paragraphs of the methodology; none if the report has no facts of its run."""
     facts: Any = report.metadata.get("method")
     if not facts:
         return
     language, notes = report.language, Notes(report)
     queries = list(dict.fromkeys(facts["queries"]))
     short = queries if len(queries) <= _FEW else []
-    yield from _one(_scope(report, facts, short), language)
+    yield from _paragraph(_scope(report, facts, short), language)
     if queries and not short:
-        yield Told(say("asked_below", language, count=len(queries)), tuple(queries))
-    yield from _one(_wanting(facts, language), language)
-    ours, english = notes.told()
-    yield from _one((*_failed(facts, language), *ours), language)
-    if english:  # they stand apart, and are said to be
-        yield from _one((say("notices", language), " ".join(english)), language)
+        yield MethodParagraph(phrase("asked_below", language, count=len(queries)), tuple(queries))
+    yield from _paragraph(_limits(facts, language), language)
+    translations, english = notes.sentences()
+    yield from _paragraph((*_failed(facts, language), *translations), language)
+    if english:  # a separate paragraph that says so
+        yield from _paragraph((phrase("notices", language), " ".join(english)), language)
 
 
-def _one(sentences: Iterable[str], language: str) -> Iterator[Told]:
-    """Yield sentences as one paragraph, none where there are none."""
-    if text := listed(sentences, language, "space"):
-        yield Told(_ASKED.sub(r"\1", text))
+def _paragraph(sentences: Iterable[str], language: str) -> Iterator[MethodParagraph]:
+    """Yield sentences as one paragraph; none without sentences."""
+    if text := join_items(sentences, language, "space"):
+        yield MethodParagraph(_ASKED.sub(r"\1", text))
 
 
 def _scope(report: Report, facts: Mapping[str, Any], queries: Sequence[str]) -> Iterator[str]:
-    """Yield when and with what the report was made, what was searched and read, and what of it went to the writing."""
+    """Yield the day and models of the report, the searches, and the sources read and used."""
     language = report.language
     created, models = str(report.metadata.get("created", ""))[: len("2026-01-31")], report.metadata.get("models")
     if created and isinstance(models, list):
-        names = listed(map(str, models), language)
-        yield say("made", language, day=created, models=names) if names else say("made_plain", language, day=created)
-    yield say(
+        names = join_items(map(str, models), language)
+        yield (
+            phrase("made", language, day=created, models=names)
+            if names
+            else phrase("made_plain", language, day=created)
+        )
+    yield phrase(
         "scope",
         language,
         rounds=facts["rounds"],
         queries=len(facts["queries"]),
-        engines=listed(facts["engines"], language) or say("nowhere", language),
+        engines=join_items(facts["engines"], language) or phrase("nowhere", language),
         hits=facts["hits"],
         sources=facts["sources_read"],
     )
     if "sources_used" in facts:
-        yield say("used", language, count=facts["sources_used"], cited=len(number(report).cited))
+        yield phrase("used", language, count=facts["sources_used"], cited=len(number(report).cited))
     if queries:
-        yield say("asked", language, what=listed(queries, language, "semicolon"))
+        yield phrase("asked", language, what=join_items(queries, language, "semicolon"))
 
 
-def _wanting(facts: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what the research itself found wanting."""
+def _limits(facts: Mapping[str, Any], language: str) -> Iterator[str]:
+    """Yield the limits that the research itself reported."""
     if not facts.get("sufficient", True):
-        yield say("thin", language)
+        yield phrase("thin", language)
     for name in ("gaps", "left_out"):
         if items := [item.strip(_STOPS) for item in facts.get(name, ())]:
             questions = all(item.endswith(_QUESTION) for item in items)
-            yield say(name, language, what=listed(items, language, "space" if questions else "semicolon"))
+            yield phrase(name, language, what=join_items(items, language, "space" if questions else "semicolon"))
 
 
 def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
     for kind, word, named in (("failed_searches", "failed", "query"), ("unread", "unread", "url")):
         if items := facts[kind]:
-            yield say(word, language, count=len(items), what=_named(items, named, language))
+            yield phrase(word, language, count=len(items), what=_named(items, named, language))
     for item in facts.get("failed_engines", ()):
-        yield say(
+        yield phrase(
             "engine",
             language,
             engine=item["engine"],
@@ -113,10 +178,10 @@ def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
             what=item["reason"].strip(_STOPS),
         )
     if facts["assumptions"]:
-        what = (translated(assumption, language).strip(_STOPS) for assumption in facts["assumptions"])
-        yield say("assumed", language, what=listed(what, language, "semicolon"))
+        what = (translate(assumption, language).strip(_STOPS) for assumption in facts["assumptions"])
+        yield phrase("assumed", language, what=join_items(what, language, "semicolon"))
 
 
 def _named(items: Sequence[Mapping[str, str]], named: str, language: str) -> str:
     what = (f"{item[named]} ({item['reason'].strip(_STOPS)})" for item in items[:NAMED])
-    return listed(what, language, "semicolon") + (" …" if len(items) > NAMED else "")
+    return join_items(what, language, "semicolon") + (" …" if len(items) > NAMED else "")

@@ -1,22 +1,40 @@
-"""Pandoc, which writes the tree as Word, EPUB, LaTeX and Typst: a program shut off from files and network."""
+"""Pandoc writes the tree as Word, EPUB, LaTeX and Typst, in a sandbox without files and network."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+from asyncio.subprocess import PIPE
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from leadline.contracts import Call
-from leadline_plugins.formats.program import run
+from leadline.errors import BadReply
 from leadline_plugins.formats.tree import API, Node, words
 
 
-async def write(blocks: list[Node], metadata: Mapping[str, Node], to: str, call: Call, *options: str) -> bytes:
-    """Return a document in one of Pandoc's formats; `metadata` are nodes, as `meta` makes them.
+async def run(command: tuple[str, ...], data: bytes, failure: str, call: Call) -> bytes:
+    """Return the output of a program for this input. The program is killed when the call ends.
 
-    Raises `BadReply` where Pandoc cannot write it.
+    Raises `BadReply` with its error output if it fails; `failure` begins the message.
     """
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+    try:
+        async with asyncio.timeout(call.remaining()):
+            output, errors = await process.communicate(data)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        reason = errors.decode("utf-8", "replace").strip()[:500] or f"exit code {process.returncode}"
+        raise BadReply(f"{failure}: {reason}")
+    return output
+
+
+async def write(blocks: list[Node], metadata: Mapping[str, Node], to: str, call: Call, *options: str) -> bytes:
+    """Return a document in a format of Pandoc; `metadata` are nodes, made by `meta`. Raises `BadReply` on failure."""
     pypandoc: Any = import_module("pypandoc")
     tree = {"pandoc-api-version": API, "meta": dict(metadata), "blocks": blocks}
     data = json.dumps(tree).encode()
@@ -25,7 +43,7 @@ async def write(blocks: list[Node], metadata: Mapping[str, Node], to: str, call:
 
 
 def meta(value: Any) -> Node:
-    """Return a value as metadata of the tree: text is never read as markup."""
+    """Return a value as metadata; text is never markup."""
     match value:
         case bool():
             return {"t": "MetaBool", "c": value}

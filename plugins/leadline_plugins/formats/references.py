@@ -1,4 +1,4 @@
-"""The checks, the lists of sources, the cited passages and the statistics, as blocks of the tree."""
+"""The list of checks, the lists of sources, the cited passages and the statistics, as blocks of the tree."""
 
 from __future__ import annotations
 
@@ -7,41 +7,43 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
-from leadline_plugins.formats.address import common_folder, shown, titled
 from leadline_plugins.formats.marks import Mark, failures, legend, only_quotes, summary
 from leadline_plugins.formats.passages import Passages, places
 from leadline_plugins.formats.tree import (
     Node,
+    address_nodes,
     attributes,
     bullets,
+    common_folder,
     div,
     header,
+    joined,
     link,
     para,
     plain,
-    spaced,
+    plain_title,
     strong,
     words,
 )
-from leadline_plugins.wording import say
+from leadline_plugins.wording.phrases import phrase
 
+# The cited passages by the id of their source.
 Cited = Mapping[str, Sequence[Evidence]]
-"""The cited passages by the id of their source."""
 _LETTERS = re.compile(r"\W+")
 
 
 def statistics(numbered: Numbered, language: str) -> tuple[str, str]:
-    """Return the two lines: cited share, total."""
+    """Return two lines: the cited share and the total."""
     cited, total = len(numbered.cited), len(numbered.cited) + len(numbered.additional)
     share = f" ({cited / total:.0%})" if total else ""
-    return say("share", language, cited=cited, total=total, share=share), say("total", language, total=total)
+    return phrase("share", language, cited=cited, total=total, share=share), phrase("total", language, total=total)
 
 
-class Lists:
-    """Sets the lists. `entries` are their texts where a citation style makes them, by source id.
+class SourceLists:
+    """Renders the lists. `entries` are the texts of a citation style by source id.
 
-    With `below`, the passages are folded below their source; otherwise they follow the cited sources as a list, but
-    for those that the report itself quotes whole.
+    With `below`, the passages are folded below their source; otherwise they follow the cited sources as a list, except
+    those that the report quotes whole.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Lists:
         if self._numbered.cited:
             yield from self._list(self._numbered.cited)
         else:
-            yield para(words(say("none", self._language)))
+            yield para(words(phrase("none", self._language)))
         if not self._below and (passages := list(self._endnotes())):
             yield self._heading("evidence")
             yield from passages
@@ -83,18 +85,18 @@ class Lists:
         yield bullets([[plain(words(line))] for line in statistics(self._numbered, self._language)])
 
     def _heading(self, name: str) -> Node:
-        return header(1, self._name(), words(say(name, self._language)))
+        return header(1, self._name(), words(phrase(name, self._language)))
 
     def _list(self, sources: Sequence[tuple[int, Source]], *classes: str) -> Iterator[Node]:
         for number, source in sources:
-            said = self._entries.get(source.id) or entry(source, self._folder)
+            reference = self._entries.get(source.id) or entry(source, self._folder)
             cited = self._cited.get(source.id, ())
             where = places(cited, source, self._language)
-            shown: list[Node] = [{"t": "Span", "c": [attributes("", "where"), words(f"({where})")]}] if where else []
-            line = para(spaced([words(f"[{number}]"), said, shown]))
+            location: list[Node] = [{"t": "Span", "c": [attributes("", "where"), words(f"({where})")]}] if where else []
+            line = para(joined([words(f"[{number}]"), reference, location]))
             passages = [self._quote(item, source) for item in cited] if self._below else []
             if passages:
-                title = para(words(f"{say('evidence', self._language)} ({len(passages)})"))
+                title = para(words(f"{phrase('evidence', self._language)} ({len(passages)})"))
                 passages = [div([title, *passages], attributes("", "folded", "passages"))]
             yield div([line, *passages], attributes(f"ref-{number}", "reference", *classes))
 
@@ -103,54 +105,56 @@ class Lists:
         return div([self._passages.line(item, source), quoted], attributes(self._places[item.id], "quote"))
 
     def _endnotes(self) -> Iterator[Node]:
-        """Yield the passages of each source, in their order there."""
-        told = _bare(" ".join(section.text or "" for section in self._report.sections))
+        """Yield the passages of each source, in its order."""
+        written = _letters(" ".join(section.text or "" for section in self._report.sections))
         for number, source in self._numbered.cited:
             for item in sorted(self._cited.get(source.id, ()), key=lambda item: item.span):
-                if _bare(item.quote) not in told:
-                    made = self._quote(item, source)
-                    made["c"][1][0]["c"][:0] = [strong(words(f"[{number}]")), {"t": "Space"}]
-                    yield made
+                if _letters(item.quote) not in written:
+                    quote = self._quote(item, source)
+                    quote["c"][1][0]["c"][:0] = [strong(words(f"[{number}]")), {"t": "Space"}]
+                    yield quote
 
 
-def _bare(text: str) -> str:
+def _letters(text: str) -> str:
     return _LETTERS.sub("", text)
 
 
 def entry(source: Source, folder: str) -> list[Node]:
     """Return a source as `Title - URL`."""
     url = source.hit.url
-    return spaced([words(titled(source.hit.title) or url), words("-"), shown(url, folder)])
+    return joined([words(plain_title(source.hit.title) or url), words("-"), address_nodes(url, folder)])
 
 
-def checked(report: Report, marks: Sequence[Mark], name: Callable[[], str], placed: frozenset[int]) -> Iterator[Node]:
-    """Yield the section on the checks; nothing for a report that was not judged.
+def checks_section(
+    report: Report, marks: Sequence[Mark], name: Callable[[], str], placed: frozenset[int]
+) -> Iterator[Node]:
+    """Yield the section on the checks; nothing for a report without verdicts.
 
-    `placed` are the numbers of the marks that the text has: the list leads to their places.
+    `placed` are the numbers of the marks in the text, which the list links to.
     """
     language = report.language
     if only_quotes(marks):
         return
-    yield header(1, name(), words(say("checks", language)))
+    yield header(1, name(), words(phrase("checks", language)))
     yield from (para(words(line)) for line in (summary(marks, language), legend(marks, language)) if line)
     if rows := [[plain(_failure(group, language, placed))] for group in failures(marks)]:
         yield bullets(rows)
 
 
 def _failure(group: Sequence[Mark], language: str, placed: frozenset[int]) -> list[Node]:
-    """Return a claim that is not supported: sign, verdict, words, and the reason."""
+    """Return a failed claim: sign, verdict, words and reason."""
     first = group[0]
-    kind = strong(words(f"{first.sign} {say(first.kind, language)}{say('colon', language).rstrip()}"))
-    said = words(first.text)
-    claim = [link(said, f"#claim-{first.number}")] if first.number in placed else said
+    kind = strong(words(f"{first.sign} {phrase(first.kind, language)}{phrase('colon', language).rstrip()}"))
+    claim = words(first.text)
+    claim = [link(claim, f"#claim-{first.number}")] if first.number in placed else claim
     times = f" × {len(group)}" if len(group) > 1 else ""
-    why = first.why(language)
-    gap = say("space", language)
-    end = f"{times}{gap and ' '}{bracketed(why, language)}" if why else times
+    reason = first.explanation(language)
+    gap = phrase("space", language)
+    end = f"{times}{gap and ' '}{in_brackets(reason, language)}" if reason else times
     anchor = {"t": "Span", "c": [attributes(f"check-{first.number}"), [kind]]}
     return [anchor, *([{"t": "Space"}] if gap else []), *claim, *words(end)]
 
 
-def bracketed(text: str, language: str) -> str:
-    """Return a text in brackets as wide as the characters of its language."""
-    return f"({text})" if say("space", language) else f"（{text}）"
+def in_brackets(text: str, language: str) -> str:
+    """Return a text in brackets, full-width ones in CJK languages."""
+    return f"({text})" if phrase("space", language) else f"（{text}）"

@@ -1,7 +1,7 @@
-"""The Markdown a report is written in: CommonMark with tables, footnotes, definition lists, mathematics and citations.
+"""The Markdown of reports: CommonMark with tables, footnotes, definition lists, formulas and citations.
 
-Raw HTML is text, but for a line break and sub- and superscripts, which tables and formulas need. What would be dropped
-elsewhere (blocks nested past all reading) stays, as text.
+Raw HTML is text, except line breaks, sub- and superscripts, which tables and formulas need. Blocks that are nested too
+deep become text. Formulas hold only known commands, because LaTeX runs the commands of its file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from leadline.citations import CITATION, CITATIONS
-from leadline_plugins.formats.tex import LONGEST, tame
 from leadline_plugins.formats.tree import TOKEN
 
 if TYPE_CHECKING:
@@ -20,46 +19,90 @@ if TYPE_CHECKING:
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
+# Characters of a formula.
+LONGEST = 2000
+_COMMAND = re.compile(r"\\([A-Za-z]+)(?:\s*\{([^{}]*)\})?")
+# Depth at which converters of formulas crash.
+_MONSTROUS = re.compile(r"(?:\{[^{}]*){20}|(?:\\[A-Za-z]+\s*){40}")
+# Marks that end a formula or hide its end: comments, delimiters, characters by code.
+_OUTSIDE = re.compile(r"(?<!\\)(?:\\\\)*(?:[%$#]|\\[()\[\]])|\^\^")
+_DEFINES = {"def", "newcommand", "newenvironment", "DeclareMathOperator", "verb", "href", "unicode"}
+_AROUND = {"begin", "end"}
+_ENVIRONMENTS = re.compile(r"(?:[bBpvV]?matrix|smallmatrix|cases|array|split|gather(?:ed)?|align(?:ed|at)?)\*?")
+# Levels of nested blocks; deeper ones stay as they are written.
 DEEPEST = 12
-"""Levels to which blocks are nested; what lies deeper stands as it is written."""
 _MATH = re.compile(
     r"\$\$(?P<wide>[^$]+?)\$\$|\\\[(?P<block>.+?)\\\]|\\\((?P<inline>.+?)\\\)"
     r"|\$(?P<dollar>[^\s$](?:[^$]*[^\s$\\])?)\$(?!\d)",
     re.DOTALL,
 )
+# A sign of a formula between dollars, as opposed to two prices.
 _FORMULA = re.compile(r"[\\^_={}<>]|^[A-Za-z][\w']?$")
-"""What tells a formula between dollars from two prices."""
+# A sign of a formula, as opposed to escaped brackets: a command or a power.
 _TEX = re.compile(r"\\[A-Za-z]|\^")
-"""What tells a formula from brackets that are escaped, as CommonMark has it: a command, or a power."""
 _ADDRESS = re.compile(r"https?://[^\x00-\x20\x7f-\U0010ffff<>\"'`\\|\[\]{}^]+")
-_OUTSIDE = re.compile(r"[.,;:!?*_]+$")
+_AFTER_ADDRESS = re.compile(r"[.,;:!?*_]+$")
 _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
+# Number of brackets that are all tried as links; of more, those around this many others are not.
 _FEW, _NESTED = 50, 10
-"""Brackets of a text that are all tried as links; of more, those around as many others as this are not."""
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>br|sub|sup)\s*/?>", re.IGNORECASE)
+
+
+def is_safe_formula(tex: str) -> bool:
+    """Return whether a text is a formula of known commands, which is safe in a LaTeX file."""
+    if len(tex) > LONGEST or _MONSTROUS.search(tex) or _OUTSIDE.search(tex) or not _balanced(tex):
+        return False
+    return all(_known(name, argument) for name, argument in _COMMAND.findall(tex))
+
+
+def _balanced(tex: str) -> bool:
+    depth = 0
+    for mark in re.findall(r"\\.|[{}]", tex, re.DOTALL):
+        depth += {"{": 1, "}": -1}.get(mark, 0)
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _known(name: str, argument: str) -> bool:
+    from latex2mathml.symbols_parser import convert_symbol
+
+    if name in _AROUND:
+        return bool(_ENVIRONMENTS.fullmatch(argument))
+    return name not in _DEFINES and (f"\\{name}" in _commands() or convert_symbol(f"\\{name}") is not None)
+
+
+@cache
+def _commands() -> frozenset[str]:
+    """Return the commands that latex2mathml knows; they are mathematical or define others."""
+    from latex2mathml import commands
+
+    several = [value for value in vars(commands).values() if isinstance(value, tuple | list | dict | set | frozenset)]
+    single = [value for value in vars(commands).values() if isinstance(value, str)]
+    return frozenset(name for names in (single, *several) for name in names if isinstance(name, str))
 
 
 @cache
 def parser(*, trusting: bool = False) -> MarkdownIt:
-    """Return the parser; it holds no state between texts. A trusting one takes HTML, and links to anywhere."""
+    """Return the parser, which has no state between texts. With `trusting` it reads HTML and links to anywhere."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.deflist import deflist_plugin
     from mdit_py_plugins.footnote import footnote_plugin
 
-    made = MarkdownIt("commonmark", {"html": True, "maxNesting": 100}).enable(["table", "strikethrough"])
-    made.use(footnote_plugin).use(deflist_plugin)
+    md = MarkdownIt("commonmark", {"html": True, "maxNesting": 100}).enable(["table", "strikethrough"])
+    md.use(footnote_plugin).use(deflist_plugin)
     if trusting:
-        made.validateLink = lambda url: True  # type: ignore[method-assign]
+        md.validateLink = lambda url: True  # type: ignore[method-assign]
     else:
-        made.disable(["html_block", "html_inline"])
-    made.block.ruler.before("table", "too_deep", _too_deep)
-    made.inline.ruler.before("escape", "leadline_bracket", _bracket)
-    made.inline.ruler.before("escape", "leadline_math", _math)
-    made.inline.ruler.before("link", "leadline_citation", _citation)
-    made.inline.ruler.before("link", "leadline_mark", _mark)
-    made.inline.ruler.before("autolink", "leadline_tag", _tag)
-    made.inline.ruler.before("text", "leadline_address", _address)
-    return made
+        md.disable(["html_block", "html_inline"])
+    md.block.ruler.before("table", "too_deep", _too_deep)
+    md.inline.ruler.before("escape", "leadline_bracket", _bracket)
+    md.inline.ruler.before("escape", "leadline_math", _math)
+    md.inline.ruler.before("link", "leadline_citation", _citation)
+    md.inline.ruler.before("link", "leadline_mark", _mark)
+    md.inline.ruler.before("autolink", "leadline_tag", _tag)
+    md.inline.ruler.before("text", "leadline_address", _address)
+    return md
 
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
@@ -73,13 +116,13 @@ def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _bracket(state: StateInline, silent: bool) -> bool:
-    """Leave a bracket that closes nowhere as text, and one around many: their end is sought through all the rest."""
+    """Treat a bracket as text if it is never closed or encloses many others; the search for its end is slow."""
     mark = state.src[state.pos]
     if mark not in "[!^":
         return False
     known: dict[str, Set[int]] = state.env.setdefault("brackets", {})
     if state.src not in known:
-        known[state.src] = _fruitless(state.src)
+        known[state.src] = _not_links(state.src)
     if state.pos + (mark != "[") not in known[state.src]:
         return False
     if not silent:
@@ -88,8 +131,8 @@ def _bracket(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _fruitless(text: str) -> Set[int]:
-    """Return the places of brackets, where they are many, that are no link's: not closed, or around too many others."""
+def _not_links(text: str) -> Set[int]:
+    """Return the positions of brackets, in a text with many, that are unclosed or enclose too many others."""
     if text.count("[") <= _FEW:
         return frozenset()
     around: list[tuple[int, int]] = []
@@ -116,10 +159,10 @@ def _math(state: StateInline, silent: bool) -> bool:
     sign = {"dollar": _FORMULA, "block": _TEX, "inline": _TEX}.get(kind)
     if sign and not sign.search(found[kind]):
         return False
-    known = tame(found[kind])
-    if not known and "\\" not in found.group():
+    safe = is_safe_formula(found[kind])
+    if not safe and "\\" not in found.group():
         return False
-    if not silent and not known:
+    if not silent and not safe:
         state.push("code_inline", "code", 0).content = found.group()
     elif not silent:
         token = state.push("math_block" if kind in {"wide", "block"} else "math_inline", "", 0)
@@ -165,14 +208,14 @@ def _tag(state: StateInline, silent: bool) -> bool:
 
 
 def _address(state: StateInline, silent: bool) -> bool:
-    """Make a link of a bare address; it ends where ASCII does, for that is where Chinese text goes on."""
+    """Link a plain address; it ends with the last ASCII character, where Chinese text continues."""
     if not state.src.startswith("://", state.pos) or state.linkLevel:
         return False
     scheme = next((name for name in ("https", "http") if state.pending.lower().endswith(name)), "")
     found = _ADDRESS.match(state.src, state.pos - len(scheme)) if scheme else None
     if not found:
         return False
-    url = _OUTSIDE.sub("", found.group())
+    url = _AFTER_ADDRESS.sub("", found.group())
     url = url[:-1] if url.endswith(")") and url.count("(") < url.count(")") else url
     if not silent:
         state.pending = state.pending[: -len(scheme)]

@@ -1,46 +1,54 @@
-"""The tree every format is set from: the nodes of Pandoc's document model, as plain JSON.
+"""The document tree of all formats: nodes of Pandoc's document model as JSON, and addresses that are safe to follow.
 
-It is the one written-down document model that HTML, Word, EPUB, LaTeX and Typst all have a writer for; a node is
-`{"t": type, "c": content}`, https://hackage.haskell.org/package/pandoc-types.
+A node is `{"t": type, "c": content}`; see https://hackage.haskell.org/package/pandoc-types.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
+from urllib.parse import quote, unquote
 
 from leadline.citations import unspaced
 
 Node = dict[str, Any]
+# Version of the document model.
 API = [1, 23, 1]
-"""The version of the model."""
+# Control characters, which XML forbids, and overrides of the reading direction, which disguise text.
 _HARMFUL = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\\[?\ufdd0(?:\\d{1,6}\\])?"
 )
-"""Controls, which XML forbids, and overrides of the reading direction, which make a text read as it is not written."""
 SIGN = "\ufdd0"
+# The token of a mark at a claim in Markdown, with a noncharacter that no text contains.
 TOKEN = re.compile(rf"\[{SIGN}(\d{{1,6}})\]")
-"""What holds the place of a mark at a claim in Markdown; no text has the noncharacter in it."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SPACES = re.compile(r"[ \t\r\n]+")
+# Characters; programs that read or write PDF and Word files refuse longer addresses.
+LONGEST = 2000
+_SAFE = re.compile(r"(?:https?|ftp)://[^\s/?#]|mailto:", re.IGNORECASE)
+_LETTERS = re.compile(r"(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
+_ODD = re.compile(r"[\s\"<>\\^`{|}]")
+# Braces of BibTeX that keep capitals; catalogs copy them with the titles.
+_KEPT = re.compile(r"\{\{([^{}]*)\}\}|\$\\\{\$([^$]*)\$\\\}\$")
 
 
 def clean(text: str) -> str:
-    """Return a text without what no reader sees and some renderers obey."""
+    """Return a text without invisible characters that some renderers obey."""
     return text if text.isprintable() else _SURROGATES.sub("\ufffd", _HARMFUL.sub("", text))
 
 
 def words(text: str) -> list[Node]:
     """Return a text as inlines.
 
-    Only its first word and the space at its ends are nodes of their own: by these Pandoc tells what would begin a list
-    or a heading, and must be escaped. The rest is one node, for a node a word takes twice the time.
+    Pandoc needs the first word and the spaces at the ends as nodes, to escape what would begin a list or a heading.
+    The rest is one node, because a node per word takes twice the time.
     """
     plain = _SPACES.sub(" ", clean(text))
     first, space, rest = plain.strip(" ").partition(" ")
-    before, behind = plain.startswith(" "), bool(first) and plain.endswith(" ")
-    runs = (" " * before, first, space, rest, " " * behind)
+    before, after = plain.startswith(" "), bool(first) and plain.endswith(" ")
+    runs = (" " * before, first, space, rest, " " * after)
     return [{"t": "Space"} if run == " " else {"t": "Str", "c": run} for run in runs if run]
 
 
@@ -75,12 +83,12 @@ def link(inlines: list[Node], url: str, attr: list[Any] | None = None) -> Node:
 
 
 def image(alt: str, url: str) -> Node:
-    """Return an image; `alt` is for those who do not see it."""
+    """Return an image with its alternative text."""
     return {"t": "Image", "c": [attributes(alt=alt), words(alt), [url, ""]]}
 
 
 def div(blocks: list[Node], attr: list[Any]) -> Node:
-    """Return blocks under one name or class."""
+    """Return blocks with a common name or class."""
     return {"t": "Div", "c": [attr, blocks]}
 
 
@@ -102,8 +110,8 @@ def text(node: Any) -> str:
         match waiting.pop():
             case list() as nodes:
                 waiting += reversed(nodes)
-            case {"t": "Str", "c": said} | {"t": "Code" | "Math" | "CodeBlock", "c": [_, said]}:
-                found.append(said)
+            case {"t": "Str", "c": content} | {"t": "Code" | "Math" | "CodeBlock", "c": [_, content]}:
+                found.append(content)
             case {"t": "Space" | "SoftBreak" | "LineBreak"}:
                 found.append(" ")
             case {"c": content}:
@@ -111,14 +119,58 @@ def text(node: Any) -> str:
     return "".join(found)
 
 
-def behind(said: list[Node], marks: list[Node]) -> list[Node]:
-    """Return marks as they stand behind inlines: without the space they begin with where Chinese or Japanese ends."""
-    return marks[1:] if marks and unspaced(text(said[-1:])) else marks
+def after_text(before: list[Node], marks: list[Node]) -> list[Node]:
+    """Return marks to follow inlines: without their first space after Chinese or Japanese."""
+    return marks[1:] if marks and unspaced(text(before[-1:])) else marks
 
 
-def spaced(runs: Iterable[list[Node]]) -> list[Node]:
+def joined(runs: Iterable[list[Node]]) -> list[Node]:
     """Join runs of inlines by spaces."""
     joined: list[Node] = []
     for run in runs:
         joined += [{"t": "Space"}, *run] if joined and run else run
     return joined
+
+
+def plain_title(text: str) -> str:
+    """Return the title of a source in one line without markup."""
+    return " ".join(_KEPT.sub(lambda kept: kept[1] or kept[2] or "", text).split())
+
+
+def safe_url(url: str) -> str:
+    """Return an address that a link may have; empty unless it leads to the web, to FTP or to mail.
+
+    Characters that an address must not have are percent-encoded: programs that read Word files refuse them.
+    """
+    url = clean(url).strip()
+    if not _SAFE.match(url) or len(url) > LONGEST:
+        return ""
+    return _ODD.sub(lambda sign: quote(sign[0]), url)
+
+
+def address_nodes(url: str, folder: str = "") -> list[Node]:
+    """Return an address as a link; as words if it is not safe to follow, and a file relative to `folder`."""
+    if target := safe_url(url):
+        return [link(words(url), target, attributes("", "url"))]
+    inside = folder and url.startswith(folder)
+    return words(unquote(url.removeprefix(folder)) if inside else readable_url(url))
+
+
+def common_folder(urls: Iterable[str]) -> str:
+    """Return the address, with its slash, of the folder of all files among some addresses; empty without one."""
+    folders = [url.rpartition("/")[0].split("/") for url in urls if url.startswith("file:///")]
+    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
+    return "/".join((*common, "")) if any(common[1:]) else ""
+
+
+def readable_url(url: str) -> str:
+    """Return the address of a file with its letters outside ASCII decoded; a space stays encoded."""
+    return _LETTERS.sub(_decoded, url) if url.startswith("file:") else url
+
+
+def _decoded(coded: re.Match[str]) -> str:
+    try:
+        letters = unquote(coded[0], errors="strict")
+    except UnicodeDecodeError:
+        return coded[0]
+    return letters if letters.isprintable() else coded[0]

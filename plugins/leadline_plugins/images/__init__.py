@@ -1,1 +1,1 @@
-"""Pictures found on pages: choosing those that fit the report (`choosing`), checking their bytes (`checking`)."""
+"""Pictures of cited pages: selection, validation, and conversion in a separate process."""

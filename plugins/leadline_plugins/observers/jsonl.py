@@ -1,8 +1,7 @@
-"""Observer `jsonl`: everything that happens in a run, one JSON object a line, in `events.jsonl` of its folder.
+"""Observer `jsonl`: writes the events of a run to `events.jsonl` in its folder, one JSON object per line.
 
-Streamed deltas are left out: the reply they add up to comes whole, and they would be most of the file. A text of more
-than 10 KB is written beside the log as `segment_001.md`, …, which joined in their order are the text; the event keeps
-its beginning and the list of them.
+Streamed deltas are omitted, because the whole reply follows and they would be most of the file. A text of more than
+10 KB goes to the files `segment_001.md`, … beside the log; the event keeps its beginning and the list of its segments.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from pydantic_core import PydanticSerializationError
 from leadline.contracts import Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Event
-from leadline.runs.folder import EVENTS, write_whole
 
+EVENTS = "events.jsonl"
+# Bytes of UTF-8 in a segment; a longer text is split.
 SEGMENT = 10 * 1024
-"""Bytes of UTF-8 that a segment holds at most, and above which a text is split."""
+# Characters of a split text that stay in its event.
 BEGINNING = 200
-"""Characters of a split text that stay in its event."""
+# Seconds for which lines are collected before they are written.
 GATHERED = 0.05
-"""Seconds for which lines are gathered before they are written."""
 _BLOCK = 64 * 1024
 
 
 class JsonLines:
-    """Keeps one open file a run, from its start to its end; a replay is not written."""
+    """Keeps the file of each run open from its start to its end; a replay is not written."""
 
     deltas = False
 
@@ -42,7 +41,7 @@ class JsonLines:
         self._logs: dict[str, Log] = {}
 
     async def observe(self, event: Event, /) -> None:
-        """Append an event; what comes before `run.started` has no folder yet and is not written."""
+        """Append an event; events before `run.started` have no folder yet and are not written."""
         if event.kind == "run.started" and not event.data.get("replay"):
             self._logs[event.run_id] = Log(Path(str(event.data["folder"])))
         log = self._logs.get(event.run_id)
@@ -53,9 +52,9 @@ class JsonLines:
             if event.kind == "run.finished":
                 log.write()
         except OSError:
-            # A disk that is full is told once, and leaves no file open; the torn line is cut off by the next session.
+            # A full disk is reported once and leaves no open file; the next session removes the incomplete line.
             with suppress(OSError):
-                log.write()  # what was taken in before may still fit
+                log.write()  # earlier lines may still fit
             self._logs.pop(event.run_id).close()
             raise
         if event.kind == "run.finished":
@@ -63,11 +62,11 @@ class JsonLines:
 
 
 class Log:
-    """The log of one run, open for appending behind its last whole line.
+    """The log of one run, open for appending after its last complete line.
 
-    What is told within a twentieth of a second is one unbuffered write: a reader sees it as good as at once, and a kill
-    loses no more. Every write lets go of the interpreter, and in a crowd waits for it among all its threads. Where a
-    program ends without the run's end, what still waits is written then.
+    Events within a twentieth of a second are one unbuffered write, so that a kill loses no more than these. Every write
+    releases the interpreter lock, which many runs compete for. If a program ends before its run, the rest is written at
+    its exit.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -81,7 +80,7 @@ class Log:
         self._end = finalize(self, _end, self._file, self._waiting, os.getpid())
 
     def append(self, event: Event) -> None:
-        """Add one line, long texts as segments; raises the error with which those before could not be written."""
+        """Add a line, with long texts as segments. Raises the error of an earlier write that failed."""
         if self._failed:
             raise self._failed
         if not self._waiting:
@@ -106,12 +105,12 @@ class Log:
         return (json.dumps(data, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
     def close(self) -> None:
-        """Close the file; what is not written by now is not."""
+        """Close the file and drop unwritten lines."""
         self._waiting.clear()
         self._end()
 
     def _short(self, value: Any) -> Any:
-        """Return JSON data with long texts replaced by their beginning and the list of their segments."""
+        """Return JSON data whose long texts are replaced by their beginning and the list of their segments."""
         if isinstance(value, dict):
             return {key: self._short(item) for key, item in value.items()}
         if isinstance(value, list):
@@ -123,7 +122,7 @@ class Log:
     def _segment(self, part: bytes) -> dict[str, Any]:
         self._segments += 1
         name = f"segment_{self._segments:03}.md"
-        write_whole(self._folder / name, part)
+        (self._folder / name).write_bytes(part)
         return {"file": name, "sha256": sha256(part).hexdigest(), "bytes": len(part)}
 
 
@@ -133,14 +132,14 @@ def _write(file: int, lines: bytes) -> None:
 
 
 def _end(file: int, waiting: Sequence[bytes], owner: int) -> None:
-    """Write what waits, and close; in a child by fork it is its parent's to write."""
+    """Write the waiting lines and close the file; in a forked child only the parent writes."""
     with suppress(OSError):
         _write(file, b"".join(waiting) if os.getpid() == owner else b"")
     os.close(file)
 
 
 def _short_line(event: Event) -> bytes | None:
-    """Return the line of an event that holds no long text, which is nearly all of them, in a sixth of the time."""
+    """Return the line of an event without long text, as most are, in a sixth of the time."""
     try:
         line = event.model_dump_json().encode()
     except (PydanticSerializationError, UnicodeEncodeError):  # a lone surrogate
@@ -153,7 +152,7 @@ def _bytes(text: str) -> bytes:
 
 
 def split(data: bytes) -> Iterator[bytes]:
-    """Yield UTF-8 in parts of at most `SEGMENT` bytes, cut behind a line where one ends in the second half."""
+    """Yield UTF-8 in parts of at most `SEGMENT` bytes, split after a line that ends in the second half."""
     while len(data) > SEGMENT:
         cut = data.rfind(b"\n", SEGMENT // 2, SEGMENT) + 1 or _character(data, SEGMENT)
         yield data[:cut]
@@ -162,14 +161,14 @@ def split(data: bytes) -> Iterator[bytes]:
 
 
 def _character(data: bytes, cut: int) -> int:
-    """Return the last place up to `cut` where a character begins."""
+    """Return the last position up to `cut` where a character begins."""
     while data[cut] & 0xC0 == 0x80:
         cut -= 1
     return cut
 
 
 def end_of_last_line(file: int) -> int:
-    """Return where the last whole line of an open file ends: behind it stands what a crash left half written."""
+    """Return the end of the last complete line of an open file; a crash may leave an incomplete one after it."""
     end = os.fstat(file).st_size
     while end:
         start = max(0, end - _BLOCK)

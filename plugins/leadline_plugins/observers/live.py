@@ -1,4 +1,4 @@
-"""Progress as a few lines that change in place: the steps, the counts, the latest source."""
+"""Progress as a few lines that change in place: steps, counts and the latest source."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from leadline.records import Event
-from leadline_plugins.observers.standing import Standing
+from leadline_plugins.observers.progress import RunProgress
 
 _MARKS = {"finished": ("✓", "green"), "failed": ("✗", "yellow"), "pending": ("·", "bright_black")}
 _ENDS = {"complete": ("✓", "green"), "partial": ("◐", "yellow"), "failed": ("✗", "red")}
 
 
 class LiveView:
-    """Draws on the terminal; what matters later, as notices and errors, stays above the lines that change."""
+    """Draws on the terminal; notices and errors stay above the lines that change."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._standing = Standing()
-        self._began = time.monotonic()
+        self._progress = RunProgress()
+        self._start_time = time.monotonic()
         self._spinner = Spinner("dots", style="cyan")
-        # Its own thread draws: the clock goes on while the loop is busy.
+        # A thread draws, so that the clock runs on while the event loop is busy.
         self._live = Live(self, console=console, refresh_per_second=10, transient=True, redirect_stdout=False)
 
     def show(self, event: Event) -> None:
-        """Take the event in; the next drawing shows it."""
-        self._standing.take(event)
+        """Update the lines, which the next refresh draws."""
+        self._progress.update(event)
         match event.kind:
             case "run.started":
                 self._start()
             case "question":
-                self._live.stop()  # the person answers on these very lines
+                self._live.stop()  # the user answers on these lines
             case "notice":
-                self._say("note", "yellow", event)
+                self._print("note", "yellow", event)
             case "error":
-                self._say("error", "red", event)
+                self._print("error", "red", event)
             case "call.held":
-                if message := self._standing.held(event):
+                if message := self._progress.wait_message(event):
                     self._console.print(Text(message, "bright_black"))
             case "run.finished":
                 self._finish()
@@ -50,23 +50,23 @@ class LiveView:
 
     @property
     def drawing(self) -> bool:
-        """Whether the lines are on the screen."""
+        """True while the lines are on the screen."""
         return self._live.is_started
 
     def close(self) -> None:
-        """Give the terminal back."""
+        """Restore the terminal."""
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the lines that change."""
         yield from self._steps(options.max_width)
-        yield Text(" · ".join([self._elapsed(), *self._standing.totals()]), no_wrap=True, overflow="ellipsis")
-        yield Text(self._standing.source, "bright_black", no_wrap=True, overflow="ellipsis")
+        yield Text(" · ".join([self._elapsed(), *self._progress.totals()]), no_wrap=True, overflow="ellipsis")
+        yield Text(self._progress.source, "bright_black", no_wrap=True, overflow="ellipsis")
 
     def _steps(self, width: int) -> Iterator[Text]:
-        """Yield the steps in as many lines as they need; a mark stays beside its name."""
+        """Yield the steps in as many lines as needed; a mark stays beside its name."""
         steps = Text()
-        for name, status in self._standing.steps.items():
+        for name, status in self._progress.steps.items():
             step = self._step(name, status)
             if steps.cell_len and steps.cell_len + step.cell_len > width:
                 yield steps
@@ -83,21 +83,21 @@ class LiveView:
         return Text(f"{mark} {name}", style)
 
     def _start(self) -> None:
-        self._console.print(Text(self._standing.question, "bold"))
-        for choice in self._standing.choices:
+        self._console.print(Text(self._progress.question, "bold"))
+        for choice in self._progress.choices:
             self._console.print(Text(choice, "bright_black"))
         self._live.start()
 
-    def _say(self, word: str, style: str, event: Event) -> None:
-        if message := self._standing.news(event):
+    def _print(self, word: str, style: str, event: Event) -> None:
+        if message := self._progress.new_message(event):
             self._console.print(Text.assemble((f"{word}: ", style), message))
 
     def _finish(self) -> None:
         self._live.stop()
-        mark, style = _ENDS.get(self._standing.status, ("○", "yellow"))
-        words = [self._standing.status.replace("_", " "), *self._standing.totals(), self._elapsed()]
+        mark, style = _ENDS.get(self._progress.status, ("○", "yellow"))
+        words = [self._progress.status.replace("_", " "), *self._progress.totals(), self._elapsed()]
         self._console.print(Text.assemble((f"{mark} ", style), " · ".join(words)))
 
     def _elapsed(self) -> str:
-        seconds = time.monotonic() - self._began
+        seconds = time.monotonic() - self._start_time
         return f"{seconds:.1f} s" if seconds < 60 else f"{seconds // 60:.0f} min {seconds % 60:.0f} s"

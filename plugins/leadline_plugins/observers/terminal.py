@@ -1,7 +1,7 @@
-"""Observer `terminal`: the progress of a run on standard error, for the person who waits for it.
+"""Observer `terminal`: shows the progress of a run on standard error.
 
-On a terminal it is a few lines that change in place; in a pipe, a log, or a terminal without colour, a plain line a
-step. The command line brings it along; it is a plugin so that another can take its place.
+On a terminal a few lines change in place; in a pipe, a log or a terminal without colour each step is a plain line. The
+command line enables it; it is a plugin so that another one can replace it.
 """
 
 from __future__ import annotations
@@ -14,26 +14,29 @@ from typing import Literal, Protocol, TextIO
 from pydantic import Field
 
 from leadline.contracts import Context
+from leadline.display import one_line
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Event
-from leadline_plugins.observers.lines import Lines
+from leadline_plugins.observers.progress import PER_ROUND, RunProgress, format_counts
 
 
 class TerminalSettings(PluginSettings):
-    """How progress is shown."""
+    """The form of the progress display."""
 
-    style: Literal["auto", "live", "plain"] = Field("auto", description="auto, live (changing in place), plain lines.")
+    style: Literal["auto", "live", "plain"] = Field(
+        "auto", description="live: lines change in place; plain: one line per step"
+    )
 
 
 class View(Protocol):
-    """The progress of one run on the screen."""
+    """Shows the progress of one run."""
 
     def show(self, event: Event) -> None: ...
     def close(self) -> None: ...
 
 
 class Terminal:
-    """Shows runs, each by a view of its own; one at a time may change in place, any beside it gets lines."""
+    """Shows runs; the first may change lines in place, others at the same time write plain lines."""
 
     deltas = False
 
@@ -51,14 +54,14 @@ class Terminal:
             self._views.pop(event.run_id).close()
 
     def close(self) -> None:
-        """Give the terminal back, also where a run had no end."""
+        """Restore the terminal, even if a run has not ended."""
         while self._views:
             self._views.popitem()[1].close()
 
     def _view(self, out: TextIO) -> View:
         live = can_change(out, os.environ) if self._style == "auto" else self._style == "live"
         if self._views or not live:
-            return Lines(out)
+            return PlainView(out)
         from rich.console import Console
 
         from leadline_plugins.observers.live import LiveView
@@ -67,9 +70,61 @@ class Terminal:
 
 
 def can_change(out: TextIO, environ: Mapping[str, str]) -> bool:
-    """Tell whether lines may change in place on this terminal."""
+    """Return whether lines can change in place on this terminal."""
     plain = bool(environ.get("NO_COLOR")) or environ.get("TERM", "dumb" if os.name == "posix" else "") == "dumb"
     return out.isatty() and not plain and (out.encoding or "").lower().replace("-", "") == "utf8"
+
+
+class PlainView:
+    """Writes a line per finished step, notice and error: for files, pipes and simple terminals."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._closed = False
+        self._progress = RunProgress()
+        self._start = 0.0
+
+    def show(self, event: Event) -> None:
+        """Write the line of an event, if it has one."""
+        self._progress.update(event)
+        now, data = event.time.timestamp(), event.data
+        match event.kind:
+            case "run.started":
+                self._start = now
+                for text in (self._progress.question, *self._progress.choices):
+                    self._write(text)
+            case "progress" if data["status"] != "started":
+                self._write(f"{now - self._start:6.1f} s  {_format_step(event)}")
+            case "notice" | "error":
+                if message := self._progress.new_message(event):
+                    self._write(f"{'note' if event.kind == 'notice' else 'error'}: {message}")
+            case "call.held":
+                if message := self._progress.wait_message(event):
+                    self._write(f"{now - self._start:6.1f} s  {message}")
+            case "run.finished":
+                totals = self._progress.totals()
+                self._write(", ".join([self._progress.status, *totals, f"{now - self._start:.1f} s"]))
+
+    def close(self) -> None:
+        """Do nothing: the view holds no resources."""
+
+    def _write(self, text: str) -> None:
+        if self._closed:
+            return
+        try:
+            print(text, file=self._out, flush=True)
+        except BrokenPipeError:
+            self._closed = True  # as with `2>&1 | head`
+
+
+def _format_step(event: Event) -> str:
+    """Return a finished step as text: `search (round 1): 5 searches`."""
+    data = event.data["data"]
+    assert isinstance(data, dict)
+    number = f" (round {data['round']})" if data.get("round") and any(key in data for key in PER_ROUND) else ""
+    failed = event.data["status"] == "failed"
+    outcome = f"not done: {one_line(data.get('reason', ''))}" if failed else format_counts(data)
+    return f"{event.data['step']}{number}" + (f": {outcome}" if outcome else "")
 
 
 @hookimpl

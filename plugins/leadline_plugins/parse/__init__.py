@@ -1,5 +1,5 @@
 """Parsers: bytes to documents with blocks.
 
-`text`, `html`, `feed`, `pdf` and `word` are plugins. They make pieces, which `layout` turns into Markdown and blocks.
-`markdown_blocks` reads the blocks of any text.
+The plugins `text`, `html`, `feed`, `pdf` and `word` return pieces, which `layout` turns into Markdown and blocks;
+`markdown_blocks` finds the blocks of any Markdown text.
 """

@@ -11,13 +11,11 @@ from leadline.contracts import Call, Context
 from leadline.errors import BadReply
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
-from leadline_plugins.parse.charset import decode
-from leadline_plugins.parse.clean import clean, document
+from leadline_plugins.parse.decode import clean, decode, document
 from leadline_plugins.parse.html_blocks import pieces_in
-from leadline_plugins.parse.html_hidden import Hidden
-from leadline_plugins.parse.html_tree import copy, prepared
+from leadline_plugins.parse.html_tree import Hidden, copy, prepared
 from leadline_plugins.parse.layout import Piece, collapse, lay_out
-from leadline_plugins.parse.media import bare, charset
+from leadline_plugins.parse.media import bare_type, charset
 
 _KINDS = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
@@ -25,23 +23,23 @@ _XML_CHARSET = re.compile(rb"\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]
 _ENTRIES = {"item", "entry"}
 _TEXTS = ("content", "encoded", "description", "summary")
 _DATES = ("published", "pubDate", "date", "updated")
+# Entries of a feed that are parsed.
 _MOST = 2_000
-"""Entries that are read."""
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class FeedParser:
-    """Reads feeds with lxml, forgiving what is forgivable."""
+    """Parses feeds with lxml, which tolerates most errors."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def accepts(self, media_type: str, /) -> bool:
         """Accept RSS and Atom."""
-        return bare(media_type) in _KINDS
+        return bare_type(media_type) in _KINDS
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
-        """Return the entries as text; raises `BadReply` for what is no feed, `Unsupported` for an empty one."""
+        """Return the entries as text; raises `BadReply` if it is no feed, `Unsupported` if it is empty."""
         return await self._context.in_thread(parse, blob)
 
 
@@ -51,8 +49,8 @@ def parse(blob: Blob) -> Document:
     entries = [element for element in root.iter() if _name(element) in _ENTRIES]
     title = next((_line(element) for element in root.iter() if _name(element) == "title"), "")
     dates = [day for entry in entries if (day := _day(entry))]
-    made = document(blob, lay_out(piece for entry in entries[:_MOST] for piece in _entry(entry)), title)
-    return made.model_copy(update={"published": max(dates, default=None)})
+    result = document(blob, lay_out(piece for entry in entries[:_MOST] for piece in _entry(entry)), title)
+    return result.model_copy(update={"published": max(dates, default=None)})
 
 
 def _root(blob: Blob) -> Any:
@@ -60,14 +58,14 @@ def _root(blob: Blob) -> Any:
 
     declared = _XML_CHARSET.match(blob.data[:300])
     text = decode(blob.data, charset(blob.media_type) or (declared[1].decode("ascii") if declared else ""))
-    # No entities of the document's own, no network: a feed of a kilobyte could grow to gigabytes, or read files.
+    # No entities and no network: a feed of a kilobyte could expand to gigabytes, or read files.
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(_DECLARATION.sub("", clean(text)).encode(), parser)
     except etree.LxmlError as error:
-        raise BadReply(f"{blob.name}: is no feed ({error})") from error
+        raise BadReply(f"{blob.name}: not a feed ({error})") from error
     if root is None or not any(_name(element) in {*_ENTRIES, "channel", "feed"} for element in root.iter()):
-        raise BadReply(f"{blob.name}: is no feed")
+        raise BadReply(f"{blob.name}: not a feed")
     return root
 
 
@@ -110,7 +108,7 @@ def _line(element: Any) -> str:
 
 
 def _markup(element: Any) -> str:
-    """Return the content of an element as HTML: it is escaped, or elements."""
+    """Return the content of an element as HTML, from escaped text or elements."""
     from lxml import etree
 
     if not len(element):
@@ -119,7 +117,7 @@ def _markup(element: Any) -> str:
 
 
 def _pieces(markup: str) -> list[Piece]:
-    """Return the pieces of HTML without what it hides; its headings are below that of the entry."""
+    """Return the visible pieces of HTML, with headings below that of the entry."""
     from selectolax.lexbor import LexborHTMLParser
 
     if "<" not in markup and "&" not in markup:

@@ -1,4 +1,4 @@
-"""Read the light tree of a page into pieces: headings, paragraphs, lists, tables, code.
+"""Convert the light tree of a page to pieces: headings, paragraphs, lists, tables, code.
 
 Runs of inline content are paragraphs wherever they are, also directly in a `div` or a table cell.
 """
@@ -11,29 +11,29 @@ from itertools import chain
 from leadline_plugins.parse.html_tree import BLOCKS, Node
 from leadline_plugins.parse.layout import Item, Piece, collapse
 
+# A `br` in a run of text; two of them separate paragraphs.
 _BREAK = "\0"
-"""A `br` in the text of a run; two of them part paragraphs."""
 _BREAKS = re.compile(r"\0\s*\0[\s\0]*")
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+# Texts of links from a heading to itself.
 _ANCHORS = frozenset({"¶", "§", "#", "🔗", "[edit]"})
-"""Texts of links to the heading that they are in."""
 _ANCHOR_CLASSES = frozenset({
     "anchor", "anchorjs-link", "hash-link", "heading-anchor", "heading-link", "headerlink", "mw-editsection",
     "permalink",
 })  # fmt: skip
 _NOTE_CLASSES = frozenset({"footnote", "footnote-ref", "footnote-reference"})
+# Classes of note boxes.
 _BOXES = frozenset({"admonition", "caution", "example", "important", "note", "sidebar", "tip", "warning"})
-"""Classes of boxes in the text."""
 _MATH_CLASSES = ("latex", "math")
+# Markup that a page shows as text by mistake.
 _SOURCE = re.compile(r"<(?:img|iframe|div|a|script|p)\b")
-"""Markup that a page shows as text by mistake."""
+# Content of the only item of a list that is only layout.
 _FRAMED = frozenset({"list", "table"})
-"""What the only item of a list holds, if the list is one in form alone."""
+# Characters; some pages set whole paragraphs as headings.
 _LONGEST_HEADING = 150
-"""Characters; some pages set whole paragraphs as headings."""
 _MOST_CELLS, _WIDEST, _WIDEST_CELL = 20_000, 200, 50
+# Content of cells in layout tables.
 _IN_LAYOUT = frozenset({"ul", "ol", "dl", "table", "pre", "h1", "h2", "h3", "h4", "blockquote"})
-"""What cells of tables that only lay out a page hold."""
 
 
 def pieces_in(node: Node, *, linked: bool = False) -> list[Piece]:
@@ -65,7 +65,7 @@ def _paragraphs(run: list[str], links: int, *, linked: bool) -> list[Piece]:
 
 
 def pieces_of(node: Node, *, linked: bool = False) -> list[Piece]:
-    """Return the pieces that an element is."""
+    """Return the pieces of an element."""
     tag, linked = node.tag, linked or node.is_link
     if tag in _HEADINGS or node.get("role") == "heading":
         return _heading(node, linked=linked)
@@ -93,7 +93,7 @@ def pieces_of(node: Node, *, linked: bool = False) -> list[Piece]:
 
 
 def _unhead(pieces: list[Piece]) -> None:
-    """Make the heading of a note box a paragraph: what follows the box is not part of it."""
+    """Make the heading of a note box a paragraph, because the text after the box is not below it."""
     if sum(piece.kind == "heading" for piece in pieces) == 1:
         pieces[0].kind = "paragraph"
 
@@ -145,7 +145,7 @@ def _inline_child(child: Node, run: list[str], *, code: bool = False) -> int:
 
 
 def _is_note_mark(node: Node, classes: list[str]) -> bool:
-    """Return whether an element is the number of a footnote, which a reader of the text takes for a figure."""
+    """Return whether an element is the number of a footnote, which would look like a figure of the text."""
     if node.tag not in ("a", "sup"):
         return False
     marks = _NOTE_CLASSES if node.tag == "a" else {*_NOTE_CLASSES, "reference"}
@@ -218,34 +218,31 @@ def _table(node: Node) -> list[Piece]:
     """Return a caption and a table; a table that only lays out the page is unwrapped."""
     rows: list[tuple[Node, bool]] = []
     captions: list[str] = []
-    extra: list[Node] = []
-    _rows(node, rows, captions, extra)
+    _rows(node, rows, captions)
     cells = [[cell for cell in row.elements if cell.tag in ("td", "th")] for row, _ in rows]
     before = [Piece("caption", text) for text in captions if text]
-    if _lays_out(node, rows, cells, captions):
+    if _lays_out(node, rows, cells):
         shown = (cell for cell in chain.from_iterable(cells) if "linenos" not in cell.get("class"))
         inner = [piece for cell in shown for piece in pieces_in(cell)]
-        return [*before, *inner, *(piece for table in extra for piece in pieces_of(table))]
+        return [*before, *inner]
     grid, header, links = _grid(rows, cells)
     if not grid:
         return before
     return [*before, Piece("table", rows=grid, header=1 if header == len(grid) else header, links=links)]
 
 
-def _rows(node: Node, rows: list[tuple[Node, bool]], captions: list[str], extra: list[Node]) -> None:
+def _rows(node: Node, rows: list[tuple[Node, bool]], captions: list[str]) -> None:
     for child in node.elements:
         if child.tag == "tr":
             rows.append((child, node.tag == "thead"))
         elif child.tag == "caption":
             captions.append(text_of(child)[0])
         elif child.tag in ("tbody", "thead", "tfoot", "form", "div"):
-            _rows(child, rows, captions, extra)
-        elif child.tag == "table":
-            extra.append(child)
+            _rows(child, rows, captions)
 
 
-def _lays_out(node: Node, rows: list[tuple[Node, bool]], cells: list[list[Node]], captions: list[str]) -> bool:
-    """Return whether a table has no rows and columns to read: a note box, a page's frame, code with line numbers."""
+def _lays_out(node: Node, rows: list[tuple[Node, bool]], cells: list[list[Node]]) -> bool:
+    """Return whether a table is only layout: a note box, a page's frame, code with line numbers."""
     if node.get("role") in ("presentation", "none") or node.holds(frozenset({"table"})):
         return True
     width = max(map(len, cells), default=0)
@@ -253,22 +250,18 @@ def _lays_out(node: Node, rows: list[tuple[Node, bool]], cells: list[list[Node]]
     filled = [cell for cell in every if cell.total]
     if width <= 1 or (len(filled) <= 2 and len(rows) <= 2):
         return True
-    if len(rows) == 1 and any(cell.holds(frozenset({"pre"})) for cell in every):
-        return True
-    if not captions and len(rows) > 1 and width <= 2 and not any(row[0].total for row in cells if row):
-        return True
     headed = any(cell.tag == "th" for cell in every) or any(head for _, head in rows)
     parted = sum(cell.holds(_IN_LAYOUT) or sum(one.tag in ("p", "div") for one in cell.elements) > 1 for cell in every)
     return parted >= max(1, 0.3 * len(filled)) and len(rows) <= 4 and not (headed and len(rows) > 2)
 
 
 def _grid(rows: list[tuple[Node, bool]], cells: list[list[Node]]) -> tuple[list[list[str]], int, int]:
-    """Return the cells with spans filled, how many rows are header, and the length of links."""
+    """Return the cells with spans filled, the number of header rows, and the length of links."""
     grid: list[list[str]] = []
     below: dict[int, tuple[int, str]] = {}  # by column: rows that a cell above still spans, and its text
     header = links = total = 0
 
-    def spanned(line: list[str]) -> None:
+    def fill_spans(line: list[str]) -> None:
         while (left := below.get(len(line), (0, "")))[0]:
             below[len(line)] = (left[0] - 1, left[1])
             line.append(left[1])
@@ -276,7 +269,7 @@ def _grid(rows: list[tuple[Node, bool]], cells: list[list[Node]]) -> tuple[list[
     for (_, in_head), row in zip(rows, cells, strict=True):
         line: list[str] = []
         for cell in row:
-            spanned(line)
+            fill_spans(line)
             text, length = text_of(cell)
             links += length
             for place in range(_span(cell, "colspan")):
@@ -286,7 +279,7 @@ def _grid(rows: list[tuple[Node, bool]], cells: list[list[Node]]) -> tuple[list[
                 line.append(shown)
             if len(line) > _WIDEST:
                 break
-        spanned(line)
+        fill_spans(line)
         total += len(line)
         if total > _MOST_CELLS:
             break

@@ -1,8 +1,8 @@
-"""Find the main part of a page: what a reader came for, without navigation, teasers and notices.
+"""Find the main part of a page, without navigation, teasers and notices.
 
 Names of classes decide alone only where they mean one thing (`navbar`, `cookies`); else they count only for elements
 that do not read like text. Nothing that holds over 40 % of the page's text is ever dropped, and where little is left
-the whole page is taken. Figures: docs/decisions/0030-html.md.
+the whole page is taken. Figures: docs/decisions/0030-documents-with-blocks.md.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from leadline_plugins.parse.html_blocks import pieces_in, pieces_of, text_of
 from leadline_plugins.parse.html_tree import BLOCKS, Node
 from leadline_plugins.parse.layout import Piece
 
+# Words in class names and ids that are never main text.
 _ALWAYS = frozenset({
     "ad", "ads", "adsense", "advert", "advertisement", "breadcrumb", "breadcrumbs", "catlinks", "comment",
     "commentlist", "comments", "consent", "cookie", "cookies", "disqus", "editsection", "footer", "gdpr", "login",
@@ -22,40 +23,39 @@ _ALWAYS = frozenset({
     "recommended", "related", "relatedposts", "respond", "share", "sharedaddy", "shares", "sharing", "signup",
     "social", "socials", "sphinxsidebar", "sponsored", "subscribe", "taboola",
 })  # fmt: skip
-"""Words in class names and ids of what is never main text."""
+# Words that name main text on some sites: manuals put boxes into `sidebar`.
 _UNLESS_TEXT = frozenset({
     "banner", "byline", "copyright", "credit", "credits", "disclaimer", "dropdown", "feedback", "menu", "meta",
     "popular", "postmeta", "rating", "reflist", "reply", "sidebar", "skip", "sponsor", "subscription", "tag",
     "tagcloud", "tags", "teaser", "teasers", "toc", "toctree", "toolbar", "trending", "widget", "widgets",
 })  # fmt: skip
-"""Words that name main text on some sites: manuals put boxes into `sidebar`."""
 _ROLES = frozenset({
     "alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu", "menubar", "navigation", "search",
     "tablist",
 })  # fmt: skip
 _BOXES = frozenset({"admonition", "box", "callout", "definition", "note", "sidebar", "tip", "topic", "warning"})
 _WORD = re.compile(r"[^\s_-]+")
+# Words of class names that name a property of the element.
 _MODIFIERS = frozenset({"has", "is", "no", "with", "without"})
-"""Words of class names that say what an element has, not what it is."""
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAIN = frozenset({"articleBody", "mainContentOfPage"})
 _PARTS = frozenset({"table", "td", "th", "tr", "dt", "dd", "li", "p", "pre", "h1", "h2", "h3"})
 _NAMED_PARTS = frozenset({"p", "li", "table", "h2", "h3"})
 _UNBROKEN = frozenset({"p", "ul", "ol", "dl", "pre", "tr", "table", "tbody"})
 _TEXTS = frozenset({"p", "ul", "ol", "dl", "pre", "table", "blockquote"})
+# Share of the page's text up to which an element is dropped; the second if its tag or name is unambiguous.
 _LARGE, _SURE = 0.4, 0.6
-"""Share of the page's text up to which an element is dropped; the second if its tag or name means one thing."""
+# Share of its parent's text from which a child is the main part.
 _HOLDS = 0.8
-"""Share of its parent's text from which a child is the main part."""
+# Share of the page's text under which the main part was missed.
 _LITTLE = 0.25
-"""Share of the page's text under which the main part was missed."""
+# Pieces before that may be repeated, and the least characters of a repetition.
 _NEAR, _REPEATED = 6, 60
-"""Pieces among which a repetition is looked for, and the characters that it has at least."""
 _COLONS = (":", "：")
 
 
 def main_pieces(top: Node) -> list[Piece]:
-    """Return the pieces of the main part; the nodes that were found not to belong to it are marked as dropped."""
+    """Return the pieces of the main part, and mark the other nodes as dropped."""
     everything = top.mass
     _drop(top, everything or 1)
     _weigh_again(top)
@@ -80,7 +80,7 @@ def _drop(node: Node, everything: int) -> None:
 
 
 def _boilerplate_share(node: Node) -> float:
-    """Return up to which share of the page's text an element is boilerplate; -1 for one that is none."""
+    """Return the share of the page's text up to which an element is boilerplate; -1 if it is not."""
     tag, role = node.tag, node.get("role")
     reads = node.mass > 0.5 * node.total and node.mass > 100
     if tag in ("nav", "footer") or (role in _ROLES and not (tag == "aside" and reads)):
@@ -103,7 +103,7 @@ def _boilerplate_share(node: Node) -> float:
 
 
 def _words(names: str) -> set[str]:
-    """Return the words of class names and ids, those of `commentsContainer` too, not those of `has-comments`."""
+    """Return the words of class names and ids, also of `commentsContainer`, but not of `has-comments`."""
     found: set[str] = set()
     for name in names.split():
         words = _WORD.findall(name)
@@ -113,7 +113,7 @@ def _words(names: str) -> set[str]:
 
 
 def _weigh_again(node: Node) -> int:
-    """Take what was dropped out of the masses; return how much that was."""
+    """Subtract dropped nodes from the masses; return the amount."""
     lost = sum(
         child.mass if child.dropped else _weigh_again(child) for child in node.children if not isinstance(child, str)
     )
@@ -122,7 +122,7 @@ def _weigh_again(node: Node) -> int:
 
 
 def _root(top: Node) -> Node:
-    """Return the element that holds the main part."""
+    """Return the element of the main part."""
     root, least = top, 0.5 * (top.mass or 1)
     nodes = list(top.walk())
     named = (
@@ -149,7 +149,7 @@ def _kind(node: Node) -> tuple[str, str]:
 
 
 def _title_before(top: Node, root: Node) -> Piece | None:
-    """Return the title that is before the main part: the last `h1`, else the last `h2`."""
+    """Return the title before the main part: the last `h1`, else the last `h2`."""
     found: dict[int, Piece] = {}
     for node in top.walk():
         if node is root:
@@ -160,7 +160,7 @@ def _title_before(top: Node, root: Node) -> Piece | None:
 
 
 def _selected(pieces: list[Piece]) -> list[Piece]:
-    """Return the pieces without lists of links, cards and headings over nothing."""
+    """Return the pieces without lists of links, cards and empty headings."""
     kept: list[Piece] = []
     for piece in pieces:
         led = bool(kept) and kept[-1].kind == "paragraph" and kept[-1].text.endswith(_COLONS)
@@ -170,7 +170,7 @@ def _selected(pieces: list[Piece]) -> list[Piece]:
 
 
 def _repeats(piece: Piece, before: list[Piece]) -> bool:
-    """Return whether a paragraph was just read: galleries show the caption of a picture several times."""
+    """Return whether a paragraph repeats a recent one: galleries repeat captions."""
     if piece.kind not in ("paragraph", "caption") or len(piece.text) < _REPEATED:
         return False
     inner = (one for other in before for item in other.items for one in item.pieces)
@@ -239,7 +239,7 @@ def _is_summary(piece: Piece) -> bool:
 
 
 def _with_content(pieces: list[Piece]) -> list[Piece]:
-    """Drop headings that are followed by no text of their own."""
+    """Drop headings without text before the next heading of their level."""
     kept: list[Piece] = []
     for piece in reversed(pieces):
         below = kept[-1] if kept else None

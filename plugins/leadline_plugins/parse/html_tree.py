@@ -1,17 +1,35 @@
-"""A light copy of a page: what a reader sees of it, bounded in depth, elements and characters.
+"""A light copy of a page: the visible part, bounded in depth, elements and characters.
 
-The copy is made without recursion. It is at most `_DEPTH` levels deep, so what walks over it may recurse.
+Hidden text is left out first, because it may hold instructions to machines; the page's own stylesheets are read, those
+in other files are not. The copy is made without recursion and is at most `_DEPTH` levels deep: its users may recurse.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leadline_plugins.parse.html_hidden import Hidden
 from leadline_plugins.parse.layout import weight
 
+_HIDES = re.compile(
+    r"""display:none | visibility:(hidden|collapse) | opacity:0?\.?0*(?![.\d])
+    | font-size:0*\.?0*(px|em|rem|pt|%)?(?=;|!|$)
+    | text-indent:-\d{3,} | (left|top|right|bottom|margin-left|margin-top):-\d{4,} | clip:rect\([01]
+    | clip-path:inset\((50|100)% | content-visibility:hidden
+    | (?<![-\w])(height|width):[01](px)?(?=;|!|$)(?=.*overflow:hidden)""",
+    re.VERBOSE,
+)
+# Classes by which frameworks hide elements, some of them from all but screen readers.
+_FRAMEWORKS = frozenset({
+    "d-none", "hidden", "hide", "screen-reader-only", "screen-reader-text", "sr-only", "visually-hidden",
+    "visuallyhidden",
+})  # fmt: skip
+_AT_RULES = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
+_RULES = re.compile(r"([^{}]{1,2000})\{([^{}]*)\}")
+_SIMPLE = re.compile(r"[.#][\w-]+")
+# Characters of a page's own stylesheets that are read.
+_CSS = 300_000
 _DEPTH, _ELEMENTS, _CHARACTERS = 120, 150_000, 3_000_000
 BLOCKS = frozenset({
     "address", "article", "aside", "blockquote", "body", "caption", "center", "col", "colgroup", "dd", "details",
@@ -24,27 +42,72 @@ _UNSEEN = frozenset({
     "noscript", "object", "option", "rp", "rt", "script", "select", "style", "svg", "template", "textarea", "title",
     "video",
 })  # fmt: skip
+# Elements whose attributes are not looked at unless the page hides by class.
 _PLAIN = frozenset({"b", "br", "em", "i", "strong", "tbody", "thead", "tr"})
-"""Elements whose attributes are not looked at unless the page hides by class."""
 _LONG_TAG = 16_384
 _LONG_TAGS = re.compile(rf"<([a-zA-Z][\w:-]*)\s[^<>]{{{_LONG_TAG},}}>")
 _SELF_CLOSED = re.compile(r"<(a|div|em|i|iframe|p|script|span|strong|style|td|textarea|th|title)\b([^<>]*)/>")
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
+# Elements without content, or whose end tag is optional.
 _UNNESTED = frozenset({
     "area", "base", "br", "col", "dd", "dt", "embed", "hr", "img", "input", "li", "link", "meta", "option", "p",
     "source", "tbody", "td", "tfoot", "th", "thead", "tr", "wbr",
 })  # fmt: skip
-"""Elements without content, or whose end tag is optional."""
+# Elements that a parser opens again in every later block until they are closed.
 _FORMATTING = frozenset({
     "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u",
 })  # fmt: skip
-"""Elements that a parser opens again in every later block until they are closed."""
+# A page with many tags, or with some and unclosed formatting, is looked at for nesting: parsing takes its square.
 _SOME_TAGS, _MANY_TAGS, _NESTED, _UNCLOSED = 2_000, 10_000, 500, 60
-"""A page with many tags, or with some and unclosed formatting, is looked at for nesting: parsing takes its square."""
+# Weight from which the own text of a block counts.
 _TEXT = 50
-"""Weight from which the own text of a block counts."""
+# Share of links up to which it counts.
 _LINKED = 0.45
-"""Share of links up to which it counts."""
+
+
+class Hidden:
+    """Recognizes hidden elements. `css` is the text of the page's own stylesheets."""
+
+    def __init__(self, css: str = "") -> None:
+        # Classes and ids, with their sign.
+        self.names = _hidden_names(css[:_CSS])
+
+    def __call__(self, tag: str, attributes: Mapping[str, str | None]) -> bool:
+        """Return whether an element is hidden by an attribute, a style, its class or its id."""
+        if tag == "dialog" and "open" not in attributes:
+            return True
+        if not attributes:
+            return False
+        if "hidden" in attributes and attributes["hidden"] != "until-found":
+            return True
+        if attributes.get("aria-hidden") == "true" and tag not in ("math", "body", "main", "article"):
+            return True
+        style, classes = attributes.get("style"), attributes.get("class")
+        if style and hides(style):
+            return True
+        named = classes.split() if classes else []
+        if not _FRAMEWORKS.isdisjoint(named):
+            return True
+        return bool(self.names) and (
+            f"#{attributes.get('id')}" in self.names or any(f".{name}" in self.names for name in named)
+        )
+
+
+def hides(style: str) -> bool:
+    """Return whether declarations make an element invisible."""
+    return bool(_HIDES.search("".join(style.lower().split())))
+
+
+def _hidden_names(css: str) -> frozenset[str]:
+    """Return the classes and ids that the stylesheets hide and do not show again."""
+    names: set[str] = set()
+    for selectors, style in _RULES.findall(_AT_RULES.sub("", css)):
+        simple = {part.strip() for part in selectors.split(",") if _SIMPLE.fullmatch(part.strip())}
+        if hides(style):
+            names |= simple
+        elif "display" in style or "visibility" in style or "opacity" in style:
+            names -= simple
+    return frozenset(names)
 
 
 class Node:
@@ -56,10 +119,10 @@ class Node:
         self.tag = tag
         self.attributes = attributes
         self.children: list[Node | str] = []
+        # Weight of the text in it that reads like text.
         self.mass = 0
-        """Weight of the text in it that reads like text."""
+        # Weight of all text in it.
         self.total = 0
-        """Weight of all text in it."""
         self.has_blocks = False
         self.dropped = False
 

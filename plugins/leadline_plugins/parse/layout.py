@@ -1,13 +1,13 @@
-"""Build a document's Markdown and blocks from a list of pieces: what all parsers share.
+"""Build a document's Markdown and blocks from pieces, for all parsers.
 
-The text reads like the page: nothing in it is escaped but `|` in the cells of tables, because the blocks tell what
-each span is. A caption is a block of its own before its table. A definition is one block per term:
+The text reads like the page: only `|` in cells of tables is escaped, because the blocks describe each span. A caption
+is a separate block before its table. A definition is one block per term:
 
     Term
     :   What it means.
 
 A piece that is much longer than a passage is laid out in parts: of a long definition, list item or quotation only the
-first paragraph is kept inside; the rest follows as blocks of its own, and the term joins their path.
+first paragraph is kept inside; the rest follows as separate blocks, with the term in their path.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from itertools import islice
 
 from leadline.records import Block, BlockKind
 
+# Characters of Chinese, Japanese and Korean texts, for character classes.
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\u3000-\u303f\uff00-\uffef"
-"""Characters of Chinese, Japanese and Korean texts, for character classes."""
+# The same without Hangul: Korean puts spaces between words.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3000-\u303f\uff00-\uffef"
-"""The same without Hangul: Korean puts spaces between words."""
 _CJK_SIGN = re.compile(f"[{CJK}]")
 _CJK_BREAK = re.compile(rf"(?<=[{_UNSPACED}])[^\S\n]*\n\s*(?=[{_UNSPACED}])")
 _FENCE = re.compile("`{3,}")
+# Weight from which a definition, an item or a quotation is laid out in parts: about 200 words.
 _LONG = 1_200
-"""Weight from which a definition, an item or a quotation is laid out in parts: about 200 words."""
+# Characters of a term in a path.
 _LONGEST_NAME = 80
-"""Characters of a term in a path."""
+# Blocks of a document; later ones are left out.
 MOST_BLOCKS = 50_000
-"""Blocks of a document; what comes after them is left out."""
+# Levels of headings in Markdown.
 _DEEPEST = 6
-"""Levels of headings that Markdown has."""
 
 
 @dataclass(slots=True)
@@ -42,21 +42,21 @@ class Piece:
 
     kind: BlockKind
     text: str = ""
+    # The level of a heading, or the first number of a list.
     level: int = 1
-    """Of a heading."""
+    # Whether a list is numbered.
     ordered: bool = False
-    """Whether a list is numbered."""
+    # The items of a list or definition list; a quotation has one.
     items: list[Item] = field(default_factory=list)
-    """Of a list or definition list; a quotation has one."""
+    # The rows of a table, all of the same length.
     rows: list[list[str]] = field(default_factory=list)
-    """Of a table: all of the same length."""
+    # Rows of a table that are its header.
     header: int = 0
-    """Rows of a table that are its header."""
     page: int | None = None
+    # Pages that begin in a paragraph or code, each with its offset in `text`.
     turns: list[tuple[int, int]] = field(default_factory=list)
-    """Of a paragraph or code: pages that begin in it, each with its offset in `text`."""
+    # Characters of links.
     links: int = 0
-    """Characters that are links."""
 
     @property
     def weight(self) -> int:
@@ -67,7 +67,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Item:
-    """An item of a list, an entry of a definition list (`term`), or the inside of a quotation."""
+    """An item of a list, an entry of a definition list (`term`), or the content of a quotation."""
 
     pieces: list[Piece]
     term: str = ""
@@ -95,7 +95,7 @@ def weight(text: str) -> int:
 
 
 def lay_out(pieces: Iterable[Piece]) -> Layout:
-    """Return the Markdown of the pieces, parted by blank lines, and a block for each."""
+    """Return the Markdown of the pieces, separated by blank lines, and a block for each."""
     parts: list[str] = []
     blocks: list[Block] = []
     turns: list[tuple[int, int]] = []
@@ -119,7 +119,7 @@ def lay_out(pieces: Iterable[Piece]) -> Layout:
 
 
 def _parts(pieces: Iterable[Piece], terms: tuple[str, ...] = ()) -> Iterator[tuple[Piece, tuple[str, ...]]]:
-    """Yield the pieces that become blocks, each with the terms of the long definitions that it is part of."""
+    """Yield the pieces that become blocks, each with the terms of its long definitions."""
     for piece in pieces:
         if piece.kind == "definition":
             for item in piece.items:
@@ -190,7 +190,7 @@ def _joined(pieces: Sequence[Piece]) -> str:
 
 
 def _list(piece: Piece) -> str:
-    """Return a list: `level` is the number of its first item. Items of one line are not parted by blank lines."""
+    """Return a list: `level` is the number of its first item. Items of one line are not separated by blank lines."""
     rows = []
     for number, item in enumerate(piece.items, piece.level):
         mark = f"{number}. " if piece.ordered else "- "
@@ -213,7 +213,7 @@ def _indented(text: str, width: int) -> str:
 
 
 def _table(piece: Piece) -> str:
-    """Return a pipe table; header rows are joined to one, and a table without one has an empty header."""
+    """Return a pipe table; header rows are joined, and a table without any has an empty header."""
     width = len(piece.rows[0])
     head = piece.rows[: piece.header] or [[""] * width]
     header = [" ".join(dict.fromkeys(filter(None, column))) for column in zip(*head, strict=True)]

@@ -1,7 +1,7 @@
-"""Read text as blocks: Markdown, and plain text with underlined titles and indented examples.
+"""Parse text as blocks: Markdown, and plain text with underlined titles and indented examples.
 
-`blocks_of` returns the blocks of any document; `pieces_of` reads a text for laying it out anew, with the lines of
-paragraphs joined. Both read the same groups of lines. Inline markup stays as it is written.
+`blocks_of` returns the blocks of any document; `pieces_of` parses a text for a new layout, with the lines of
+paragraphs joined. Both use the same groups of lines. Inline markup stays as it is written.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _GRID = re.compile(r"\+[-=+]{3,}\+$|={2,}(?: +={2,})+$")
 _MEANING = re.compile(r"[ ]{0,3}:[ \t]+(?=\S)")
 _EXPLICIT = re.compile(r"\.\.(?:[ ].*)?$")
+# The beginning of a block of HTML in Markdown, whose text is kept.
 _HTML = re.compile(
     r"<(?:!--|/?(?:a|br|center|details|div|h[1-6]|hr|img|p|picture|source|summary|table)\b)", re.IGNORECASE
 )
-"""The beginning of a block of HTML in Markdown, of which the text is kept."""
 _TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]{0,2000}>")
+# Options of a directive.
 _OPTIONS = re.compile(r"(?:\s*:[\w-]+:.*\n?)+")
-"""Options of a directive."""
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)）」』]*$")
+# A hyphen at the end of a wrapped line.
 _HYPHEN = re.compile(r"(?<=[a-z])-\n\s*(?=[a-z])")
-"""A hyphen at the end of a wrapped line."""
 _COLONS = (":", "：")
+# Characters of a title; a longer line is a paragraph.
 _TITLE = 150
-"""Characters of a title; a longer line is a paragraph."""
+# Width up to which the lines of a plain text are considered wrapped; a CJK character counts as two.
 _WRAPPED = 120
-"""Width up to which the lines of a plain text are taken to be wrapped; a CJK character is two wide."""
+# Levels of nested lists and quotations; deeper text is a paragraph.
 _NESTED = 6
-"""Levels of lists and quotations that are read; below, the text is a paragraph."""
+# Share of letters and spaces from which an indented block after a colon is prose.
 _WORDY = 0.8
-"""Share of letters and spaces from which an indented block after a colon is prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class _Group:
 
 
 def blocks_of(document: Document) -> tuple[Block, ...]:
-    """Return the blocks of a document; where its parser made none, those of its text read as Markdown."""
+    """Return the blocks of a document; without any, those of its text as Markdown."""
     return document.blocks or blocks_in(document.text, document.pages)
 
 
@@ -182,7 +182,7 @@ def _while(lines: Sequence[str], place: int, belongs: object) -> int:
 
 
 def _grid_end(lines: Sequence[str], place: int) -> int:
-    """Return the end of a table drawn with signs; one of `===` goes on over blank lines to its last rule."""
+    """Return the end of a drawn table; one with `===` continues over blank lines to its last rule."""
     end = _while(lines, place, lambda one: bool(one.strip()))
     if lines[place].lstrip().startswith("="):
         rules = [n for n in range(place, min(place + 400, len(lines))) if lines[n].strip() == lines[place].strip()]
@@ -191,7 +191,7 @@ def _grid_end(lines: Sequence[str], place: int) -> int:
 
 
 def _list_end(lines: Sequence[str], place: int) -> int:
-    """Return the end of a list: items, indented lines, and lines that go on an item without a blank line before."""
+    """Return the end of a list: items, indented lines, and lines that continue an item without a blank line."""
     first = _ITEM.match(lines[place])
     assert first
     indent, end = _width(first["indent"]), place + 1
@@ -214,7 +214,7 @@ def _ends_list(line: str, *, inner: bool) -> bool:
 
 
 def _indented_end(lines: Sequence[str], place: int) -> int:
-    """Return the end of the indented lines from here on, blank lines between them included."""
+    """Return the end of the indented lines from here on, including blank lines between them."""
     end = place
     for number in range(place, len(lines)):
         if lines[number].startswith((" ", "\t")):
@@ -248,7 +248,7 @@ def _paragraph(lines: Sequence[str], place: int, *, plain: bool) -> _Group:
 
 
 def _is_term(lines: Sequence[str], place: int) -> bool:
-    """Return whether the line after this one begins an indented meaning of it."""
+    """Return whether the next line begins an indented definition."""
     return not lines[place].startswith(" ") and lines[place + 1].startswith("  ")
 
 
@@ -280,7 +280,7 @@ def _pieces(lines: Sequence[str], *, plain: bool, depth: int = 0) -> list[Piece]
 
 
 def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
-    """Return the paragraphs of lines without a blank one between them."""
+    """Return the paragraphs of consecutive lines."""
     if plain and _EXPLICIT.match(lines[0]):
         return []  # a comment, target or directive of reStructuredText
     if not plain:
@@ -299,7 +299,7 @@ def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
 
 
 def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: int) -> list[Piece]:
-    """Return fenced or indented lines as code; in plain text also as prose, where nothing introduces an example."""
+    """Return fenced or indented lines as code; in plain text also as prose, unless a line introduces an example."""
     if fence := _FENCE.match(lines[0]):
         closed = len(lines) > 1 and lines[-1].strip().startswith(fence["mark"])
         body = "\n".join(lines[1 : -1 if closed else None]).strip("\n")
@@ -320,7 +320,7 @@ def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: 
 
 
 def _reads(text: str) -> bool:
-    """Return whether lines begin like prose: words to the end of a sentence, few signs."""
+    """Return whether lines begin like prose: words up to the end of a sentence, and few signs."""
     first = text.split("\n\n", 1)[0].rstrip()
     if any(line.startswith("  ") for line in first.split("\n")) or ">>>" in first:
         return False

@@ -1,7 +1,4 @@
-"""Media types by file name, for whoever reads files rather than replies of a server.
-
-The table of the standard library is used without the system's own files, so that every machine answers the same.
-"""
+"""Media types by file name, from the standard library's table without system files: the same on every machine."""
 
 from __future__ import annotations
 
@@ -29,20 +26,20 @@ _TYPES = MimeTypes(filenames=())
 
 
 def media_type(name: str) -> str:
-    """Return the media type of a file by its name; `application/octet-stream` where the name does not tell."""
+    """Return the media type of a file by its name; `application/octet-stream` if unknown."""
     path = PurePosixPath(name)
     known = _DOCUMENTS.get(path.suffix.lower())
     guessed, encoding = (None, None) if known else _TYPES.guess_type(path.name)
     return known or (guessed if guessed and not encoding else "application/octet-stream")
 
 
-def bare(media_type: str) -> str:
-    """Return the type without its parameters, in lower case."""
+def bare_type(media_type: str) -> str:
+    """Return a media type without its parameters, in lower case."""
     return media_type.partition(";")[0].strip().lower()
 
 
 def charset(media_type: str) -> str:
-    """Return the charset a media type names, or an empty string."""
+    """Return the charset parameter of a media type, or an empty string."""
     header = Message()
     header["Content-Type"] = media_type
     return header.get_content_charset("")

@@ -1,8 +1,8 @@
 """Join the lines of a PDF into pieces: headings by the outline or by size, paragraphs by geometry.
 
 A paragraph begins after a wider gap, at a bullet, at another size of type, and after a short line that ends a sentence.
-Over the end of a page it goes on unless its sentence ended. Running heads and contents lines go. Rows of tables stay
-lines: their cells are not recognised.
+It continues on the next page unless its sentence ended. Running heads and contents lines are removed. Rows of tables
+stay lines, because their cells are not recognized.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from leadline_plugins.parse.clean import clean
+from leadline_plugins.parse.decode import clean
 from leadline_plugins.parse.layout import CJK, Item, Piece, collapse
-from leadline_plugins.parse.pdf_lines import Line, Page, Pdf, Title
 
 _LEADER = re.compile(r"(?:[.․…·]\s?){4,}\s*[\divxlc]*\s*$")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
@@ -28,28 +27,71 @@ _NUMBERED_TITLE = re.compile(r"(?:chapter|appendix|part|section|第|章|附录|�
 _END = re.compile(r"[.!?:;。！？：；…][)\"”’」』）\]]*$")
 _BULLET = re.compile(r"(?:[•◦▪‣●○∙·\uf0b7*–—-]|(?P<number>\d{1,3})[.)])\s+")
 _LETTERED = re.compile(r"\(?(?:[a-z]|\d{1,2})[.)]\s")
+# PDFium's marks for a hyphen at a line break.
 _BROKEN = ("\ufffe", "\x02", "\xad")
-"""PDFium's marks for a hyphen that only the end of the line asked for."""
 _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])[-\u2010]$")
 _LOWER = re.compile("[a-zà-ÿ]")
 _KEPT_HYPHEN = re.compile(r"\b(?:self|non|well|so|anti|pre|post|multi|cross|co|re)[-\u2010]$", re.IGNORECASE)
 _CJK_END, _CJK_START = re.compile(f"[{CJK}]$"), re.compile(f"[{CJK}]")
+# Share of a page's height, at its top and bottom, that may have running heads.
 _EDGE = 0.12
-"""Share of a page's height, at its top and bottom, in which running heads are looked for."""
 _RECURS, _RECURS_SHARE, _RECURS_SURELY = 3, 0.02, 5
+# Lines up to which a page has no running heads.
 _SHORTEST = 2
-"""Lines of a page that has no running heads."""
+# Share of contents lines from which a whole page is contents.
 _CONTENTS = 0.4
-"""Share of contents lines from which a whole page is contents."""
+# Multiple of the usual line distance from which a gap separates paragraphs.
 _GAP = 1.3
-"""Part of the usual line step from which a gap parts paragraphs."""
+# Share of the column's width by which a short line misses its right edge.
 _SHORT = 0.12
-"""Share of the column's width by which a short line misses its right edge."""
+# Multiple of the body size from which a line is a heading in a file without an outline, and share of a size above which
+# another size has the same level.
 _LARGE, _SAME = 1.15, 0.93
-"""Size against that of the body from which a line is a heading where a file has no outline, and the share of a size
-from which another is of the same level."""
 _LONGEST_HEADING = 150
 _MOST_INDENT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a page. Coordinates are points from the lower left corner of the page."""
+
+    text: str
+    # From 0.
+    page: int
+    baseline: float
+    left: float
+    right: float
+    bottom: float
+    top: float
+    size: float
+    # Whether all sampled characters are monospaced.
+    code: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """An entry of the outline. `level` and `page` count from 0."""
+
+    text: str
+    level: int
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The lines of a page in the order of its content."""
+
+    lines: list[Line]
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pdf:
+    """The title, pages and outline of a file."""
+
+    title: str
+    pages: list[Page]
+    outline: list[Title]
 
 
 def pieces_of(pdf: Pdf) -> list[Piece]:
@@ -62,7 +104,7 @@ def pieces_of(pdf: Pdf) -> list[Piece]:
 
 
 def _without_running_heads(pages: list[Page], titles: set[str]) -> list[list[Line]]:
-    """Return the lines of each page without those at its edges that recur, numbers aside, or are titles with a page."""
+    """Return the lines of each page without running heads: recurring lines at edges, and titles with a page number."""
     edges: list[list[Line]] = []
     count: Counter[str] = Counter()
     for page in pages:
@@ -111,18 +153,18 @@ def _key(text: str) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """A block that more lines may join."""
+    """An unfinished block."""
 
     kind: Literal["paragraph", "code", "list"]
     text: str
     page: int
     size: float
+    # The number of a list item.
     number: str
-    """Of a list item that is numbered."""
+    # Pages that begin in it, each with its offset in the text.
     turns: list[tuple[int, int]]
-    """Pages that begin in it, each with its offset in the text."""
+    # The lines of code, which become its text at the end.
     lines: list[Line]
-    """Of code: its text is made of them at the end."""
 
 
 class _Joiner:
@@ -176,7 +218,7 @@ class _Joiner:
         return max(gaps[len(gaps) // 4] if gaps else 1.2 * self._body, self._body)
 
     def _title(self, lines: list[Line], place: int, number: int) -> tuple[int, int] | None:
-        """Return how many lines from here on are a title of the outline, and its level."""
+        """Return the number of lines that are a title of the outline, and its level."""
         due = self._due.get(number)
         if not due:
             return None
@@ -280,7 +322,7 @@ def _levels(sizes: Iterable[float]) -> dict[float, int]:
 
 
 def _code(lines: list[Line]) -> Piece:
-    """Return code with the indentation that the places of its lines show."""
+    """Return code, indented by the positions of its lines."""
     widths = sorted((line.right - line.left) / len(line.text) for line in lines)
     width = max(widths[len(widths) // 2], 1.0)
     margin = {page: min(line.left for line in lines if line.page == page) for page in {line.page for line in lines}}

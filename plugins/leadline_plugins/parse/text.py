@@ -1,6 +1,6 @@
-"""The plugin `text`: plain text, Markdown, reStructuredText and their kin; the source of programs is code.
+"""The plugin `text`: plain text, Markdown, reStructuredText and similar; source code is a block of code.
 
-Inline markup stays as it is written. Front matter goes, and so do the tags and readings of ruby, which part words.
+Inline markup stays as it is written. Front matter is removed, and so are the readings of ruby, which split words.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
-from leadline_plugins.parse.clean import clean, decode, document
+from leadline_plugins.parse.decode import clean, decode, document
 from leadline_plugins.parse.layout import Piece, lay_out
 from leadline_plugins.parse.markdown_blocks import pieces_of
-from leadline_plugins.parse.media import bare, charset
+from leadline_plugins.parse.media import bare_type, charset
 
 _OTHERS = {"text/html", "text/css", "text/javascript"}
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ ]*\n(?P<meta>.*?)^\1[ ]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = {"text/markdown", "text/x-markdown"}
 _PLAIN = {"text/plain", "text/x-rst", "text/prs.fallenstein.rst", "text/asciidoc", "text/org"}
+# Characters of a text that are parsed.
 _LONG = 10_000_000
-"""Characters of a text that are read."""
+# Code, where tags are literal, or words with their readings.
 _RUBY = re.compile(
     r"(?P<code>^[ ]{0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ ]{0,3}(?P=fence)|\Z)|(?<!`)(?P<ticks>`{1,9})[^`\n]+(?P=ticks))"
     r"|<ruby\b[^<>]{0,200}>(?P<inside>(?:[^<]|<(?!/?ruby\b)){0,2000})</ruby\s*>",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-"""Code, in which tags are meant, or words with their readings."""
+# A reading, or the tag of a base; the end of a reading need not be written.
 _READING = re.compile(
     r"<(?P<tag>rt|rp|rtc)\b[^<>]*>.*?(?:</(?P=tag)\s*>|(?=<(?:rt|rp|rb|rtc)\b)|\Z)|</?(?:rb|rt|rp|rtc)\b[^<>]*>",
     re.DOTALL | re.IGNORECASE,
 )
-"""A reading, or the tag of a base; the end of a reading need not be written."""
 _META_TITLE = re.compile(r"^title\s*[:=]\s*(['\"]?)(?P<title>.+?)\1\s*$", re.MULTILINE | re.IGNORECASE)
 _HASHES = re.compile(r"^#{1,6}[ \t]+(?P<title>.+?)[ \t#]*$")
 _RULE = re.compile(r"^([=\-~^\"'`*+#])\1{2,}$")
 _BLANK = re.compile(r"\n\s*\n")
+# Characters at the beginning that may have a heading.
 _HEAD = 4_000
-"""Characters at the beginning in which a heading is looked for."""
+# Characters; a longer line is a paragraph.
 _TITLE = 150
-"""Characters; a longer line is a paragraph."""
 
 
 class TextParser:
@@ -52,12 +52,12 @@ class TextParser:
         self._context = context
 
     def accepts(self, media_type: str, /) -> bool:
-        """Accept every kind of text but those of which people see something else than the bytes say."""
-        kind = bare(media_type)
+        """Accept text, except formats that programs render or run."""
+        kind = bare_type(media_type)
         return kind.startswith("text/") and kind not in _OTHERS
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
-        """Return the text; raises `Unsupported` for bytes that are none."""
+        """Return the text; raises `Unsupported` for binary data."""
         return await self._context.in_thread(parse, blob)
 
 
@@ -65,8 +65,8 @@ def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     text = decode(blob.data, charset(blob.media_type))
     if "\0" in text:
-        raise Unsupported(f"{blob.name}: is binary, not text")
-    text, kind = clean(text[:_LONG]), bare(blob.media_type)
+        raise Unsupported(f"{blob.name}: binary, not text")
+    text, kind = clean(text[:_LONG]), bare_type(blob.media_type)
     if kind in _MARKDOWN or kind == "text/plain":
         text = without_readings(text)
     front = _FRONT_MATTER.match(text)
@@ -80,19 +80,19 @@ def parse(blob: Blob) -> Document:
 
 
 def without_readings(text: str) -> str:
-    """Return a text without readings beside its words: `<ruby>漢字<rt>かんじ</rt></ruby>` as `漢字`."""
+    """Return a text without the readings of its words: `<ruby>漢字<rt>かんじ</rt></ruby>` as `漢字`."""
     if "<ruby" not in text.casefold():
         return text
     return _RUBY.sub(lambda found: found["code"] or _based(found), text)
 
 
 def _based(found: re.Match[str]) -> str:
-    """Return the words of a ruby; what only looks like one, without a reading, as it is."""
+    """Return the words of a ruby element; one without a reading unchanged."""
     return _READING.sub("", found["inside"]) if "<rt" in found["inside"].casefold() else found[0]
 
 
 def heading(text: str) -> str:
-    """Return the first heading: after `#`, over or under a rule, or a short first line that stands alone."""
+    """Return the first heading: after `#`, over or under a rule, or a short first paragraph."""
     lines = [line.strip() for line in text[:_HEAD].split("\n")]
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if marked := _HASHES.match(line):

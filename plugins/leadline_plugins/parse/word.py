@@ -1,7 +1,7 @@
 """The plugin `word`: Word files (.docx) as Markdown with blocks, read from their XML.
 
-Headings are recognised by outline level, or by the name of a style or of one that it is based on. Lists are the
-paragraphs with a numbering; one whose mark is empty goes on the item before it.
+Headings are recognized by outline level, or by the name of a style or of its base. Lists are the paragraphs with a
+numbering; one with an empty mark continues the item before it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from leadline.contracts import Call, Context
 from leadline.errors import BadReply, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Document
-from leadline_plugins.parse.clean import clean, document
+from leadline_plugins.parse.decode import clean, document
 from leadline_plugins.parse.layout import Item, Piece, collapse, lay_out
-from leadline_plugins.parse.media import DOCX, bare
+from leadline_plugins.parse.media import DOCX, bare_type
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MATH_TEXT = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
+# Unpacked bytes of a part of a file: a zip of a few kilobytes can fill the memory.
 _UNPACKED = 40_000_000
-"""Bytes that one part of a file may unpack to: a zip of a few kilobytes can fill the memory."""
 _PARAGRAPHS, _CELLS, _WIDEST_CELL = 100_000, 20_000, 50
+# Length of a chain of base styles.
 _BASES = 10
-"""Styles that a style is looked up through."""
 _HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|标题|標題|見出し)\s*(\d)")
 _CODE = re.compile(r"source ?code|\bcode\b|preformatted|verbatim|listing")
 _QUOTE = re.compile(r"quote|block text|quotation")
@@ -42,8 +42,8 @@ class WordParser:
         self._context = context
 
     def accepts(self, media_type: str, /) -> bool:
-        """Accept .docx, not the .doc of before 2007."""
-        return bare(media_type) == DOCX
+        """Accept .docx, but not the .doc of Word 97-2003."""
+        return bare_type(media_type) == DOCX
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
         """Return the document; raises `BadReply` for a broken file, `Unsupported` for one that is too large."""
@@ -58,7 +58,7 @@ def parse(blob: Blob) -> Document:
     except Unsupported:
         raise
     except Exception as error:
-        raise BadReply(f"{blob.name}: is no readable Word file ({error})") from error
+        raise BadReply(f"{blob.name}: not a readable Word file ({error})") from error
     return document(blob, lay_out(pieces), title)
 
 
@@ -71,7 +71,7 @@ class _Style:
 
 @dataclass(frozen=True)
 class _Mark:
-    """Of a paragraph of a list. `shown`: it has a sign or number; without one it goes on the item before it."""
+    """The mark of a list paragraph; without a visible mark it continues the item before it."""
 
     depth: int
     ordered: bool
@@ -190,7 +190,7 @@ class _Reader:
             pieces.append(Piece("paragraph", line))
 
     def _named_styles(self, element: Any) -> tuple[list[str], str]:
-        """Return the names of a paragraph's style and of those it is based on, and its outline level."""
+        """Return the names of a paragraph's style and its bases, and its outline level."""
         style, level = _value(element, "pPr/pStyle"), _value(element, "pPr/outlineLvl")
         names: list[str] = [] if style in self._styles else [style.lower()]
         for _ in range(_BASES):
@@ -236,7 +236,7 @@ class _Reader:
 
 
 def _add_item(pieces: list[Piece], line: str, mark: _Mark) -> None:
-    """Add an item at a depth to the list that ends the pieces; without a mark it goes on the last item."""
+    """Add an item at a depth to the list that ends the pieces; without a mark it continues the last item."""
     held = pieces
     for _ in range(mark.depth + (not mark.shown)):
         if not (held and held[-1].kind == "list"):
@@ -272,7 +272,7 @@ def _text(paragraph: Any) -> str:
 
 
 def _free(element: Any) -> None:
-    """Release an element that was read, and those before it."""
+    """Release a parsed element, and those before it."""
     element.clear()
     parent = element.getparent()
     while parent is not None and element.getprevious() is not None:

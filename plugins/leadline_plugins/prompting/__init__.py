@@ -1,1 +1,1 @@
-"""What prompts show: passages numbered under their sources, within what a model can read."""
+"""Templates and inputs of the tasks for language models."""

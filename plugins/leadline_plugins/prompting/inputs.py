@@ -1,15 +1,34 @@
-"""The inputs of research tasks as text: the question, the outline, past searches, the state of the research."""
+"""Prompt templates, and the inputs that several tasks share: question, outline, past searches, research so far."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 
-from leadline.findings import Digest, Plan, Question
-from leadline.records import Record, Text
+from leadline.contracts import Run
+from leadline.records import Record, Source, Text
+from leadline.research_findings import Digest, Found, Plan, Question
+
+
+@cache
+def template(name: str) -> str:
+    """Return the instructions of a task, from `data/<name>.md`; `[prompts]` in the settings replaces them."""
+    return files(__package__).joinpath("data", f"{name}.md").read_text(encoding="utf-8")
+
+
+def start_date(run: Run) -> str:
+    """Return the day on which the run began (ISO 8601); a resumed run keeps it."""
+    return run.now().date().isoformat()
+
+
+def question_input(question: Question) -> Question:
+    """Return a question without the record of how it was clarified, which no task needs."""
+    return question.model_copy(update={"needs_clarification": False, "reasons": (), "questions": ()})
 
 
 class PastSearch(Record):
-    """A search of this run: what it found that no search before it had, or why it failed."""
+    """A search of this run, with the number of pages that no earlier search found, or why it failed."""
 
     query: Text
     section: str = ""
@@ -17,52 +36,62 @@ class PastSearch(Record):
     failure: Text = ""
 
 
-def about(question: Question, today: str = "") -> str:
-    """Return the question with its language, the date, and what is assumed or answered about it."""
+def past_searches(found: tuple[Found, ...], sources: tuple[Source, ...]) -> tuple[PastSearch, ...]:
+    """Return all searches, each with the number of pages that no search before it had found."""
+    pages = [source.task_id for source in sources]
+    return tuple(
+        PastSearch(query=one.task.query, section=one.task.section, pages=pages.count(one.task.id), failure=one.failure)
+        for one in found
+    )
+
+
+# --- as text ---------------------------------------------------------------------------------------------------------
+
+
+def question_text(question: Question, today: str = "") -> str:
+    """Return the question with its language, the date and the assumptions made about it."""
     lines = [f"Question: {question.text}"]
     if question.language and question.language != "und":
         lines.append(f"Language: {question.language}")
     if today:
         lines.append(f"Today: {today}")
-    lines += listed("Assumptions", question.assumptions)
+    lines += bullet_list("Assumptions", question.assumptions)
     return "\n".join(lines)
 
 
-def outline(plan: Plan) -> str:
+def outline_text(plan: Plan) -> str:
     """Return the sections of a plan, each with its id, goal and key questions."""
-    return "\n".join(_outline(plan))
+    return "\n".join(_outline_lines(plan))
 
 
-def _outline(plan: Plan) -> Iterator[str]:
+def _outline_lines(plan: Plan) -> Iterator[str]:
     yield f"Report: {plan.title}"
     for section in plan.sections:
         yield f"Section {section.id}: {section.title}" + (f" ({section.goal})" if section.goal else "")
         yield from (f"- {question}" for question in section.questions)
 
 
-def searches(past: Sequence[PastSearch]) -> str:
-    """Return the searches of the run, each with what it found."""
-    return "\n".join(listed("Searches so far", map(_search, past)))
+def searches_text(past: Sequence[PastSearch]) -> str:
+    """Return the searches of the run, each with its result."""
+    results = (f"failed: {one.failure}" if one.failure else f"{one.pages} new pages" for one in past)
+    return "\n".join(
+        bullet_list("Searches so far", (f'"{one.query}": {result}' for one, result in zip(past, results, strict=True)))
+    )
 
 
-def _search(one: PastSearch) -> str:
-    result = f"failed: {one.failure}" if one.failure else f"{one.pages} new pages"
-    return f'"{one.query}": {result}'
-
-
-def state(digest: Digest) -> str:
-    """Return what is known after the rounds before: synthesis, coverage by section, gaps."""
+def digest_text(digest: Digest) -> str:
+    """Return the state of the research after the earlier rounds: synthesis, coverage by section, gaps."""
     coverage = [f"section {name}: {coverage}" for name, coverage in digest.section_coverage.items()]
     known = [f"Known so far: {digest.synthesis}"] if digest.synthesis else []
-    return "\n".join((*known, *listed("Coverage", coverage), *listed("Gaps", digest.knowledge_gaps)))
+    return "\n".join((*known, *bullet_list("Coverage", coverage), *bullet_list("Gaps", digest.knowledge_gaps)))
 
 
-def listed(title: str, items: Iterable[str]) -> list[str]:
-    """Return a title with a list under it; nothing where the list is empty."""
+def bullet_list(title: str, items: Iterable[str]) -> list[str]:
+    """Return the lines of a titled list; none if the list is empty."""
     lines = [f"- {item}" for item in items]
     return [f"{title}:", *lines] if lines else []
 
 
-def joined(*parts: str) -> str:
-    """Return the parts that say something, with a blank line between them."""
+def paragraphs(*parts: str) -> str:
+    """Return the parts that are not empty, with a blank line between them."""
     return "\n\n".join(part for part in parts if part)

@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 TIMED_OUT, VALUE_FD, DUMPABLE = 124, 3, 4
+# Characters of a value, at most.
 TEXT = 200_000
-"""Characters of a value, at most."""
+# Entries of the temporary folder that remain between executions.
 CACHE = ".cache"
-"""What stays in the temporary folder from one execution to the next."""
 
 
 def main() -> None:

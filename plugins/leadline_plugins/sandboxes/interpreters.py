@@ -1,17 +1,79 @@
-"""Interpreters in their sandboxes, kept warm: one a run, a fresh one for a single use where that is lost."""
+"""Interpreters in sandboxes, and the messages to them and back.
+
+One interpreter per run is kept running; if it is lost, a new one runs the code once more. No data from a sandbox is
+trusted.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
+import struct
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from pathlib import PurePosixPath
+from typing import Protocol, Self
 
-from leadline.records import Code, Execution
-from leadline_plugins.sandboxes.limits import GRACE
-from leadline_plugins.sandboxes.messages import Lost, answered, asked
+from leadline.contracts import Call
+from leadline.errors import Unsupported
+from leadline.records import Blob, Code, Execution
+from leadline_plugins.sandboxes.limits import GRACE, SandboxSettings, time_for
 
+LONGEST_REPLY = 64_000_000
+_TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".csv": "text/csv", ".json": "application/json",
+          ".txt": "text/plain", ".jpg": "image/jpeg", ".html": "text/html"}  # fmt: skip
+
+
+class InterpreterLost(Exception):
+    """The interpreter has ended or sent an invalid message."""
+
+
+def with_length(message: bytes) -> bytes:
+    """Return a message with its length in front."""
+    return struct.pack(">I", len(message)) + message
+
+
+def message_length(head: bytes) -> int:
+    """Return the length of a message by its header. Raises `InterpreterLost` if it is impossible."""
+    size: int = struct.unpack(">I", head)[0]
+    if size > LONGEST_REPLY:
+        raise InterpreterLost(f"a reply of {size:,} bytes")
+    return size
+
+
+def encode_request(code: Code, seconds: float) -> bytes:
+    """Return a request. Raises `Unsupported` for another language, or for a file outside the working folder."""
+    if code.language not in ("python", "py"):
+        raise Unsupported(f"the sandbox runs python, not {code.language!r}")
+    for file in code.files:
+        if not _inside(file.name):
+            raise Unsupported(f"a file cannot be named {file.name!r}: a plain path below the working folder")
+    input_files = [{"name": file.name, "data": base64.b64encode(file.data).decode()} for file in code.files]
+    return json.dumps({"text": code.text, "seconds": seconds, "files": input_files}).encode("utf-8", "replace")
+
+
+def decode_reply(reply: bytes) -> Execution:
+    """Return the execution in a reply; names of files are checked again."""
+    try:
+        fields = json.loads(reply)
+        output_files = tuple(_blob(file) for file in fields.pop("files") if _inside(file["name"]))
+        return Execution(**fields, files=output_files)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InterpreterLost(f"an invalid reply: {type(error).__name__}") from error
+
+
+def _blob(file: dict[str, str]) -> Blob:
+    kind = _TYPES.get(PurePosixPath(file["name"]).suffix.lower(), "application/octet-stream")
+    return Blob(name=file["name"], media_type=kind, data=base64.b64decode(file["data"], validate=True))
+
+
+def _inside(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return bool(parts) and not name.startswith("/") and ".." not in parts and name.isprintable() and len(name) < 200
+
+
+# Exit code of code that ended its sandbox.
 LOST = 137
-"""The exit code of code that took its sandbox down."""
 
 
 class Interpreter(Protocol):
@@ -24,8 +86,8 @@ class Interpreter(Protocol):
 Start = Callable[[], Awaitable[Interpreter]]
 
 
-class _Kept:
-    """An interpreter of one run; one piece of code at a time."""
+class _RunInterpreter:
+    """The interpreter of one run, which executes one piece of code at a time."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -33,25 +95,25 @@ class _Kept:
         self.ends: asyncio.TimerHandle | None = None
 
 
-class Warm:
-    """Interpreters by run, made at the first need, ended when idle; a fresh one for a single use where one is lost."""
+class InterpreterPool:
+    """Interpreters by run: started when needed, ended when idle, and replaced once if lost."""
 
     def __init__(self, start: Start, idle: float) -> None:
         self._start = start
         self._idle = idle
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _RunInterpreter] = {}
         self._ending: set[asyncio.Task[None]] = set()
 
     async def execute(self, run: str, code: Code, seconds: float) -> Execution:
-        """Run code in the run's interpreter; where that is lost, once more in a fresh one."""
-        request = asked(code, seconds)
+        """Run code in the interpreter of the run; if that is lost, once more in a new one."""
+        request = encode_request(code, seconds)
         try:
             return await self._warm(run, request, seconds)
-        except Lost:
+        except InterpreterLost:
             return await self._once(request, seconds)
 
     async def _warm(self, run: str, request: bytes, seconds: float) -> Execution:
-        kept = self._kept.setdefault(run, _Kept())
+        kept = self._kept.setdefault(run, _RunInterpreter())
         async with kept.lock:
             if kept.ends:
                 kept.ends.cancel()
@@ -70,8 +132,8 @@ class Warm:
         interpreter = await self._start()
         try:
             return await _within(interpreter, request, seconds)
-        except Lost as lost:
-            text = f"[sandbox] it took the whole sandbox down, most likely by the memory it asked for ({lost})"
+        except InterpreterLost as lost:
+            text = f"[sandbox] it ended the whole sandbox, most likely by its use of memory ({lost})"
             return Execution(stderr=text, exit_code=LOST)
         finally:
             await interpreter.close()
@@ -85,7 +147,7 @@ class Warm:
             ending.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """End them all."""
+        """End all interpreters."""
         for kept in self._kept.values():
             if kept.ends:
                 kept.ends.cancel()
@@ -97,6 +159,27 @@ class Warm:
 async def _within(interpreter: Interpreter, request: bytes, seconds: float) -> Execution:
     try:
         async with asyncio.timeout(seconds + GRACE):
-            return answered(await interpreter.ask(request))
+            return decode_reply(await interpreter.ask(request))
     except TimeoutError as error:
-        raise Lost(f"no answer after {seconds + GRACE:g} seconds") from error
+        raise InterpreterLost(f"no answer after {seconds + GRACE:g} seconds") from error
+
+
+class PooledSandbox:
+    """Runs code in the interpreter of its run, which is kept running; in a new one if that fails."""
+
+    def __init__(self, settings: SandboxSettings, start: Start) -> None:
+        self._settings = settings
+        self._interpreters = InterpreterPool(start, settings.idle)
+
+    async def __aenter__(self) -> Self:
+        """Return the sandbox; interpreters start when needed."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End all interpreters."""
+        await self._interpreters.close()
+
+    async def execute(self, code: Code, call: Call, /) -> Execution:
+        """Run code; an execution may have failed or been stopped."""
+        seconds = time_for(code, self._settings, call.remaining())
+        return await self._interpreters.execute(getattr(call.run, "id", ""), code, seconds)

@@ -1,4 +1,4 @@
-"""What code may use in any sandbox, and how the interpreter inside is started with it."""
+"""Limits of code in every sandbox, and the command that starts the interpreter with them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pydantic import Field
 from leadline.hookspecs import PluginSettings
 from leadline.records import Code
 
+# Seconds after the time limit in which the interpreter must report.
 GRACE = 5.0
-"""Seconds beyond its time that an interpreter has to say what became of the code."""
 
 
 class SandboxSettings(PluginSettings):
-    """What code may use, in every sandbox."""
+    """Limits of code, in every sandbox."""
 
-    timeout: float = Field(60, gt=0, le=600, description="Seconds that code may run at most.")
-    memory: int = Field(512, ge=64, description="Megabytes of memory.")
-    processes: int = Field(64, ge=8, description="Processes and threads.")
-    output: int = Field(1_000_000, ge=1000, description="Bytes of each output; the rest is left out.")
-    files: int = Field(32, ge=0, description="Files that come back at most.")
-    files_size: int = Field(16, ge=1, description="Megabytes of all files that come back.")
-    preload: tuple[str, ...] = Field(("matplotlib.pyplot",), description="Modules imported once, where they are there.")
-    idle: float = Field(120, gt=0, description="Seconds after which a warm interpreter ends that nobody needs.")
+    timeout: float = Field(60, gt=0, le=600, description="seconds that code may run")
+    memory: int = Field(512, ge=64, description="megabytes of memory")
+    processes: int = Field(64, ge=8, description="processes and threads")
+    output: int = Field(1_000_000, ge=1000, description="bytes of each output; the rest is cut off")
+    files: int = Field(32, ge=0, description="most files that are returned")
+    files_size: int = Field(16, ge=1, description="megabytes of all returned files")
+    preload: tuple[str, ...] = Field(("matplotlib.pyplot",), description="modules that are imported once, if installed")
+    idle: float = Field(120, gt=0, description="seconds until an unused interpreter ends")
 
     def limits(self) -> dict[str, Any]:
         """Return the limits as the interpreter inside reads them; sizes in bytes."""
@@ -40,11 +40,11 @@ class SandboxSettings(PluginSettings):
 
 
 def time_for(code: Code, settings: SandboxSettings, remaining: float) -> float:
-    """Return the seconds that code may run: its own, the sandbox's, those the call has left."""
+    """Return the seconds that code may run: the least of its limit, the sandbox's and that of the call."""
     return max(0.1, min(code.seconds or settings.timeout, settings.timeout, remaining - GRACE))
 
 
 def command(python: Sequence[str], settings: SandboxSettings, **more: Any) -> list[str]:
-    """Return how the interpreter inside is started."""
+    """Return the command that starts the interpreter inside."""
     source = files(__package__).joinpath("inside.py").read_text(encoding="utf-8")
     return [*python, "-B", "-s", "-c", source, json.dumps(settings.limits() | more)]

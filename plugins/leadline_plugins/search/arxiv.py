@@ -14,17 +14,16 @@ from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, limited, place
 from leadline_plugins.search.http import Api
-from leadline_plugins.search.results import day, hit
-from leadline_plugins.search.scholarly import authors, csl, issued
-from leadline_plugins.text.stopwords import STOPWORDS
+from leadline_plugins.search.results import authors, csl, day, hit, issued
+from leadline_plugins.text.word_lists import stopwords
 
 _MOST = 100
+# Words of a query that are searched for.
 _WORDS = 12
-"""Words of a query that are asked for."""
+# Seconds between requests, one at a time, by arXiv's terms of use.
 _INTERVAL = 3.0
-"""Seconds between requests, as arXiv's terms of use want it; one at a time."""
+# A query in arXiv's syntax.
 _FIELD = re.compile(r"\b(ti|au|abs|co|jr|cat|rn|id|all):\S")
-"""A query in arXiv's own language."""
 _WORD = re.compile(r'"[^"]+"|[^\W_]+(?:[-.][^\W_]+)*')
 _VERSION = re.compile(r"v\d+$")
 _ATOM = "{http://www.w3.org/2005/Atom}"
@@ -46,7 +45,7 @@ class Arxiv:
         self._api = Api("arXiv", context, settings.base_url)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return preprints, to be read as PDF; works that hold more words of the query come first."""
+        """Return preprints, whose PDF is fetched; those with more words of the query come first."""
         start, count = place(request.cursor, first=0), limited(request.limit, _MOST)
         params = {
             "search_query": self._query(request.query),
@@ -72,9 +71,9 @@ class Arxiv:
         try:
             root = etree.fromstring(body, parser)
         except (etree.XMLSyntaxError, ValueError) as error:
-            raise self._api.bad(f"the answer is no XML ({error})") from error
+            raise self._api.bad(f"the answer is not XML ({error})") from error
         if root is None or root.tag != f"{_ATOM}feed":
-            raise self._api.bad("the answer is no Atom feed")
+            raise self._api.bad("the answer is not an Atom feed")
         entries: list[Any] = root.findall(f"{_ATOM}entry")
         for entry in entries:
             if "/api/errors" in _text(entry, "id"):
@@ -83,10 +82,10 @@ class Arxiv:
 
 
 def _words(query: str) -> str:
-    """Return a query in arXiv's language: any of the words that say something; one that is in it already stays."""
+    """Return a query for any of the content words in arXiv's syntax; a query in this syntax is not changed."""
     if _FIELD.search(query):
         return query
-    words = [word for word in _WORD.findall(query) if word.startswith('"') or word.lower() not in STOPWORDS["en"]]
+    words = [word for word in _WORD.findall(query) if word.startswith('"') or word.lower() not in stopwords()["en"]]
     return " OR ".join(f"all:{word}" for word in dict.fromkeys(words[:_WORDS])) or f'all:"{query}"'
 
 
@@ -129,4 +128,4 @@ def _text(entry: Any, name: str, space: str = _ATOM) -> str:
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[ArxivSettings, Arxiv]]:
     """Offer the engine."""
-    yield Offer(Arxiv, ArxivSettings, "Preprints at arXiv", at_once=1, interval=_INTERVAL)
+    yield Offer(Arxiv, ArxivSettings, "Preprints of arXiv", at_once=1, interval=_INTERVAL)

@@ -1,4 +1,4 @@
-"""The engine `brave`: an index of its own, over Brave's REST API."""
+"""The engine `brave`: the index of Brave, through its REST API."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ from leadline_plugins.search.filters import (
 )
 from leadline_plugins.search.http import Api, plain
 from leadline_plugins.search.results import Lenient, Result, hit, images, joined, results
-from leadline_plugins.text.stopwords import word_set
 
 _MOST = 20
+# The last page that is served.
 _LAST = 9
-"""The last page that is served."""
+# Characters and words of a query.
 _LONGEST, _WORDS = 400, 50
-"""Characters and words of a query."""
 _LANGUAGES = {"zh": "zh-hans", "zh-cn": "zh-hans", "zh-tw": "zh-hant", "zh-hk": "zh-hant"}
 _LANGUAGES |= {"ja": "jp", "no": "nb", "pt": "pt-pt"}
 """Brave's names of languages, where they are its own."""
-_KNOWN = word_set(
-    """ar bg bn ca cs da de en es et eu fi fr gl gu he hi hr hu is it jp kn ko lt lv ml mr ms nb nl pa pl pt-br pt-pt ro
-    ru sk sl sr sv ta te th tr uk vi zh-hans zh-hant"""
-)
-"""The languages that Brave searches in: a search in another one is refused."""
+# The languages that Brave accepts.
+_CODES = """
+    ar bg bn ca cs da de en es et eu fi fr gl gu he hi hr hu is it jp kn ko lt lv ml mr ms nb nl pa pl pt-br pt-pt
+    ro ru sk sl sr sv ta te th tr uk vi zh-hans zh-hant"""
+_KNOWN = frozenset(_CODES.split())
 _FIRST_DAY = "1970-01-01"
 _LAST_DAY = "2099-12-31"
 
@@ -44,14 +43,14 @@ _LAST_DAY = "2099-12-31"
 class BraveSettings(Domains, Dates):
     """Brave's options; sites are chosen by operators in the query, which count towards its length."""
 
-    api_key: SecretStr = Field(description="the key")
+    api_key: SecretStr = Field(description="the API key")
     base_url: str = Field("https://api.search.brave.com/res/v1", description="the address before /web/search")
-    country: Country = Field("", description="where to search from, as two letters")
-    language: str = Field("", description="of the results; by default the question's")
-    safe: Literal["off", "moderate", "strict"] = Field("moderate", description="how adult content is filtered")
+    country: Country = Field("", description="country of the search, as two letters")
+    language: str = Field("", description="language of the results; default: that of the question")
+    safe: Literal["off", "moderate", "strict"] = Field("moderate", description="filter for adult content")
 
 
-class _Result(Result):
+class _BraveResult(Result):
     url: str
     title: Lenient = ""
     description: Lenient = ""
@@ -83,7 +82,7 @@ class Brave:
                 published=one.page_age,
                 images=images(*_thumbnail(one.thumbnail)),
             )
-            for one in results(_Result, listed, self._api)
+            for one in results(_BraveResult, listed, self._api)
         )
         more = _more(found) and page < _LAST
         return SearchPage(hits=tuple(hits)[: request.limit], cursor=str(page + 1) if more else None)
@@ -126,4 +125,6 @@ def _more(found: Mapping[str, Any]) -> bool:
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[BraveSettings, Brave]]:
     """Offer the engine."""
-    yield Offer(Brave, BraveSettings, "Brave's own index", env={"api_key": "BRAVE_API_KEY"}, priced=True, interval=1.0)
+    yield Offer(
+        Brave, BraveSettings, "Web search by Brave", env={"api_key": "BRAVE_API_KEY"}, priced=True, interval=1.0
+    )

@@ -1,7 +1,7 @@
-"""The engine `duckduckgo`: DuckDuckGo's results without a key, read from its page for browsers without scripts.
+"""The engine `duckduckgo`: results of DuckDuckGo without a key, from its page for browsers without scripts.
 
-The library ddgs sends the request as a browser would; the page is read here, since ddgs gives the same answer where
-nothing was found and where the service shuts its door, and no dates.
+The library ddgs sends the request like a browser. The page is parsed here, because ddgs does not distinguish an empty
+result from a block, and returns no dates.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from leadline.errors import BadReply, RateLimited, Unavailable
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, Domains, either, following, place, with_sites
-from leadline_plugins.search.refusals import Refusal, refused
+from leadline_plugins.search.http import ServiceRefusal, service_error
 from leadline_plugins.search.results import hit
 
 _NAME = "DuckDuckGo"
@@ -37,8 +37,8 @@ class DuckDuckGoSettings(Domains, Dates):
     """DuckDuckGo's options; sites are chosen by operators in the query."""
 
     base_url: str = Field("https://html.duckduckgo.com/html/", description="the address of the page")
-    region: str = Field("", description="such as jp-jp or us-en; by default that of the question's language")
-    time_range: Literal["", "d", "w", "m", "y"] = Field("", description="how old a page may be, where no days are set")
+    region: str = Field("", description="such as jp-jp or us-en; default: that of the question's language")
+    time_range: Literal["", "d", "w", "m", "y"] = Field("", description="greatest age of a page, if no dates are set")
 
 
 class DuckDuckGo:
@@ -73,10 +73,10 @@ class DuckDuckGo:
             cause = type(error.__cause__ or error).__name__
             raise Unavailable(f"{_NAME}: no connection ({cause})") from error
         if answer.status_code == 202:
-            raise RateLimited(f"{_NAME} asks to slow down (HTTP 202): {_SHUT}")
+            raise RateLimited(f"{_NAME}: rate limit reached (HTTP 202): {_SHUT}")
         if answer.status_code != 200:
             headers = {name.lower(): value for name, value in answer._resp.headers.items()}
-            raise refused(Refusal(answer.status_code, headers, answer.content), _NAME)
+            raise service_error(ServiceRefusal(answer.status_code, headers, answer.content), _NAME)
         return _read(answer.text)
 
     def _engine(self) -> Any:
@@ -103,12 +103,12 @@ def _read(page: str) -> tuple[Hit, ...]:
     try:
         root = html.document_fromstring(page)
     except (etree.ParserError, ValueError) as error:
-        raise BadReply(f"{_NAME}: the answer is no page") from error
+        raise BadReply(f"{_NAME}: the reply is not HTML") from error
     hits = tuple(filter(None, map(_hit, root.xpath(_HITS))))
     if not hits and root.xpath("//form[contains(@id, 'challenge')]|//*[contains(@class, 'anomaly')]"):
-        raise RateLimited(f"{_NAME} asks to slow down: {_SHUT}")
+        raise RateLimited(f"{_NAME}: rate limit reached: {_SHUT}")
     if not hits and not root.xpath(f"//*[{_CLASS % 'serp__results'} or contains(@class, 'no-result')]"):
-        raise BadReply(f"{_NAME}: the answer is no page of results; its form may have changed, and leadline with it")
+        raise BadReply(f"{_NAME}: the reply is not a page of results; its format may have changed, so update leadline")
     return hits
 
 
@@ -128,7 +128,7 @@ def _hit(result: Any) -> Hit | None:
 
 
 def _target(href: str) -> str:
-    """Return where a link leads: DuckDuckGo counts the clicks on the way."""
+    """Return the target of a link, which DuckDuckGo redirects to count clicks."""
     parts = urlsplit(f"https:{href}" if href.startswith("//") else href)
     if (parts.hostname or "").endswith("duckduckgo.com") and parts.path == "/l/":
         return parse_qs(parts.query).get("uddg", [""])[0]
@@ -137,11 +137,11 @@ def _target(href: str) -> str:
 
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[DuckDuckGoSettings, DuckDuckGo]]:
-    """Offer the engine; who asks faster is shut out."""
+    """Offer the engine; DuckDuckGo blocks clients that send requests faster."""
     yield Offer(
         DuckDuckGo,
         DuckDuckGoSettings,
-        "DuckDuckGo's results, without a key",
+        "Web search by DuckDuckGo, without a key",
         requires=("ddgs=leadline[duckduckgo]",),
         at_once=2,
         interval=1.0,

@@ -21,18 +21,18 @@ _MOST = 100
 class ExaSettings(Domains, Dates):
     """Exa's options; text and highlights are billed by the page."""
 
-    api_key: SecretStr = Field(description="the key")
+    api_key: SecretStr = Field(description="the API key")
     base_url: str = Field("https://api.exa.ai", description="the address before /search")
     type: Literal["neural", "auto", "keyword", "fast", "instant", "deep"] = Field(
-        "neural", description="neural searches by meaning, keyword by words, auto by both"
+        "neural", description="neural: by meaning; keyword: by words; auto: both"
     )
-    category: str = Field("", description="one kind of page: research paper, news, company, github, pdf …")
-    country: Country = Field("", description="where to search from, as two letters")
-    highlights: bool = Field(True, description="ask for the passages that fit: they are the snippets")
-    full_text: bool = Field(False, description="take the text of pages from Exa, so that they are not fetched")
+    category: str = Field("", description="only one kind of page: research paper, news, company, github, pdf …")
+    country: Country = Field("", description="country of the search, as two letters")
+    highlights: bool = Field(True, description="use the matching passages as snippets")
+    full_text: bool = Field(False, description="use the text of pages from Exa instead of fetching them")
 
 
-class _Result(Result):
+class _ExaResult(Result):
     url: str
     title: Lenient = ""
     author: Lenient = ""
@@ -53,14 +53,14 @@ class Exa:
         self._api = Api("Exa", context, settings.base_url, key=key, headers={"x-api-key": plain(key)})
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return the results; there is no second page."""
+        """Return the results; Exa has a single page."""
         found = await self._api.post("/search", self._body(request), call)
         if (cost := _cost(found)) is not None:
             call.spend(Usage(cost=cost))
-        hits = (self._hit(one) for one in results(_Result, found.get("results"), self._api))
+        hits = (self._hit(one) for one in results(_ExaResult, found.get("results"), self._api))
         return SearchPage(hits=tuple(hits)[: request.limit])
 
-    def _hit(self, one: _Result) -> Any:
+    def _hit(self, one: _ExaResult) -> Any:
         return hit(
             one.url,
             one.title,
@@ -91,7 +91,7 @@ class Exa:
 
 
 def _cost(found: dict[str, Any]) -> Decimal | None:
-    """Return the dollars that the answer says it cost."""
+    """Return the cost in US dollars that the answer reports."""
     costs = found.get("costDollars")
     total = costs.get("total") if isinstance(costs, dict) else None
     return Decimal(str(total)) if isinstance(total, int | float) and not isinstance(total, bool) else None
@@ -101,5 +101,5 @@ def _cost(found: dict[str, Any]) -> Decimal | None:
 def leadline_search_providers() -> Iterator[Offer[ExaSettings, Exa]]:
     """Offer the engine."""
     yield Offer(
-        Exa, ExaSettings, "Search by meaning, by Exa", env={"api_key": "EXA_API_KEY"}, priced=True, interval=0.1
+        Exa, ExaSettings, "Web search by meaning, by Exa", env={"api_key": "EXA_API_KEY"}, priced=True, interval=0.1
     )

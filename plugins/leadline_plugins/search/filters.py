@@ -1,4 +1,4 @@
-"""Settings that engines share, and what becomes of them where an engine has only its query for them."""
+"""Settings that search engines share, and their operators for engines that only accept a query."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from leadline.hookspecs import PluginSettings
 
 _DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#]+(/[^\s?#]*)?")
 
+# Hits of a full page, for engines that do not mark the last page.
 _USUAL = 10
-"""Hits on a page of engines that do not say whether it is the last."""
 
 
 def _domain(text: str) -> str:
     if not _DOMAIN.fullmatch(text.strip()):
-        raise ValueError(f"{text!r} is no domain: write it as example.org, without https://")
+        raise ValueError(f"{text!r} is not a domain: write it as example.org, without https://")
     return text.strip().lower()
 
 
 Domain = Annotated[str, AfterValidator(_domain)]
+# ISO 3166-1 alpha-2, or empty.
 Country = Annotated[str, Field(pattern=r"^([A-Za-z]{2})?$")]
-"""ISO 3166-1 alpha-2, or nothing."""
 
 
 class Domains(PluginSettings):
-    """Which sites are searched."""
+    """The sites to search."""
 
-    include_domains: list[Domain] = Field([], description="only pages of these sites")
-    exclude_domains: list[Domain] = Field([], description="no pages of these sites")
+    include_domains: list[Domain] = Field([], description="search only these sites")
+    exclude_domains: list[Domain] = Field([], description="exclude these sites")
 
 
 class Dates(PluginSettings):
-    """Between which days a page was published."""
+    """The publication dates of pages."""
 
-    since: datetime.date | None = Field(None, description="no pages from before this day")
-    until: datetime.date | None = Field(None, description="no pages from after this day")
+    since: datetime.date | None = Field(None, description="first publication date")
+    until: datetime.date | None = Field(None, description="last publication date")
 
 
 def with_sites(query: str, settings: Domains) -> str:
-    """Return the query with the operators by which engines of the Google family choose sites."""
+    """Return the query with the `site:` operators of Google and similar engines."""
     only = " OR ".join(f"site:{domain}" for domain in settings.include_domains)
     wanted = [f"({only})"] if len(settings.include_domains) > 1 else [only]
     unwanted = [f"-site:{domain}" for domain in settings.exclude_domains]
@@ -52,7 +52,7 @@ def with_sites(query: str, settings: Domains) -> str:
 
 
 def shortened(query: str, length: int, words: int = 1000) -> str:
-    """Return as much of a query as an engine takes, cut between words where there are any."""
+    """Return the part of a query that an engine accepts, cut between words if possible."""
     kept = " ".join(query.split()[:words])
     if len(kept) <= length:
         return kept
@@ -61,29 +61,29 @@ def shortened(query: str, length: int, words: int = 1000) -> str:
 
 
 def place(cursor: str | None, first: int = 1) -> int:
-    """Return where a page begins, `first` for the first one. Raises `Unsupported` for no cursor of ours."""
+    """Return the start of a page; `first` without a cursor. Raises `Unsupported` for a foreign cursor."""
     if cursor is None:
         return first
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 7):
-        raise Unsupported(f"{cursor[:20]!r} is no cursor of this engine")
+        raise Unsupported(f"{cursor[:20]!r} is not a cursor of this engine")
     return int(cursor)
 
 
 def following(page: int, hits: Sized, wanted: int) -> str | None:
-    """Return the cursor of the next page; None behind one that is less than half full: nothing stands there."""
+    """Return the cursor of the next page; None after a page that is less than half full."""
     return str(page + 1) if 2 * len(hits) > min(wanted, _USUAL) else None
 
 
 def limited(wanted: int, most: int) -> int:
-    """Return how many hits are asked for: as many as are wanted, as far as the engine goes."""
+    """Return the number of hits to request, within the limit of the engine."""
     return max(1, min(wanted, most))
 
 
 def iso(day: datetime.date | None) -> str | None:
-    """Return a day as YYYY-MM-DD, None for none."""
+    """Return a date as YYYY-MM-DD; None without a date."""
     return day.isoformat() if day else None
 
 
 def either(chosen: Sequence[str] | str, request: str) -> str:
-    """Return what the settings choose, else what the request says; `und` is no language."""
+    """Return the value of the settings, else that of the request unless it is `und` (no language)."""
     return str(chosen) if chosen else ("" if request == "und" else request)

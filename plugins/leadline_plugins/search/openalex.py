@@ -13,13 +13,12 @@ from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, limited, place, shortened
 from leadline_plugins.search.http import Api, plain
-from leadline_plugins.search.results import Lenient, Result, day, hit, results
-from leadline_plugins.search.scholarly import abstract, authors, csl, issued
+from leadline_plugins.search.results import Lenient, Result, abstract, authors, csl, day, hit, issued, results
 
 _MOST = 100
 _LONGEST = 400
+# Characters that the service reads as wildcards, which it refuses in some places.
 _OPERATORS = re.compile(r"[?*~!|\\]")
-"""Signs that the service reads as wildcards, and refuses where it cannot serve them."""
 _FIELDS = (
     "id,doi,display_name,publication_date,type,authorships,primary_location,best_oa_location,"
     "biblio,abstract_inverted_index"
@@ -35,21 +34,23 @@ _TYPES = {
     "dataset": "dataset",
     "report": "report",
 }
+# Characters.
 _SNIPPET = 500
-"""Characters."""
 
 
 class OpenAlexSettings(Dates):
     """OpenAlex's options."""
 
-    api_key: SecretStr = Field(SecretStr(""), description="the key, which is free; without it few searches a day")
+    api_key: SecretStr = Field(
+        SecretStr(""), description="the API key, which is free; without it only a few searches per day"
+    )
     base_url: str = Field("https://api.openalex.org", description="the address before /works")
-    language: str = Field("", description="of the works; by default any")
-    open_access: bool = Field(False, description="only works that can be read by all")
-    retracted: bool = Field(False, description="withdrawn works as well")
+    language: str = Field("", description="language of the works; default: any")
+    open_access: bool = Field(False, description="only open-access works")
+    retracted: bool = Field(False, description="include retracted works")
 
 
-class _Place(Result):
+class _OpenAlexPlace(Result):
     landing_page_url: str | None = None
     pdf_url: str | None = None
     source: dict[str, Any] | None = None
@@ -62,8 +63,8 @@ class _Work(Result):
     publication_date: str | None = None
     type: Lenient = ""
     authorships: list[dict[str, Any]] = []
-    primary_location: _Place | None = None
-    best_oa_location: _Place | None = None
+    primary_location: _OpenAlexPlace | None = None
+    best_oa_location: _OpenAlexPlace | None = None
     biblio: dict[str, Any] | None = None
     abstract_inverted_index: dict[str, Any] | None = None
 
@@ -106,7 +107,7 @@ class OpenAlex:
 
 
 def _hit(work: _Work) -> Hit:
-    first, free = work.primary_location or _Place(), work.best_oa_location
+    first, free = work.primary_location or _OpenAlexPlace(), work.best_oa_location
     told = abstract(work.abstract_inverted_index)
     return hit(
         work.doi or first.landing_page_url or work.id,
@@ -119,7 +120,7 @@ def _hit(work: _Work) -> Hit:
     )
 
 
-def _csl(work: _Work, first: _Place) -> dict[str, Any]:
+def _csl(work: _Work, first: _OpenAlexPlace) -> dict[str, Any]:
     biblio, venue = work.biblio or {}, first.source or {}
     pages = [page for name in ("first_page", "last_page") if (page := biblio.get(name))]
     return csl(

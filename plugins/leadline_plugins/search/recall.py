@@ -1,12 +1,13 @@
-"""The engine `recall`: what a language model remembers, where no engine answers. Nothing of it can ever be cited.
+"""The engine `recall`: statements from the memory of a language model, for runs without any other engine.
 
-Its hits have no page behind them, so they are marked as unsourced: they tell later queries what to look for.
-The model is one that speaks OpenAI's protocol, set in this plugin's own section: an engine may not ask the house's
-models, since a call may not wait for another call.
+Its hits have no page, so they are marked as unsourced and can never be cited; they show later queries what to look for.
+The model is set in the section of this plugin, because an engine cannot use the models of the run: a call may not wait
+for another call.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Annotated, Literal
@@ -14,10 +15,10 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from leadline.contracts import Call, Context
+from leadline.errors import BadReply
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import ChatRequest, Hit, Message, Record, SearchPage, SearchRequest, Text, Usage
 from leadline.schemas import TEXT, list_of, object_of
-from leadline.tasks import parse
 from leadline_plugins.ai.openai import ENV
 from leadline_plugins.ai.openai.settings import OpenAISettings, ready
 from leadline_plugins.search.results import hit
@@ -33,32 +34,34 @@ _TOKENS = 2000
 _TIMEOUT = 120.0
 
 
-class Statement(Record):
-    """What a model remembers, with a title for it."""
+class RecalledStatement(Record):
+    """A statement from the memory of a model."""
 
     title: Text = ""
     text: Text = ""
 
 
 def _objects(listed: object) -> object:
-    """Return a list without what can be no statement: one odd thing among them shall not cost the others."""
-    return [one for one in listed if isinstance(one, dict | Statement)] if isinstance(listed, list) else listed
+    """Return a list without items that cannot be statements."""
+    if not isinstance(listed, list):
+        return listed
+    return [item for item in listed if isinstance(item, dict | RecalledStatement)]
 
 
-class Statements(Record):
-    """What a model remembers about a query, the surest first."""
+class RecalledStatements(Record):
+    """Statements about a query, the most certain first."""
 
-    statements: Annotated[tuple[Statement, ...], BeforeValidator(_objects)]
+    statements: Annotated[tuple[RecalledStatement, ...], BeforeValidator(_objects)]
 
 
 class RecallSettings(OpenAISettings):
-    """The model that is asked, as in the plugin `openai`."""
+    """The model, as in the plugin `openai`."""
 
-    stream: bool = Field(False, description="whether replies are streamed")
+    stream: bool = Field(False, description="whether to stream replies")
 
 
 class _Quiet:
-    """A call whose reply is not shown as it comes: it is no text of the report."""
+    """A call that does not emit its reply, which is not part of the report."""
 
     followed = False
 
@@ -70,7 +73,7 @@ class _Quiet:
         return self._call.remaining()
 
     def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
-        """Show nothing."""
+        """Ignore the delta."""
 
     def spend(self, usage: Usage) -> None:
         self._call.spend(usage)
@@ -86,18 +89,27 @@ class Recall:
         self._schema = _SCHEMA if self._model.traits(settings.model).json_schema else None
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return what the model remembers, as hits that nothing may be cited from."""
+        """Return the statements of the model as hits that cannot be cited."""
         wanted = f"Query: {request.query}\nAt most {request.limit} statements."
         messages = (Message(role="system", text=_SYSTEM), Message(role="user", text=wanted))
         asked = ChatRequest(model="", messages=messages, json_schema=self._schema, max_tokens=_TOKENS)
         reply = await self._model.chat(asked, _Quiet(call))
-        hits = tuple(
-            _hit(one, reply.model) for one in parse(reply.message.text, Statements).statements if one.text.strip()
-        )
+        hits = tuple(_hit(one, reply.model) for one in _statements(reply.message.text) if one.text.strip())
         return SearchPage(hits=hits[: request.limit])
 
 
-def _hit(one: Statement, model: str) -> Hit:
+def _statements(text: str) -> tuple[RecalledStatement, ...]:
+    """Return the statements in a reply, which may have a fence, text or a wrapper around them. Raises `BadReply`."""
+    try:
+        data = json.loads(text[text.find("{") : text.rfind("}") + 1])
+        while isinstance(data, dict) and "statements" not in data:
+            data = next((value for value in data.values() if isinstance(value, dict)), None)
+        return RecalledStatements.model_validate(data).statements
+    except ValueError as error:  # ValidationError is a subclass
+        raise BadReply("the reply has no list of statements") from error
+
+
+def _hit(one: RecalledStatement, model: str) -> Hit:
     mark = blake2b(one.text.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
     title = f"{one.title or 'Statement'} (unsourced: from the memory of {model})"
     return hit(f"recall:{mark}", title, one.text, citable=False)
@@ -109,7 +121,7 @@ def leadline_search_providers() -> Iterator[Offer[RecallSettings, Recall]]:
     yield Offer(
         Recall,
         RecallSettings,
-        "What a language model remembers: unsourced, never cited",
+        "Statements from the memory of a language model: unsourced, never cited",
         env=ENV,
         ready=ready,
         answers=("base_url", "model", "models", "extra_body"),

@@ -20,18 +20,18 @@ _NO_JSON = "the instance may not allow JSON: add json to search.formats in its s
 
 
 class SearxngSettings(Domains):
-    """An instance; sites are chosen by operators in the query, which most of the engines behind it know."""
+    """An instance; sites are selected by operators in the query, which most of its engines support."""
 
     base_url: str = Field(description="the address of the instance, such as http://127.0.0.1:8888")
-    categories: list[str] = Field([], description="general, science, news, it …; the instance's default by default")
-    engines: list[str] = Field([], description="which of the instance's engines to ask; all by default")
-    language: str = Field("", description="of the results; by default the question's")
-    time_range: Literal["", "day", "month", "year"] = Field("", description="how old a page may be")
-    safe: Literal["", "off", "moderate", "strict"] = Field("", description="how adult content is filtered")
+    categories: list[str] = Field([], description="general, science, news, it …; default: that of the instance")
+    engines: list[str] = Field([], description="engines of the instance to use; default: all")
+    language: str = Field("", description="language of the results; default: that of the question")
+    time_range: Literal["", "day", "month", "year"] = Field("", description="greatest age of a page")
+    safe: Literal["", "off", "moderate", "strict"] = Field("", description="filter for adult content")
 
 
-class _Result(Result):
-    """Its score is left: it counts engines and ranks, and tells nothing of how well a page fits."""
+class _SearxngResult(Result):
+    """Its score is ignored: it counts engines and ranks, not relevance."""
 
     url: str
     title: Lenient = ""
@@ -49,7 +49,7 @@ class Searxng:
         self._api = Api("SearXNG", context, settings.base_url, headers={"Accept": "application/json"})
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return what the instance merged; raises `Unavailable` where no engine behind it answered."""
+        """Return the merged results. Raises `Unavailable` if no engine of the instance answered."""
         page = place(request.cursor)
         try:
             found = await self._api.get("/search", self._params(request, page), call)
@@ -63,7 +63,7 @@ class Searxng:
                 published=one.published,
                 images=images(one.img_src, one.thumbnail),
             )
-            for one in results(_Result, found.get("results"), self._api)
+            for one in results(_SearxngResult, found.get("results"), self._api)
         )
         if not hits and (silent := _silent(found)):
             raise Unavailable(f"SearXNG: none of its engines answered: {silent}")
@@ -89,7 +89,7 @@ def _language(code: str) -> str:
 
 
 def _silent(found: Mapping[str, Any]) -> str:
-    """Return which engines did not answer, and why, as the instance tells it."""
+    """Return the engines that did not answer, with the reasons."""
     told = found.get("unresponsive_engines")
     pairs = [one for one in told if isinstance(one, list) and one] if isinstance(told, list) else []
     return ", ".join(f"{one[0]} ({one[1]})" if len(one) > 1 else str(one[0]) for one in pairs)
@@ -98,4 +98,4 @@ def _silent(found: Mapping[str, Any]) -> str:
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[SearxngSettings, Searxng]]:
     """Offer the engine."""
-    yield Offer(Searxng, SearxngSettings, "A SearXNG instance", env={"base_url": "SEARXNG_URL"})
+    yield Offer(Searxng, SearxngSettings, "Web search by a SearXNG instance", env={"base_url": "SEARXNG_URL"})

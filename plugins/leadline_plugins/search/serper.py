@@ -15,21 +15,21 @@ from leadline_plugins.search.http import Api, plain
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 
 _MOST = 100
+# Google's own names of languages.
 _LANGUAGES = {"zh": "zh-cn", "zh-hans": "zh-cn", "zh-hant": "zh-tw", "he": "iw"}
-"""Google's names of languages, where they are its own."""
 
 
 class SerperSettings(Domains, Dates):
     """Serper's options; sites and dates are chosen by Google's own operators."""
 
-    api_key: SecretStr = Field(description="the key")
+    api_key: SecretStr = Field(description="the API key")
     base_url: str = Field("https://google.serper.dev", description="the address before /search")
-    kind: Literal["search", "news"] = Field("search", description="the web, or news alone")
-    country: Country = Field("", description="where to search from, as two letters: jp")
-    language: str = Field("", description="of the results; by default the question's")
+    kind: Literal["search", "news"] = Field("search", description="the web, or only news")
+    country: Country = Field("", description="country of the search, as two letters: jp")
+    language: str = Field("", description="language of the results; default: that of the question")
 
 
-class _Result(Result):
+class _SerperResult(Result):
     link: str
     title: Lenient = ""
     snippet: Lenient = ""
@@ -52,7 +52,7 @@ class Serper:
         listed = found.get("organic" if kind == "search" else "news", [])
         hits = tuple(
             hit(one.link, one.title, one.snippet, published=one.date, images=images(one.image))
-            for one in results(_Result, listed, self._api)
+            for one in results(_SerperResult, listed, self._api)
         )
         return SearchPage(hits=hits[: request.limit], cursor=following(page, hits, request.limit))
 
@@ -78,4 +78,4 @@ def _between(dates: Dates) -> str:
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[SerperSettings, Serper]]:
     """Offer the engine."""
-    yield Offer(Serper, SerperSettings, "Google's results by Serper", env={"api_key": "SERPER_API_KEY"}, priced=True)
+    yield Offer(Serper, SerperSettings, "Google results by Serper", env={"api_key": "SERPER_API_KEY"}, priced=True)

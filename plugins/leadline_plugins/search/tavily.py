@@ -16,24 +16,26 @@ from leadline_plugins.search.http import Api, plain
 from leadline_plugins.search.results import Lenient, Result, hit, results
 
 _MOST = 20
+# Characters of a query.
 _LONGEST = 400
-"""Characters of a query."""
+# The limits of a subscription and of pay as you go.
 _OWN_CAUSES = {432: QuotaSpent, 433: QuotaSpent}
-"""The plan's limit; the limit of pay as you go."""
 
 
 class TavilySettings(Domains, Dates):
     """Tavily's options; a basic search is one credit, an advanced one two."""
 
-    api_key: SecretStr = Field(description="the key, tvly-…")
+    api_key: SecretStr = Field(description="the API key, tvly-…")
     base_url: str = Field("https://api.tavily.com", description="the address before /search")
-    depth: Literal["basic", "advanced", "fast", "ultra-fast"] = Field("basic", description="relevance against time")
-    topic: Literal["general", "news", "finance"] = Field("general", description="news alone tells dates")
+    depth: Literal["basic", "advanced", "fast", "ultra-fast"] = Field(
+        "basic", description="advanced finds more relevant pages but takes longer"
+    )
+    topic: Literal["general", "news", "finance"] = Field("general", description="only news has dates")
     country: str = Field("", description="the country to prefer, in English: united kingdom")
-    full_text: bool = Field(False, description="take the text of pages from Tavily, so that they are not fetched")
+    full_text: bool = Field(False, description="use the text of pages from Tavily instead of fetching them")
 
 
-class _Result(Result):
+class _TavilyResult(Result):
     url: str
     title: Lenient = ""
     content: Lenient = ""
@@ -52,7 +54,7 @@ class Tavily:
         self._api = Api("Tavily", context, settings.base_url, key=key, headers=headers, causes=_OWN_CAUSES)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return the results; there is no second page."""
+        """Return the results; Tavily has a single page."""
         found = await self._api.post("/search", self._body(request), call)
         hits = (
             hit(
@@ -63,7 +65,7 @@ class Tavily:
                 published=one.published_date,
                 score=one.score,
             )
-            for one in results(_Result, found.get("results"), self._api)
+            for one in results(_TavilyResult, found.get("results"), self._api)
         )
         return SearchPage(hits=tuple(hits)[: request.limit])
 

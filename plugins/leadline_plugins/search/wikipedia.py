@@ -9,18 +9,18 @@ from typing import Any
 from pydantic import Field
 
 from leadline.contracts import Call, Context
+from leadline.display import one_line
 from leadline.errors import ProviderError, RateLimited, Unavailable, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.printable import one_line
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import either, limited, place, shortened
 from leadline_plugins.search.http import Api, agent
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 
+# Pages whose introduction one answer contains.
 _MOST = 20
-"""Pages of which the beginning is told in one answer."""
+# Characters of a query.
 _LONGEST = 300
-"""Characters of a query."""
 _LANGUAGE = re.compile(r"[a-z]{2,12}")
 _CAUSES: dict[str, type[ProviderError]] = {
     "ratelimited": RateLimited,
@@ -34,10 +34,12 @@ _CAUSES: dict[str, type[ProviderError]] = {
 class WikipediaSettings(PluginSettings):
     """Wikipedia's options; `base_url` may name another wiki that runs MediaWiki."""
 
-    base_url: str = Field("https://{language}.wikipedia.org", description="the wiki; {language} is filled in")
-    path: str = Field("/w/api.php", description="where its API is")
-    language: str = Field("", description="which Wikipedia: en, ja …; by default the question's")
-    contact: str = Field("", description="a mail address or a page about you, which Wikipedia asks heavy users to send")
+    base_url: str = Field("https://{language}.wikipedia.org", description="address of the wiki; {language} is replaced")
+    path: str = Field("/w/api.php", description="path of its API")
+    language: str = Field("", description="Wikipedia to search: en, ja …; default: that of the question's language")
+    contact: str = Field(
+        "", description="an email address or web page of yours, which Wikipedia requires from heavy users"
+    )
 
 
 class _Page(Result):
@@ -107,7 +109,7 @@ def _params(request: SearchRequest, start: int) -> dict[str, object]:
 
 
 def _check(found: Mapping[str, Any], api: Api) -> None:
-    """Raise what the wiki says went wrong: it does so with the status 200."""
+    """Raise the error in an answer, which has status 200."""
     error = found.get("error")
     if not isinstance(error, dict):
         return
@@ -132,4 +134,4 @@ def _next(found: Mapping[str, Any]) -> str | None:
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[WikipediaSettings, Wikipedia]]:
     """Offer the engine; Wikipedia asks for few requests at once."""
-    yield Offer(Wikipedia, WikipediaSettings, "Wikipedia, in the question's language", at_once=2, interval=0.1)
+    yield Offer(Wikipedia, WikipediaSettings, "Wikipedia in the language of the question", at_once=2, interval=0.1)

@@ -1,163 +1,168 @@
-"""Stage `analyze`: a critical analysis of the findings from several perspectives, where the question asks for it."""
+"""Stage `analyze`: a critical analysis of the findings from several perspectives."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import accumulate
 from typing import Any, Literal
 
 from pydantic import Field
 
 from leadline.citations import cited, uncited
-from leadline.contracts import Context, Run
-from leadline.expecting import Expected, Scope
-from leadline.findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, SOURCES, Analysis, Findings, Perspective
+from leadline.contracts import Run
+from leadline.estimates import Expected, Scope
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
-from leadline_plugins.passages import tokens_of
-from leadline_plugins.prompting.passages import numbers, shown
-from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import fewer_passages
-from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.synthesizers import draft
-from leadline_plugins.tasks.writing import ANALYZE_EXAMPLE, ANALYZE_SCHEMA, AnalyzeRequest
-from leadline_plugins.text.foreign import answered_in_language, strays
+from leadline.research_findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, SOURCES, Analysis, Perspective
+from leadline.tasks import TaskKind
+from leadline_plugins.passages.cutting import tokens_of
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.fallback import perform_or
+from leadline_plugins.prompting.inputs import template
+from leadline_plugins.prompting.numbered_passages import group_by_source, ids_by_number
+from leadline_plugins.prompting.shrinking import halve_request_passages
+from leadline_plugins.prompting.writing_tasks import ANALYZE_EXAMPLE, ANALYZE_SCHEMA, AnalyzeRequest
+from leadline_plugins.text.reply_language import answered_in_language, foreign_paragraph
+from leadline_plugins.writing.model_markdown import parse_section, plain_title
 
-TOKENS = 6_000
-"""Of the passages that the analysis is shown."""
-_ASKS = re.compile(
-    r"分析|評估|评估|批判|批評|批评|比較|比较|對比|对比|為什麼|为什么|為何|为何|評価|なぜ|どうして|検討|比べ|違いは何"
-    r"|\b(?:analy(?:[sz]e[sd]?|[sz]ing|s[ei]s|tical)|evaluat(?:e|es|ing|ions?)|assess(?:es|ing|ments?)?"
-    r"|criti(?:ques?|cisms?|ci[sz]e[sd]?|ci[sz]ing|cal(?:ly)?)|compar(?:e[sd]?|ing|isons?|ative)|versus|vs|why)\b",
-    re.IGNORECASE,
-)
-"""English verbs in the forms in which somebody is told to do it; `evaluated` is what happens to default values."""
-_MIXED = (
-    (re.compile(r"trends?\b|趨勢|趋势|傾向|動向", re.I), re.compile(r"impact|outlook|影響|影响|展望|見通し", re.I)),
-    (
-        re.compile(r"markets?\b|市場|市场", re.I),
-        re.compile(r"views?\b|opinions?\b|perspectives?\b|forecast|看法|觀點|观点|予測|見方|見解", re.I),
-    ),
-)
-"""Patterns that ask for analysis together: a trend and what it does, a market and a view of it."""
+# Tokens of the passages in the prompt.
+MAX_TOKENS = 6_000
+# Questions of more characters ask for an analysis by their length.
+LONG_QUESTION = 200
 
 
 class AnalyzeSettings(PluginSettings):
-    """When a critical analysis is made."""
+    """When to write a critical analysis."""
 
-    mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (where the question asks for it), on.")
-    longer_than: int = Field(200, ge=1, description="Characters from which a question asks for it by its length.")
+    mode: Literal["off", "auto", "on"] = Field(
+        "auto", description="Write a critical analysis: off, auto (if the question asks for it), on."
+    )
+    removed = {"longer_than": "questions of more than 200 characters are now always analyzed"}
 
 
-class Analyzing:
-    """Has the analysis written; without a model there is none, and the report says so."""
+class AnalyzeStage:
+    """Has a model write the analysis; without a model the report has a notice instead."""
 
     def __init__(self, settings: AnalyzeSettings) -> None:
         self._settings = settings
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Set the analysis where it is wanted and there is evidence to analyse."""
+        """Set the analysis if the question asks for one and there is evidence."""
         question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
-        if not evidence or not wanted(question.text, self._settings):
+        if not evidence or not asks_for_analysis(question.text, self._settings):
             return
-        if self._settings.mode == "auto" and not await run.by_chat(ASK.name, ASK.role):
-            return  # nobody asked for it by name, and no algorithm analyses
+        if self._settings.mode == "auto" and not await run.by_chat(TASK.name, TASK.role):
+            return  # optional, and no algorithm can analyse
         best, digest = best_passages(evidence), findings.get(DIGEST)
         request = AnalyzeRequest(
             question=question,
             today=run.now().date().isoformat(),
             synthesis=uncited(digest.synthesis) if digest else "",
-            sources=shown(best, sources),
+            sources=group_by_source(best, sources),
             best_first=tuple(item.id for item in best),
         )
-        made = await perform_or(run, ASK.of(request), Analysis(), "no critical analysis was made")
-        findings[ANALYSIS] = taken(request, made)
+        reply = await perform_or(run, TASK.of(request), Analysis(), "no critical analysis was made")
+        findings[ANALYSIS] = cited_perspectives(request, reply)
 
 
 def best_passages(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Return the best passages by score, as many as the analysis is shown."""
+    """Return the passages with the highest scores that fit into the prompt."""
     best = sorted(evidence, key=lambda item: -item.score)
     sizes = accumulate(tokens_of(item.quote) for item in best)
-    return [item for item, size in zip(best, sizes, strict=True) if size <= TOKENS]
+    return [item for item, size in zip(best, sizes, strict=True) if size <= MAX_TOKENS]
 
 
-def taken(request: AnalyzeRequest, made: Analysis) -> Analysis:
-    """Return the perspectives that cite a passage, their citations resolved."""
-    known = numbers(request.sources)
+def cited_perspectives(request: AnalyzeRequest, reply: Analysis) -> Analysis:
+    """Return the perspectives that cite a passage, with their citations resolved."""
+    known = ids_by_number(request.sources)
     read = (
-        Perspective(name=draft.title(one.name), text=draft.read(one.text, known, one.name)) for one in made.perspectives
+        Perspective(name=plain_title(one.name), text=parse_section(one.text, known, one.name))
+        for one in reply.perspectives
     )
     return Analysis(perspectives=tuple(one for one in read if cited(one.text)))
 
 
-def wanted(question: str, settings: AnalyzeSettings) -> bool:
+def asks_for_analysis(question: str, settings: AnalyzeSettings) -> bool:
     """Return whether a question asks for critical analysis."""
     if settings.mode != "auto":
         return settings.mode == "on"
-    mixed = any(one.search(question) and other.search(question) for one, other in _MIXED)
-    return mixed or bool(_ASKS.search(question)) or len(question) > settings.longer_than
+    return (
+        any(all(pattern.search(question) for pattern in patterns) for patterns in _rules())
+        or len(question) > LONG_QUESTION
+    )
 
 
-def _texts(made: Analysis) -> Iterator[str]:
-    yield from (one.text for one in made.perspectives)
+@cache
+def _rules() -> tuple[tuple[re.Pattern[str], ...], ...]:
+    """Return the groups of patterns of `analyze.toml`: a question that all patterns of a group match asks for it."""
+    data = tomllib.loads(files(__package__).joinpath("analyze.toml").read_text("utf-8"))
+    words = data["analysis"]
+    single = rf"{'|'.join(words['cjk'])}|\b(?:{'|'.join(words['english'])})\b"
+    groups = ([single], data["trend"]["patterns"], data["market"]["patterns"])
+    return tuple(tuple(re.compile(pattern, re.IGNORECASE) for pattern in group) for group in groups)
 
 
-def _expects(scope: Scope) -> Expected:
+def _texts(reply: Analysis) -> Iterator[str]:
+    yield from (one.text for one in reply.perspectives)
+
+
+def _estimate(scope: Scope) -> Expected:
     settings = dict(scope.settings.plugins).get("analyze", AnalyzeSettings())
-    return expect.analyze(scope, bool(scope.question) and wanted(scope.question, settings))
+    return estimates.analyze(scope, bool(scope.question) and asks_for_analysis(scope.question, settings))
 
 
 _IN_LANGUAGE = answered_in_language(_texts)
 
 
-def unusable(request: AnalyzeRequest, made: Analysis) -> str:
-    """Return everything that is wrong with an analysis: it is asked for only once more."""
-    known = numbers(request.sources)
-    bare = [one.name for one in made.perspectives if not cited(draft.read(one.text, known))]
-    faults = [f"'{name}' cites no passage: put the number of a passage, as [1], after every fact" for name in bare]
-    return "; ".join(filter(None, (*faults, _IN_LANGUAGE(request, made) or strays(_texts(made), request.question))))
+def reply_faults(request: AnalyzeRequest, reply: Analysis) -> str:
+    """Return all faults of a reply at once, because the model has only one more attempt."""
+    known = ids_by_number(request.sources)
+    uncited_names = [one.name for one in reply.perspectives if not cited(parse_section(one.text, known))]
+    faults = [
+        f"'{name}' cites no passage: put the number of a passage, as [1], after every fact" for name in uncited_names
+    ]
+    language = _IN_LANGUAGE(request, reply) or foreign_paragraph(_texts(reply), request.question)
+    return "; ".join(filter(None, (*faults, language)))
 
 
-def mended(request: AnalyzeRequest, made: Analysis) -> tuple[Analysis, str] | None:
-    """Return an analysis that was asked for twice, if a perspective cites and it is in the right language."""
-    if _IN_LANGUAGE(request, made) or not taken(request, made).perspectives:
+def accept_after_retry(request: AnalyzeRequest, reply: Analysis) -> tuple[Analysis, str] | None:
+    """Accept the second reply if a perspective cites a passage and it is in the right language."""
+    if _IN_LANGUAGE(request, reply) or not cited_perspectives(request, reply).perspectives:
         return None
-    return made, "the analysis is shown without what cites no passage"
+    return reply, "parts of the analysis that cite no passage were left out"
 
 
-ASK = TaskKind(
+TASK = TaskKind(
     "analyze",
     AnalyzeRequest,
     Analysis,
     template("analyze"),
     role="thinking",
-    shrink=fewer_passages,
-    check=unusable,
-    mend=mended,
+    shrink=halve_request_passages,
+    check=reply_faults,
+    mend=accept_after_retry,
     shows=("name", "text"),
-    expects=_expects,
+    expects=_estimate,
     schema=ANALYZE_SCHEMA,
     example=ANALYZE_EXAMPLE,
     show=AnalyzeRequest.as_text,
 )
 
 
-def _make(settings: AnalyzeSettings, context: Context) -> Analyzing:
-    return Analyzing(settings)
-
-
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        _make,
+        lambda settings, context: AnalyzeStage(settings),
         AnalyzeSettings,
         "Analyses the findings from several perspectives, where the question asks for it",
         needs=(QUESTION,),
         wants=(EVIDENCE, SOURCES, DIGEST),
         may_give=(ANALYSIS,),
-        tasks=(ASK,),
+        tasks=(TASK,),
     )

@@ -1,34 +1,46 @@
-"""Stage `audit`: the decision over the run, and `verification.md` for people."""
+"""Stage `audit`: the decision about the report, and `verification.md` for readers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import Field
+
 from leadline.citations import number
 from leadline.contracts import Run
-from leadline.findings import AUDIT, REPORT, VERIFICATION, Audit, Findings, Verification
+from leadline.display import one_line
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.printable import one_line
 from leadline.records import Blob, Report, Verdict, VerdictKind
-from leadline_plugins.verification.checks import REQUIRED
+from leadline.research_findings import AUDIT, REPORT, VERIFICATION, Audit, Verification
+from leadline_plugins.verification.verdicts import REQUIRED
 
+# From worst to best.
 _ORDER: Sequence[VerdictKind] = ("contradicted", "unsupported", "not_judged", "partial", "supported")
-"""The worst first."""
-_BEGINNING = 160
-"""Characters of a paragraph that are shown."""
+# Characters shown of a paragraph without a citation.
+_EXCERPT = 160
 
 
-class Auditing:
-    """Accepts or rejects the report; where `audit.decides` is set, a rejection is exit code 3."""
+class AuditSettings(PluginSettings):
+    """The decision about the report."""
+
+    decides: bool = Field(False, description="Exit with code 3 if the report fails the verification.")
+
+
+class AuditStage:
+    """Accepts or rejects the report; with `audit.decides` a rejected report ends with exit code 3."""
+
+    def __init__(self, settings: AuditSettings) -> None:
+        self._settings = settings
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Set the decision."""
+        """Set the audit and save `verification.md`."""
         checks = findings[VERIFICATION]
         audit = Audit(
             accepted=checks.passed,
             reasons=tuple(reasons(checks)),
-            decides=run.settings.audit.decides,
+            decides=self._settings.decides,
         )
         findings[AUDIT] = audit
         text = markdown(findings[REPORT], audit, checks)
@@ -36,7 +48,7 @@ class Auditing:
 
 
 def reasons(checks: Verification) -> Iterator[str]:
-    """Yield why a report did not pass, worst first."""
+    """Yield the reasons why a report failed, worst first."""
     if "unsupported" in checks.grounds:
         count = sum(checks.claims.get(kind, 0) for kind in REQUIRED)
         yield f"{count} of {sum(checks.claims.values())} claims are not supported by what they cite"
@@ -50,13 +62,13 @@ def reasons(checks: Verification) -> Iterator[str]:
 
 
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
-    """Return the decision for people: the counts, and each claim that is not supported with its passage."""
+    """Return `verification.md`: the counts, and each claim that is not fully supported with its passages."""
     lines = [f"# Verification: {one_line(report.title)}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
     lines += [""] if audit.reasons else []
     if checks.claims:
         lines += ["| verdict | claims |", "|---|---|"]
-        lines += [f"| {_named(kind)} | {checks.claims[kind]} |" for kind in _ORDER if checks.claims.get(kind)]
+        lines += [f"| {_label(kind)} | {checks.claims[kind]} |" for kind in _ORDER if checks.claims.get(kind)]
     if checks.judged_by:
         lines += ["", "| judge | claims |", "|---|---|"]
         lines += [f"| {name} | {count} |" for name, count in sorted(checks.judged_by.items())]
@@ -64,13 +76,13 @@ def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     if checks.repairs:
         lines += ["", "## Repaired", ""]
         for item in checks.repairs:
-            lines.append(f"- **{item.done}** ({_named(item.verdict)}): {one_line(item.claim)}")
+            lines.append(f"- **{item.done}** ({_label(item.verdict)}): {one_line(item.claim)}")
             lines += [f"  - now: {one_line(item.now)}"] if item.now else []
     return "\n".join(lines) + "\n"
 
 
 def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
-    """Yield the claims that are not fully supported, the worst first."""
+    """Yield the claims that are not fully supported, worst first."""
     passages = {item.id: item for item in report.evidence}
     numbers = number(report).by_evidence
     doubtful = sorted(
@@ -79,14 +91,14 @@ def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
     yield from ("", "## Not fully supported", "") if doubtful else ()
     for one in doubtful:
         marks = "".join(f"[{numbers.get(name, '?')}]" for name in one.claim.evidence_ids)
-        yield f"- **{_named(one.verdict)}** {marks} {one_line(one.claim.text)}"
-        yield f"  {_why(one)}"
+        yield f"- **{_label(one.verdict)}** {marks} {one_line(one.claim.text)}"
+        yield f"  {_judge_and_reason(one)}"
         for name in dict.fromkeys(filter(None, (one.evidence_id, *one.claim.evidence_ids))):
             if name in passages:
                 yield f"  > {one_line(one.quote if one.quote and name == one.evidence_id else passages[name].quote)}"
 
 
-def _why(verdict: Verdict) -> str:
+def _judge_and_reason(verdict: Verdict) -> str:
     judge = f"{verdict.judge}: " if verdict.judge else ""
     return one_line(f"{judge}{verdict.reason or 'no reason given'}")
 
@@ -95,10 +107,10 @@ def _uncited(checks: Verification) -> Iterator[str]:
     yield from ("", "## Paragraphs that end without a citation", "") if checks.uncited else ()
     for one in checks.uncited:
         text = one_line(one.text)
-        yield f"- {one.id}: {text[:_BEGINNING]}{' …' if len(text) > _BEGINNING else ''}"
+        yield f"- {one.id}: {text[:_EXCERPT]}{' …' if len(text) > _EXCERPT else ''}"
 
 
-def _named(kind: VerdictKind) -> str:
+def _label(kind: VerdictKind) -> str:
     return kind.replace("_", " ")
 
 
@@ -106,8 +118,8 @@ def _named(kind: VerdictKind) -> str:
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        lambda settings, context: Auditing(),
-        PluginSettings,
+        lambda settings, context: AuditStage(settings),
+        AuditSettings,
         "Decides over the report; writes verification.md",
         needs=(REPORT, VERIFICATION),
         gives=(AUDIT,),

@@ -1,4 +1,4 @@
-"""Stage `chart`: charts of the numbers in the passages, planned by a model, checked, drawn, repaired once."""
+"""Stage `chart`: a model plans charts of the numbers in the passages; they are checked, drawn and repaired once."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from leadline.computing import compute
-from leadline.contracts import Context, Run
+from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
-from leadline.findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES, Findings
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Chart, Figure, Source
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
+from leadline.research_findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES
+from leadline.tasks import TaskKind
+from leadline.workers import compute
 from leadline_plugins.charts.checks import checked
 from leadline_plugins.charts.planning import (
     CHART_EXAMPLE,
@@ -30,11 +30,12 @@ from leadline_plugins.charts.planning import (
     figures,
     numeric,
 )
-from leadline_plugins.prompting.passages import shown
-from leadline_plugins.prompts import template
-from leadline_plugins.stages.degrade import perform_or, tell
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.fallback import notify, perform_or
+from leadline_plugins.prompting.inputs import template
+from leadline_plugins.prompting.numbered_passages import group_by_source
 
-ASK_PLAN = TaskKind(
+PLAN_TASK = TaskKind(
     "chart_plan",
     ChartPlanRequest,
     ChartPlan,
@@ -43,9 +44,9 @@ ASK_PLAN = TaskKind(
     schema=PLAN_SCHEMA,
     example=PLAN_EXAMPLE,
     show=ChartPlanRequest.as_text,
-    expects=expect.chart_plan,
+    expects=estimates.chart_plan,
 )
-ASK_REPAIR = TaskKind(
+REPAIR_TASK = TaskKind(
     "chart_repair",
     ChartRepairRequest,
     PlannedChart,
@@ -54,68 +55,74 @@ ASK_REPAIR = TaskKind(
     schema=CHART_SCHEMA,
     example=CHART_EXAMPLE,
     show=ChartRepairRequest.as_text,
-    expects=expect.chart_repair,
+    expects=estimates.chart_repair,
 )
 
 
+# Numbers in the passages from which `auto` plans charts; repairs of one chart; failures in a row that end the work.
+AT_LEAST, REPAIRS, MAX_FAILURES = 3, 1, 2
+
+
 class ChartSettings(PluginSettings):
-    """When charts are drawn."""
+    """When to draw charts."""
 
-    mode: Literal["off", "auto", "on"] = Field("auto", description="off, auto (if there are enough numbers), on.")
-    at_least: int = Field(3, ge=1, description="Numbers in the passages from which auto plans charts.")
+    mode: Literal["off", "auto", "on"] = Field(
+        "auto", description="Draw charts: off, auto (if there are enough numbers), on."
+    )
+    removed = {"at_least": "charts are now always planned from 3 numbers in the passages"}
 
 
-class Charting:
-    """Plans charts and draws them one after the other until too many have failed in a row."""
+class ChartStage:
+    """Plans charts and draws them one by one, until several in a row have failed."""
 
     def __init__(self, settings: ChartSettings) -> None:
         self._settings = settings
-        self._at_least = settings.at_least if settings.mode == "auto" else 1
+        self._at_least = AT_LEAST if settings.mode == "auto" else 1
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Add the figures that could be drawn, and the charts as planned."""
+        """Add the figures that could be drawn, and all planned charts."""
         if self._settings.mode == "off" or not run.settings.charts.max:
             return
         request = await self._request(findings, run)
         if request is None:
             return
-        plan = await perform_or(run, ASK_PLAN.of(request), ChartPlan(), "no charts were planned")
+        plan = await perform_or(run, PLAN_TASK.of(request), ChartPlan(), "no charts were planned")
         sources = {source.id: source for source in findings[SOURCES]}
         charts: list[Chart] = []
         drawn: dict[str, Figure] = {}
-        failures, most = 0, max(1, run.settings.charts.max_failures)
+        failures = 0
         planned = plan.charts[: run.settings.charts.max]
         for place, one in enumerate(planned, start=1):
-            if failures >= most:
+            if failures >= MAX_FAILURES:
                 left = len(planned) - place + 1
-                await tell(run, f"{left} more charts were skipped after {failures} failures in a row")
+                await notify(run, f"{left} more charts were skipped after {failures} failures in a row")
                 break
-            chart, figure = await _made(run, one, place, request, sources)
+            chart, figure = await _draw_with_repairs(run, one, place, request, sources)
             charts.append(chart)
             failures = 0 if figure else failures + 1
             if figure:
                 drawn[chart.id] = figure.model_copy(update={"section_id": _section(one, findings)})
         sections = findings[SECTIONS]
         order = {section.id: place for place, section in enumerate(sections)}
-        # The text mentions figures by their numbers, so that these are given before the figures are placed.
+        # The text mentions figures by number, so figures are numbered before they are placed.
         findings[FIGURES] = tuple(sorted(drawn.values(), key=lambda one: order.get(one.section_id, len(order))))
         findings[CHARTS] = tuple(charts)
 
     async def _request(self, findings: Findings, run: Run) -> ChartPlanRequest | None:
-        """Return what a plan is asked with; None where there is no model, no material or no runner."""
-        modelled, sections, known = await run.by_chat(ASK_PLAN.name), findings[SECTIONS], findings[SOURCES]
+        """Return the inputs of the plan; None without a model, numbers or a chart runner."""
+        modelled, sections, known = await run.by_chat(PLAN_TASK.name), findings[SECTIONS], findings[SOURCES]
         evidence = findings[EVIDENCE]
         best = await compute(numeric, evidence, sections, self._at_least) if modelled else []
         if not best:
             if self._settings.mode == "on":
                 why = "the passages have no numbers" if modelled else "no language model is set up"
-                await tell(run, f"no charts were drawn: {why}")
+                await notify(run, f"no charts were drawn: {why}")
             return None
         languages = [name for name in ("data", "python") if await run.draws(name)]
         if not languages:
-            await tell(run, "charts were skipped: there is no chart runner (pip install 'leadline[charts]')")
+            await notify(run, "charts were skipped: there is no chart runner (pip install 'leadline[charts]')")
             return None
-        sources = shown(best, known)
+        sources = group_by_source(best, known)
         return ChartPlanRequest(
             question=findings[QUESTION],
             limit=run.settings.charts.max,
@@ -132,12 +139,12 @@ def _section(plan: PlannedChart, findings: Findings) -> str:
     return sections[plan.section - 1].id if 0 < plan.section <= len(sections) else ""
 
 
-async def _made(
+async def _draw_with_repairs(
     run: Run, plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source]
 ) -> tuple[Chart, Figure | None]:
-    """Return a chart and its figure; None where it was refused or could not be drawn, even after a repair."""
+    """Return a chart and its figure; None in place of the figure if drawing and repairs failed."""
     refused: list[str] = []
-    for left in range(run.settings.charts.repairs, -1, -1):
+    for left in range(REPAIRS, -1, -1):
         found = checked(plan, request.sources, request.language)
         chart = drawable(found.chart, place, request, sources, refused)
         problem = found.problem
@@ -149,31 +156,31 @@ async def _made(
             except CallFailed as failed:
                 problem = failed.record.message
             else:
-                await _tell_changes(run, plan.title, found.dropped, found.changed, refused)
+                await _notify_changes(run, plan.title, found.dropped, found.changed, refused)
                 return chart, figure
         refused.append(problem)
         repaired = await _repaired(run, plan, problem, request) if left else None
         if repaired is None:
             break
         plan = repaired
-    await tell(run, f"the chart {plan.title!r} was not drawn: {refused[-1]}")
+    await notify(run, f"the chart {plan.title!r} was not drawn: {refused[-1]}")
     return chart.model_copy(update={"refused": tuple(dict.fromkeys(refused))}), None
 
 
-async def _tell_changes(run: Run, title: str, dropped: str, changed: str, refused: list[str]) -> None:
+async def _notify_changes(run: Run, title: str, dropped: str, changed: str, refused: list[str]) -> None:
     if refused:
-        await tell(run, f"the chart {title!r} was corrected before it was drawn: {refused[0]}")
+        await notify(run, f"the chart {title!r} was corrected before it was drawn: {refused[0]}")
     if dropped:
-        await tell(run, f"the chart {title!r} was drawn without rows that its passages do not state: {dropped}")
+        await notify(run, f"the chart {title!r} was drawn without rows that its passages do not state: {dropped}")
     if changed:
-        await tell(run, f"the chart {title!r} was drawn in another form than planned: {changed}")
+        await notify(run, f"the chart {title!r} was drawn in a different form than planned: {changed}")
 
 
 async def _repaired(run: Run, plan: PlannedChart, error: str, request: ChartPlanRequest) -> PlannedChart | None:
-    """Return the chart as a model corrects it; None where it fails or leaves the chart out."""
+    """Return the corrected chart; None if the call fails or the model drops the chart."""
     asked = ChartRepairRequest(**{**dict(request), "limit": 1}, chart=plan, error=error)
     try:
-        repaired = await run.perform(ASK_REPAIR.of(asked))
+        repaired = await run.perform(REPAIR_TASK.of(asked))
     except CallRefused:
         raise
     except CallFailed:
@@ -181,19 +188,15 @@ async def _repaired(run: Run, plan: PlannedChart, error: str, request: ChartPlan
     return repaired if repaired.rows else None
 
 
-def _make(settings: ChartSettings, context: Context) -> Charting:
-    return Charting(settings)
-
-
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        _make,
+        lambda settings, context: ChartStage(settings),
         ChartSettings,
         "Draws charts of the numbers in the passages, where a model plans them",
         needs=(QUESTION, SECTIONS),
         wants=(EVIDENCE, SOURCES),
         may_give=(CHARTS, FIGURES),
-        tasks=(ASK_PLAN, ASK_REPAIR),
+        tasks=(PLAN_TASK, REPAIR_TASK),
     )

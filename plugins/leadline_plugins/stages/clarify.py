@@ -1,4 +1,4 @@
-"""Stage `clarify`: gates the question before anything is searched for it."""
+"""Stage `clarify`: checks whether the question is clear, before anything is searched."""
 
 from __future__ import annotations
 
@@ -7,162 +7,184 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from leadline.contracts import Run
 from leadline.errors import ClarificationFailed
-from leadline.expecting import Expected, Scope
-from leadline.findings import QUESTION, Findings, Question
+from leadline.estimates import Expected, Scope
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Json
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
-from leadline_plugins.passages.size import cjk_characters
-from leadline_plugins.prompts import template
-from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.stages.rounds import today
-from leadline_plugins.tasks.planning import CLARIFY_EXAMPLE, CLARIFY_SCHEMA, Clarification, ClarifyRequest
+from leadline.research_findings import QUESTION, Question
+from leadline.settings import Seconds
+from leadline.tasks import TaskKind
+from leadline_plugins.passages.cutting import cjk_characters
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.fallback import notify, perform_or
+from leadline_plugins.prompting.inputs import start_date, template
+from leadline_plugins.prompting.research_tasks import CLARIFY_EXAMPLE, CLARIFY_SCHEMA, Clarification, ClarifyRequest
 from leadline_plugins.text import content_words, language
-from leadline_plugins.text.foreign import answered_in_language
+from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.text.tokens import has_cjk
 
+# Under the relaxed rules, a CJK character counts as this many Latin letters.
 CJK_WEIGHT = 3
-"""How many Latin letters a CJK character counts for, under the relaxed rules."""
-MOST = 3
-"""Questions that are asked back at most."""
-_TOLD = 200
-"""Characters from which a question about the asker's own case tells enough of it; a CJK character counts 3."""
-_ASKED_BACK = (
+# Characters below which a question is unclear.
+MIN_LENGTH = 20
+# Maximum number of questions to the user.
+MAX_QUESTIONS = 3
+# A personal question of at least this many characters has enough details.
+_DETAILED = 200
+# The questions to the user if no model proposes any.
+_DEFAULT_QUESTIONS = (
     "What exactly do you want to know?",
     "What is your situation: location, budget, time, experience, needs and preferences?",
     "What is it for: purpose, audience, scope, format?",
 )
-"""What is asked where no model proposes questions."""
-BY_MODEL = "it can be understood in several ways"
+AMBIGUOUS = "it can be understood in several ways"
 
 
-def _said(made: Clarification) -> Iterator[str]:
-    yield from (*made.questions, *made.assumptions)
+def _texts(reply: Clarification) -> Iterator[str]:
+    yield from (*reply.questions, *reply.assumptions)
 
 
-def _expects(scope: Scope) -> Expected:
-    rules = scope.settings.clarify
-    asked = scope.question and (any(unclear(scope.question, rules)) or is_complex(scope.question))
-    return expect.clarify(scope, asked=bool(asked))
+def _estimate(scope: Scope) -> Expected:
+    settings = dict(scope.settings.plugins).get("clarify", ClarifySettings())
+    asked = scope.question and (any(unclear_reasons(scope.question, settings)) or is_complex(scope.question))
+    return estimates.clarify(scope, asked=bool(asked))
 
 
-ASK = TaskKind(
+TASK = TaskKind(
     "clarify",
     ClarifyRequest,
     Clarification,
     template("clarify"),
-    check=answered_in_language(_said),
-    expects=_expects,
+    check=answered_in_language(_texts),
+    expects=_estimate,
     schema=CLARIFY_SCHEMA,
     example=CLARIFY_EXAMPLE,
     show=ClarifyRequest.as_text,
 )
 
 
-class Clarify:
-    """Names what is unclear; then asks, assumes, or lets it pass, as the settings say.
+class ClarifySettings(PluginSettings):
+    """When and how to clarify an ambiguous question."""
 
-    Rules decide, and a model says what to ask and what to assume. Of a complex question, which the rules have nothing
-    against, the model says whether.
+    removed = {"min_length": "the minimum is now always 20 characters"}
+
+    mode: Literal["ask", "assume", "off"] = Field(
+        "assume", description="For an unclear question: ask the user, assume the usual meaning, or off."
+    )
+    rules: Literal["relaxed", "literal"] = Field(
+        "relaxed", description="Rules that find a question unclear: relaxed, literal."
+    )
+    timeout: Seconds = Field(300, description="Seconds to wait for an answer.")
+
+
+class ClarifyStage:
+    """Finds what is unclear; then asks the user, states assumptions, or continues, depending on `clarify.mode`.
+
+    Rules decide whether a question is unclear; a model proposes questions and assumptions. For a complex question that
+    passes all rules, the model decides.
     """
 
+    def __init__(self, settings: ClarifySettings) -> None:
+        self._settings = settings
+
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Refine the question in place."""
-        text, rules = findings[QUESTION].text, run.settings.clarify
+        """Replace the question with the clarified one."""
+        text = findings[QUESTION].text
         wanted = run.settings.language
         question = Question(text=text, language=language(text) if wanted == "auto" else wanted)
-        if rules.mode != "off":
+        if self._settings.mode != "off":
             question = await self._gated(question, run)
         findings[QUESTION] = question
 
     async def _gated(self, question: Question, run: Run) -> Question:
-        rules = run.settings.clarify
-        reasons = tuple(unclear(question.text, rules))
+        reasons = tuple(unclear_reasons(question.text, self._settings))
         question = question.model_copy(update={"reasons": reasons})
         if not reasons and not is_complex(question.text):
             return question
-        said = await self._by_model(question, run)
+        reply = await self._by_model(question, run)
         if not reasons:
-            if not said.needs_clarification or not said.questions:
+            if not reply.needs_clarification or not reply.questions:
                 return question
-            question = question.model_copy(update={"reasons": (BY_MODEL,)})
-        return await self._settle(question, said, run)
+            question = question.model_copy(update={"reasons": (AMBIGUOUS,)})
+        return await self._settle(question, reply, run)
 
     async def _by_model(self, question: Question, run: Run) -> Clarification:
-        """Return what a model says of it; nothing where there is none, for no algorithm knows what was meant."""
+        """Return the model's questions and assumptions; none without a model."""
         silent = Clarification(needs_clarification=False)
-        if not await run.by_chat(ASK.name, ASK.role):
+        if not await run.by_chat(TASK.name, TASK.role):
             return silent
-        saying = "no model looked at whether the question is clear"
-        request = ClarifyRequest(question=question, today=today(run))
-        return await perform_or(run, ASK.of(request), silent, saying, closing=True)
+        notice = "no model checked whether the question is clear"
+        request = ClarifyRequest(question=question, today=start_date(run))
+        return await perform_or(run, TASK.of(request), silent, notice, closing=True)
 
-    async def _settle(self, question: Question, said: Clarification, run: Run) -> Question:
+    async def _settle(self, question: Question, reply: Clarification, run: Run) -> Question:
         reasons = "; ".join(question.reasons)
-        asked = said.questions[:MOST] or _ASKED_BACK
+        asked = reply.questions[:MAX_QUESTIONS] or _DEFAULT_QUESTIONS
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
-        if run.settings.clarify.mode == "ask":
+        if self._settings.mode == "ask":
             return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
-        assumptions = said.assumptions[:MOST] or ("the question is meant as it stands, in its most usual sense",)
-        await tell(run, f"{reasons}: assumed: {'; '.join(one.rstrip(' .。;；') for one in assumptions)}")
+        assumptions = reply.assumptions[:MAX_QUESTIONS] or ("the question is meant in its most usual sense",)
+        await notify(run, f"{reasons}: assumed: {'; '.join(one.rstrip(' .。;；') for one in assumptions)}")
         return question.model_copy(update={"assumptions": assumptions})
 
     async def _ask(self, question: Question, message: str, run: Run) -> Question:
         schema: Json = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
-        answer = await run.ask(message, schema)
-        said = str(answer.content.get("answer", "")).strip()
-        if answer.action != "accept" or not said:
-            raise ClarificationFailed(f"no usable answer came to: {message}")
+        answer = await run.ask(message, schema, wait=self._settings.timeout)
+        answer_text = str(answer.content.get("answer", "")).strip()
+        if answer.action != "accept" or not answer_text:
+            raise ClarificationFailed(f"there was no usable answer to: {message}")
         return question.model_copy(
-            update={"text": f"{question.text} ({said})", "answers": (said,), "needs_clarification": False}
+            update={"text": f"{question.text} ({answer_text})", "answers": (answer_text,), "needs_clarification": False}
         )
 
 
 @cache
 def _words() -> Mapping[str, tuple[str, ...]]:
-    """Return the word lists of the rules, by name."""
+    """Return the word lists of the rules by name."""
     data = tomllib.loads(files(__package__).joinpath("clarify.toml").read_text("utf-8"))
     return {name: tuple(entry["words"]) for name, entry in data.items()}
 
 
 def is_complex(text: str) -> bool:
-    """Return whether a question has a mark of complexity."""
+    """Return whether a question contains a mark of complexity."""
     return any(
         term in text.lower() if has_cjk(term) else re.search(rf"\b{term}", text, re.IGNORECASE)
         for term in _words()["complex"]
     )
 
 
-def unclear(text: str, rules: Any) -> Iterator[str]:
-    """Yield the reasons why a question needs clarifying by the rules of `[clarify]`; none when it is clear.
+def unclear_reasons(text: str, settings: ClarifySettings) -> Iterator[str]:
+    """Yield the reasons why a question is unclear by the rules of `[clarify]`.
 
-    The last rule is not of the literal rules. `docs/decisions/0034-evidence-brief.md` has its figures.
+    The rule about personal questions applies only with `rules = "relaxed"`; figures:
+    docs/decisions/0034-evidence-brief.md.
     """
-    literal, size = rules.rules == "literal", _weight(text)
-    if (len(text) if literal else size) < rules.min_length:
-        yield f"it is short (under {rules.min_length} characters)"
+    literal, size = settings.rules == "literal", _weighted_length(text)
+    if (len(text) if literal else size) < MIN_LENGTH:
+        yield f"it is shorter than {MIN_LENGTH} characters"
     words = re.findall(r"\w+", text.lower())
-    vague = _among(words, "vague")
+    vague = _matches(words, "vague")
     if vague and (literal or not set(content_words(text)) - set(vague)):
-        yield f"it has vague terms ({', '.join(vague)})"
+        yield f"it contains vague terms ({', '.join(vague)})"
     if words and set(words) <= set(_words()["short"]):
-        yield f"it is only short terms ({', '.join(dict.fromkeys(words))})"
+        yield f"it consists of short terms only ({', '.join(dict.fromkeys(words))})"
     plain = text.lower().replace("’", "'")
     own = [one for one in _words()["own"] if (one in plain if has_cjk(one) else re.search(rf"\b{one}\b", plain))]
-    if own and not literal and size < _TOLD:
-        yield f"it asks about a case of one's own and tells little of it ({', '.join(own)})"
+    if own and not literal and size < _DETAILED:
+        yield f"it is about a personal case and gives few details ({', '.join(own)})"
 
 
-def _among(words: Iterable[str], name: str) -> list[str]:
+def _matches(words: Iterable[str], name: str) -> list[str]:
     return list(dict.fromkeys(word for word in words if word in _words()[name]))
 
 
-def _weight(text: str) -> int:
+def _weighted_length(text: str) -> int:
     return len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)
 
 
@@ -170,10 +192,10 @@ def _weight(text: str) -> int:
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        lambda settings, context: Clarify(),
-        PluginSettings,
+        lambda settings, context: ClarifyStage(settings),
+        ClarifySettings,
         "Gates an unclear question: asks back, or writes down what it assumes",
         needs=(QUESTION,),
         gives=(QUESTION,),
-        tasks=(ASK,),
+        tasks=(TASK,),
     )

@@ -1,18 +1,24 @@
-"""Stage `explore`: the model searches and reads by itself, with tools, until it says that it has enough.
+"""Stage `explore`: a model searches and reads with tools until it has enough.
 
-It stands in place of `query`, `search` and `fetch`, and leaves what they leave. Where no model can call tools, it does
-what they do, and says so.
+It replaces `query`, `search` and `fetch` and sets the same findings. Without a model that calls tools it does what they
+do, and emits a notice.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leadline.contracts import Context, Run
+from pydantic import Field
+
+from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
-from leadline.expecting import Expected, Scope
-from leadline.findings import (
+from leadline.estimates import Expected, Scope
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Message, Source
+from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
     FOUND,
@@ -23,40 +29,44 @@ from leadline.findings import (
     TASKS,
     UNREAD,
     Digest,
-    Findings,
     Found,
     Unread,
 )
-from leadline.hookspecs import StageOffer, hookimpl
-from leadline.records import Message, Source
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
-from leadline_plugins.prompts import template
-from leadline_plugins.shrinking import fewer_results
+from leadline.tasks import TaskKind
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.fallback import notify
+from leadline_plugins.prompting.inputs import past_searches, template
+from leadline_plugins.prompting.research_tasks import ExploreRequest
+from leadline_plugins.prompting.shrinking import drop_older_results
 from leadline_plugins.stages import query
-from leadline_plugins.stages.degrade import tell
-from leadline_plugins.stages.exploring import ExploreSettings, Exploring
-from leadline_plugins.stages.fetch import Reading
-from leadline_plugins.stages.rounds import past_searches
-from leadline_plugins.stages.search import Searching
-from leadline_plugins.tasks.planning import ExploreRequest
-from leadline_plugins.tools import TOOLS
-from leadline_plugins.tools.calling import Calling
-from leadline_plugins.tools.desk import Desk
-from leadline_plugins.tools.web_fetch import WEB_FETCH
+from leadline_plugins.stages.fetch import FetchStage
+from leadline_plugins.stages.search import SearchStage
+from leadline_plugins.stages.tools.exploration import Exploration
+from leadline_plugins.stages.tools.exploration_tools import RESPOND, TOOLS, WEB_FETCH
+from leadline_plugins.stages.tools.tool_calls import ToolCalls
 
-_AS_USUAL = "the searches of the plan were made in place of an exploration by the model"
+_TOOLS = tuple(kind.tool for kind in TOOLS)
+_PLAIN_SEARCH = "the queries of the plan were searched instead of an exploration by the model"
 
 
-class Explore:
-    """Has the model explore; what it searched and read goes into the findings as the stages of the rounds leave it."""
+class ExploreSettings(PluginSettings):
+    """Limits of the exploration."""
+
+    removed = dict.fromkeys(("append_only", "recite", "keep_errors"), "it is always on now")
+
+    steps: int = Field(8, ge=1, le=50, description="Maximum number of model replies.")
+    page: int = Field(4_000, ge=200, description="Characters of a page that the model reads at once.")
+
+
+class ExploreStage:
+    """Runs the exploration and stores its searches and pages in the findings."""
 
     def __init__(self, settings: ExploreSettings) -> None:
         self._settings = settings
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Give searches, what they brought, sources, and the model's own account of it."""
-        desk = Desk(
+        """Set search tasks, results and sources, and add the model's answer to the digest."""
+        exploration = Exploration(
             run,
             findings[QUESTION],
             findings[PLAN],
@@ -65,104 +75,150 @@ class Explore:
             findings[SOURCES],
             self._settings.page,
         )
-        if not await run.by_chat(ASK.name, ASK.role):
-            await self._as_usual(findings, run, "no language model is asked first")
+        if not await run.by_chat(TASK.name, TASK.role):
+            await self._search_plainly(findings, run, "no language model is configured for it")
             return
         reason, refused = "the model made no search", False
         try:
-            calling = Calling(desk, run.settings.tools)
-            await Exploring(desk, calling, self._settings).go(ASK, await self._opening(desk, findings))
+            tool_calls = ToolCalls(exploration, run.settings.tools)
+            await _ToolLoop(exploration, tool_calls, self._settings).run(await self._opening(exploration, findings))
         except CallFailed as failed:
             reason, refused = failed.record.text, isinstance(failed, CallRefused)
-            if refused and desk.untouched:
+            if refused and exploration.untouched:
                 raise
-            if not desk.untouched:
-                await tell(run, f"the exploration ended before the model said that it has enough ({reason})")
-        if desk.untouched:
-            await self._as_usual(findings, run, reason)
+            if not exploration.untouched:
+                await notify(run, f"the exploration ended before the model had finished ({reason})")
+        if exploration.untouched:
+            await self._search_plainly(findings, run, reason)
             return
-        if not desk.tasks and not desk.pages:
+        if not exploration.tasks and not exploration.pages:
             findings.end_loop("the exploration added nothing new")
-        await self._leave(desk, findings, () if refused else await self._instead(desk, findings))
+        await self._store(exploration, findings, () if refused else await self._read_if_unread(exploration, findings))
 
-    async def _instead(self, desk: Desk, findings: Findings) -> Sequence[Source | Unread]:
-        """Return the best pages of what was found, where the model may read and has read nothing: weak ones forget."""
-        mask = desk.run.settings.tools
-        hits = any(found.hits for found in desk.found)
-        if desk.sources or desk.read_before or not hits or (mask and WEB_FETCH.name not in mask):
+    async def _read_if_unread(self, exploration: Exploration, findings: Findings) -> Sequence[Source | Unread]:
+        """Return the best pages if the model read none although it could: weak models forget to read."""
+        mask = exploration.run.settings.tools
+        hits = any(found.hits for found in exploration.found)
+        if exploration.sources or exploration.read_before or not hits or (mask and WEB_FETCH.name not in mask):
             return ()
-        await tell(desk.run, "the model read no page of what it found: the best were read as usual")
-        return await _best_pages(desk.found, findings, desk.run)
+        await notify(exploration.run, "the model read none of the pages it found: the best were read as usual")
+        return await _best_pages(exploration.found, findings, exploration.run)
 
-    async def _opening(self, desk: Desk, findings: Findings) -> ExploreRequest:
+    async def _opening(self, exploration: Exploration, findings: Findings) -> ExploreRequest:
         review, digest = findings.get(REVIEW), findings.get(DIGEST)
         gaps = review.priority_gaps if review else digest.knowledge_gaps if digest else ()
         return ExploreRequest(
-            question=desk.question,
-            plan=desk.plan,
+            question=exploration.question,
+            plan=exploration.plan,
             steps=self._settings.steps,
-            searches=desk.searches_left,
-            past=past_searches(desk.before, findings[SOURCES]),
+            searches=exploration.searches_left,
+            past=past_searches(exploration.before, findings[SOURCES]),
             gaps=gaps,
         )
 
-    async def _leave(self, desk: Desk, findings: Findings, others: Sequence[Source | Unread]) -> None:
-        findings[TASKS], findings[FOUND] = tuple(desk.tasks), desk.found
-        _leave_read((*desk.sources, *desk.unread, *others), findings)
-        if desk.answer is None:
+    async def _store(self, exploration: Exploration, findings: Findings, others: Sequence[Source | Unread]) -> None:
+        findings[TASKS], findings[FOUND] = tuple(exploration.tasks), exploration.found
+        _store_pages((*exploration.sources, *exploration.unread, *others), findings)
+        if exploration.answer is None:
             return
-        if desk.answer.strip():
-            await desk.run.emit("message", {"kind": "learning", "text": desk.answer})
+        if exploration.answer.strip():
+            await exploration.run.emit("message", {"kind": "learning", "text": exploration.answer})
         last = findings.get(DIGEST) or Digest()
-        told = {"synthesis": f"{last.synthesis}\n\n{desk.answer}".strip(), "knowledge_gaps": desk.missing}
-        findings[DIGEST] = last.model_copy(update=told | {"review": None, "queries": ()})
+        update = {
+            "synthesis": f"{last.synthesis}\n\n{exploration.answer}".strip(),
+            "knowledge_gaps": exploration.missing,
+        }
+        findings[DIGEST] = last.model_copy(update=update | {"review": None, "queries": ()})
 
-    async def _as_usual(self, findings: Findings, run: Run, reason: str) -> None:
+    async def _search_plainly(self, findings: Findings, run: Run, reason: str) -> None:
         """Search and read as the stages `query`, `search` and `fetch` do."""
-        await tell(run, f"{_AS_USUAL} ({reason})")
-        tasks = await query.chosen(findings, run)
+        await notify(run, f"{_PLAIN_SEARCH} ({reason})")
+        tasks = await query.next_tasks(findings, run)
         found = [
-            one for many in await run.each(tasks, lambda task: Searching().map(task, findings, run)) for one in many
+            one for many in await run.each(tasks, lambda task: SearchStage().map(task, findings, run)) for one in many
         ]
         findings[TASKS], findings[FOUND] = tasks, tuple(found)
-        _leave_read(await _best_pages(found, findings, run), findings)
+        _store_pages(await _best_pages(found, findings, run), findings)
+
+
+class _ToolLoop:
+    """The loop: turns of the model and the results of its tool calls, each appended to the prompt.
+
+    Earlier messages never change, so that providers' prefix caches work; errors stay visible; the open points come
+    last. Everything depends on replies and findings alone, so a resumed run is answered from the journal.
+    """
+
+    def __init__(self, exploration: Exploration, tool_calls: ToolCalls, settings: ExploreSettings) -> None:
+        self._exploration = exploration
+        self._tool_calls = tool_calls
+        self._steps = settings.steps
+        self._turns: list[Message] = []
+
+    async def run(self, opening: ExploreRequest) -> None:
+        """Repeat until the model responds or its steps are spent. Raises `CallFailed` if no model answers."""
+        for left in reversed(range(self._steps)):
+            allowed = self._tool_calls.allowed(left)
+            turn = {
+                "turns": tuple(self._turns),
+                "tools": _TOOLS,
+                "allowed": None if len(allowed) == len(_TOOLS) else allowed,
+            }
+            reply = await self._exploration.run.perform(TASK.of(opening.model_copy(update=turn)))
+            if not reply.tool_calls:
+                self._exploration.answer = reply.text
+            else:
+                self._turns += [reply, *await self._results(reply, left)]
+            if self._exploration.answer is not None:
+                return
+
+    async def _results(self, reply: Message, left: int) -> list[Message]:
+        results = [one.text for one in await self._tool_calls.execute(reply.tool_calls, left)]
+        results[-1] += f"\n\n{self._open_points(left)}"
+        return [
+            Message(role="tool", text=text, tool_call_id=call.id)
+            for call, text in zip(reply.tool_calls, results, strict=True)
+        ]
+
+    def _open_points(self, left: int) -> str:
+        """Return the open points; at the end of the prompt models pay most attention to them."""
+        titles = [f"{one.id} {json.dumps(one.title, ensure_ascii=False)}" for one in self._exploration.open_points()]
+        points = f"Nothing was read yet for: {'; '.join(titles)}." if titles else "Something was read for each section."
+        rest = f"Replies left: {left}; searches left: {max(0, self._exploration.searches_left)}."
+        return f"{points} {rest}" + (f" The next reply is the last: call {RESPOND.name}." if left == 1 else "")
 
 
 async def _best_pages(found: Sequence[Found], findings: Findings, run: Run) -> list[Source | Unread]:
-    reading = Reading()
+    reading = FetchStage()
     read = [one for many in await run.each(found, lambda item: reading.map(item, findings, run)) for one in many]
     return [*read, *await reading.rest(found, findings, run)]
 
 
-def _leave_read(read: Sequence[Source | Unread], findings: Findings) -> None:
+def _store_pages(read: Sequence[Source | Unread], findings: Findings) -> None:
     findings[SOURCES] = tuple(item for item in read if isinstance(item, Source))
     findings[UNREAD] = tuple(item for item in read if isinstance(item, Unread))
 
 
-def _expects(scope: Scope) -> Expected:
+def _estimate(scope: Scope) -> Expected:
     settings = dict(scope.settings.plugins).get("explore", ExploreSettings())
-    return expect.explore(scope, settings.steps, settings.page)
+    return estimates.explore(scope, settings.steps, settings.page)
 
 
-ASK = TaskKind("explore", ExploreRequest, Message, template("explore"), shrink=fewer_results, expects=_expects)
-
-
-def _make(settings: ExploreSettings, context: Context) -> Explore:
-    return Explore(settings)
+TASK = TaskKind("explore", ExploreRequest, Message, template("explore"), shrink=drop_older_results, expects=_estimate)
 
 
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        _make,
+        lambda settings, context: ExploreStage(settings),
         ExploreSettings,
         "Has the model search and read by itself, with tools, until it has enough",
         needs=(QUESTION, PLAN),
         wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS, FOUND, SOURCES),
         may_give=(UNREAD, DIGEST),
-        tasks=(ASK,),
-        tools=tuple(kind.tool for kind in TOOLS),
+        tasks=(TASK,),
+        tools=_TOOLS,
+        uses=("search.engines", "read.fetchers"),
         ends_loop=True,
     )

@@ -5,31 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
-from leadline.findings import EVIDENCE, PLAN, QUESTION, SOURCES, TASKS, Findings
+from leadline.findings import Findings
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Evidence, Source
-from leadline_plugins.passages.cut import passages_of
-from leadline_plugins.passages.rank import KeyQuestion, by_words
+from leadline.research_findings import EVIDENCE, PLAN, QUESTION, SOURCES, TASKS
+from leadline.workers import compute
+from leadline_plugins.passages.cutting import passages_of
+from leadline_plugins.passages.ranking import KeyQuestion, by_words
 from leadline_plugins.text import sentences
 
+# Longer documents (in characters) are cut in a worker process.
 _LONG = 30_000
-"""Characters from which a document is cut off the event loop."""
-_MOST = 200
-"""Passages of one source that are kept: of a long one the best for the questions of the run."""
+# Passages kept of one source, the best for the questions of the run.
+_MAX_PASSAGES = 200
 
 
-class Extraction:
-    """Keeps all passages of a source; of a long one those that serve the run's questions best."""
+class ExtractStage:
+    """Keeps all passages of a source; of a long one those that match the questions of the run best."""
 
     async def map(self, item: Source, findings: Findings, run: Run, /) -> Sequence[Evidence]:
         """Return the passages of one source, in the order of its document."""
         if any(evidence.source_id == item.id for evidence in findings[EVIDENCE]):
-            return ()  # the source was found again by a later search
+            return ()  # a later search found the source again
         questions = _questions(item, findings)
         long = len(item.document.text) > _LONG
-        found = await compute(extracted, item, questions) if long else extracted(item, questions)
+        found = await compute(best_passages, item, questions) if long else best_passages(item, questions)
         if found:
             first = next(iter(sentences(found[0].quote)), (0, len(found[0].quote)))
             text = found[0].quote[slice(*first)]
@@ -44,17 +45,17 @@ def _questions(source: Source, findings: Findings) -> list[str]:
     return list(dict.fromkeys((findings[QUESTION].text, *planned, *searched)))
 
 
-def extracted(source: Source, questions: Sequence[str]) -> list[Evidence]:
-    """Return the passages of a source in order; of more than `_MOST` those that serve some questions best."""
+def best_passages(source: Source, questions: Sequence[str]) -> list[Evidence]:
+    """Return the passages of a source in order, at most `_MAX_PASSAGES`: the best for any of the questions."""
     found = passages_of(source)
-    if len(found) <= _MOST:
+    if len(found) <= _MAX_PASSAGES:
         return found
     titles = {source.id: source.hit.title or source.document.title}
     best = [0.0] * len(found)
     for scores in by_words(found, titles, [KeyQuestion(question) for question in questions]):
         for place, score in scores.items():
             best[place] = max(best[place], score)
-    kept = sorted(range(len(found)), key=lambda place: (-best[place], place))[:_MOST]
+    kept = sorted(range(len(found)), key=lambda place: (-best[place], place))[:_MAX_PASSAGES]
     return [found[place] for place in sorted(kept)]
 
 
@@ -62,7 +63,7 @@ def extracted(source: Source, questions: Sequence[str]) -> list[Evidence]:
 def leadline_stages() -> Iterator[MapOffer[Any]]:
     """Offer the stage."""
     yield MapOffer(
-        lambda settings, context: Extraction(),
+        lambda settings, context: ExtractStage(),
         PluginSettings,
         "Cuts each source into passages: whole blocks with their headings and page",
         over=SOURCES,

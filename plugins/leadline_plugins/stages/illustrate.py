@@ -1,4 +1,4 @@
-"""Stage `illustrate`: pictures of the cited pages, fetched through the run, checked, and credited."""
+"""Stage `illustrate`: adds pictures of the cited pages, checked and credited."""
 
 from __future__ import annotations
 
@@ -7,49 +7,55 @@ from typing import Any, NamedTuple
 
 from pydantic import Field
 
-from leadline.contracts import Call, Context, Run
-from leadline.door.keys import digest
+from leadline.contracts import Call, Run
+from leadline.encoding import digest
 from leadline.errors import CallFailed, CallRefused
-from leadline.findings import EVIDENCE, FIGURES, ILLUSTRATIONS, SECTIONS, SOURCES, Findings, Illustration
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, FetchRequest, Figure, Record
-from leadline_plugins.images import checking
-from leadline_plugins.images.checking import Picture
-from leadline_plugins.images.choosing import Candidate, candidates, chosen
-from leadline_plugins.stages.degrade import tell
+from leadline.research_findings import EVIDENCE, FIGURES, ILLUSTRATIONS, SECTIONS, SOURCES, Illustration
+from leadline_plugins.images import validation
+from leadline_plugins.images.selection import Candidate, candidates, next_candidates
+from leadline_plugins.images.validation import Picture
+from leadline_plugins.prompting.fallback import notify
 
+# Rounds of fetching: later ones replace unusable pictures.
 _WAVES = 3
-"""Attempts to replace pictures that could not be used."""
-_NAMED = 3
-"""Reasons in the notice; `images.json` has all."""
-_ENDINGS = {"image/png": "png", "image/jpeg": "jpg"}
+# Reasons in the notice; `images.json` lists all.
+_SHOWN_REASONS = 3
+_EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
+
+
+# Bytes of a picture; larger ones are not fetched.
+SIZE = 8_000_000
 
 
 class IllustrateSettings(PluginSettings):
     """The number of pictures in a report; `report.citation_images` turns them off."""
 
-    max: int = Field(6, ge=0, description="Pictures of a report at most.")
-    per_task: int = Field(2, ge=1, description="Pictures from the pages of a search task at most.")
-    size: int = Field(8_000_000, ge=1, description="Bytes of a fetched picture at most.")
+    removed = {"size": "pictures of more than 8 MB are now never fetched"}
+
+    max: int = Field(6, ge=0, description="Maximum number of pictures.")
+    per_task: int = Field(2, ge=1, description="Maximum number of pictures from the pages of one search task.")
 
 
 class PictureRequest(Record):
-    """A picture to be checked: its address and the digest of its bytes."""
+    """A picture to check: its address and the digest of its bytes."""
 
     url: str
     digest: str
 
 
-class Tried(NamedTuple):
-    """A candidate, and the picture or the reason why there is none."""
+class Attempt(NamedTuple):
+    """A candidate with its picture, or the reason why it cannot be used."""
 
     candidate: Candidate
     picture: Picture | None = None
     reason: str = ""
 
 
-class Illustrating:
-    """Fetches the best pictures at once, and others in place of those that fail."""
+class IllustrateStage:
+    """Fetches the best pictures together, and replaces those that cannot be used."""
 
     def __init__(self, settings: IllustrateSettings) -> None:
         self._settings = settings
@@ -63,99 +69,97 @@ class Illustrating:
         waiting = candidates(sections, evidence, sources)
         if not waiting:
             if any(source.document.images or source.hit.images for source in sources.values()):
-                await tell(run, "no picture of the pages that were read belongs to what the report says")
+                await notify(run, "no picture on the pages read fits the text of the report")
             return
-        if not await run.fact("pictures can be read", checking.ready):
-            await tell(run, f"no pictures were embedded: pip install '{checking.EXTRA}'")
+        if not await run.fact("pictures can be read", validation.can_read_pictures):
+            await notify(run, f"no pictures were embedded: pip install '{validation.EXTRA}'")
             return
         tried = await self._try(run, waiting)
         places = [section.id for section in sections]
-        used = sorted((one for one in tried if one.picture), key=lambda one: places.index(_of(one).section_id))
+        used = sorted(
+            (one for one in tried if one.picture), key=lambda one: places.index(_illustration(one).section_id)
+        )
         unused = [one for one in tried if not one.picture]
         findings[ILLUSTRATIONS] = (*[await _saved(run, one) for one in used], *map(_unused, unused))
         findings[FIGURES] = tuple(map(_figure, used))
         if unused:
-            reasons = [one.reason for one in unused[:_NAMED]] + ["…"] * (len(unused) > _NAMED)
+            reasons = [one.reason for one in unused[:_SHOWN_REASONS]] + ["…"] * (len(unused) > _SHOWN_REASONS)
             text = f"{len(unused)} of {len(tried)} pictures found on pages were left out"
-            await tell(run, f"{text} ({'; '.join(reasons)})")
+            await notify(run, f"{text} ({'; '.join(reasons)})")
 
-    async def _try(self, run: Run, waiting: Sequence[Candidate]) -> list[Tried]:
-        """Return all that were tried, in an order that does not depend on timing."""
-        tried: list[Tried] = []
+    async def _try(self, run: Run, waiting: Sequence[Candidate]) -> list[Attempt]:
+        """Return all attempts, in an order that does not depend on timing."""
+        tried: list[Attempt] = []
         for _ in range(_WAVES):
             known = {one.candidate for one in tried}
             left = [candidate for candidate in waiting if candidate not in known]
             good = [one.candidate for one in tried if one.picture]
-            batch = chosen(left, good, self._settings.max, self._settings.per_task)
+            batch = next_candidates(left, good, self._settings.max, self._settings.per_task)
             if not batch:
                 break
             for one in await run.each(batch, lambda candidate: self._fetched(run, candidate)):
-                tried.append(_new(one, tried))
+                tried.append(_without_duplicate(one, tried))
         return tried
 
-    async def _fetched(self, run: Run, candidate: Candidate) -> Tried:
-        request = FetchRequest(url=candidate.illustration.url, accept=checking.ACCEPTED, size=self._settings.size)
+    async def _fetched(self, run: Run, candidate: Candidate) -> Attempt:
+        request = FetchRequest(url=candidate.illustration.url, accept=validation.ACCEPTED, size=SIZE)
         try:
             blob = await run.download(request)
-            return Tried(candidate, await _checked(run, blob))
+            return Attempt(candidate, await _checked(run, blob))
         except CallRefused:
             raise
         except CallFailed as failed:
-            return Tried(candidate, reason=failed.record.message)
+            return Attempt(candidate, reason=failed.record.message)
 
 
 async def _checked(run: Run, blob: Blob) -> Picture:
     async def check(_: PictureRequest, call: Call) -> Picture:
-        return await checking.picture(blob)
+        return await validation.validate_picture(blob)
 
     return await run.call("picture", PictureRequest(url=blob.name, digest=digest(blob.data)), check, Picture)
 
 
-def _new(one: Tried, before: Iterable[Tried]) -> Tried:
-    """Return it without its picture where another one shows the same."""
+def _without_duplicate(one: Attempt, before: Iterable[Attempt]) -> Attempt:
+    """Return the attempt, without its picture if an earlier one looks the same."""
     if one.picture and any(other.picture and other.picture.looks_like(one.picture) for other in before):
-        return one._replace(picture=None, reason=f"{_of(one).url}: shows the same as another one")
+        return one._replace(picture=None, reason=f"{_illustration(one).url}: shows the same as another one")
     return one
 
 
-def _of(one: Tried) -> Illustration:
+def _illustration(one: Attempt) -> Illustration:
     return one.candidate.illustration
 
 
-def _unused(one: Tried) -> Illustration:
-    return _of(one).model_copy(update={"reason": one.reason})
+def _unused(one: Attempt) -> Illustration:
+    return _illustration(one).model_copy(update={"reason": one.reason})
 
 
-async def _saved(run: Run, one: Tried) -> Illustration:
-    """Save a picture in the run folder and return it with the path."""
+async def _saved(run: Run, one: Attempt) -> Illustration:
+    """Save a picture in the run folder and return its illustration with the path."""
     assert one.picture
-    name = f"images/{_of(one).id}.{_ENDINGS[one.picture.media_type]}"
+    name = f"images/{_illustration(one).id}.{_EXTENSIONS[one.picture.media_type]}"
     await run.save(Blob(name=name, media_type=one.picture.media_type, data=one.picture.data))
-    return _of(one).model_copy(update={"file": name})
+    return _illustration(one).model_copy(update={"file": name})
 
 
-def _figure(one: Tried) -> Figure:
+def _figure(one: Attempt) -> Figure:
     assert one.picture
-    said = _of(one)
+    illustration = _illustration(one)
     return Figure(
-        id=said.id,
-        caption=said.caption,
-        alt=said.alt,
-        evidence_ids=(said.evidence_id,),
+        id=illustration.id,
+        caption=illustration.caption,
+        alt=illustration.alt,
+        evidence_ids=(illustration.evidence_id,),
         media={one.picture.media_type: one.picture.data},
-        credit=said.page,
+        credit=illustration.page,
     )
-
-
-def _make(settings: IllustrateSettings, context: Context) -> Illustrating:
-    return Illustrating(settings)
 
 
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        _make,
+        lambda settings, context: IllustrateStage(settings),
         IllustrateSettings,
         "Adds pictures of the cited pages to the report, with their source",
         needs=(SECTIONS,),

@@ -8,17 +8,17 @@ from itertools import count
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import PLAN, QUESTION, Findings, Plan, PlannedSection, Question
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
-from leadline_plugins.prompts import template
-from leadline_plugins.stages.ahead import Ahead, can_be_ahead, fitting
-from leadline_plugins.stages.degrade import perform_or, tell
-from leadline_plugins.stages.rounds import asked, today
-from leadline_plugins.tasks.planning import PLAN_EXAMPLE, PLAN_SCHEMA, PlanRequest
-from leadline_plugins.text.foreign import answered_in_language
+from leadline.research_findings import PLAN, QUESTION, Plan, PlannedSection, Question
+from leadline.tasks import TaskKind
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.fallback import notify, perform_or
+from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.prompting.research_tasks import PLAN_EXAMPLE, PLAN_SCHEMA, PlanRequest
+from leadline_plugins.stages.prefetch import SearchPrefetch, acceptance_check, can_prefetch
+from leadline_plugins.text.reply_language import answered_in_language
 
 _NO_PLAN = "no usable plan: one section answers the whole question"
 
@@ -29,7 +29,7 @@ def _texts(plan: Plan) -> Iterator[str]:
         yield from (section.title, section.goal, *section.questions)
 
 
-ASK = TaskKind(
+TASK = TaskKind(
     "plan",
     PlanRequest,
     Plan,
@@ -40,15 +40,15 @@ ASK = TaskKind(
     show=PlanRequest.as_text,
     check=answered_in_language(_texts),
     shows=("title", "goal", "questions"),
-    expects=expect.plan,
+    expects=estimates.plan,
 )
 
 
-class Planning:
-    """Writes the outline; an unusable one becomes one section for the whole question, with a notice."""
+class PlanStage:
+    """Has a model write the outline; without a usable one, one section covers the whole question."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Set the plan, and save it for people as `plan.md`."""
+        """Set the plan and save it as `plan.md`."""
         question = findings[QUESTION]
         findings[PLAN] = plan = await self._plan(question, run)
         text = markdown(plan)
@@ -56,28 +56,32 @@ class Planning:
         await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
 
     async def _plan(self, question: Question, run: Run) -> Plan:
-        request = PlanRequest(question=asked(question), length=run.settings.report.length, today=today(run))
-        task, last_resort = ASK.of(request), whole(question)
-        if await can_be_ahead(task, run):
-            task = replace(task, heard=Ahead(question, run, fitting(task, lambda plan: bool(plan.sections))).heard)
-        # A budget or time that is spent by now costs the outline, not the report.
+        length = run.settings.report.length
+        request = PlanRequest(question=question_input(question), length=length, today=start_date(run))
+        task, last_resort = TASK.of(request), single_section_plan(question)
+        if await can_prefetch(task, run):
+            task = replace(
+                task,
+                heard=SearchPrefetch(question, run, acceptance_check(task, lambda plan: bool(plan.sections))).receive,
+            )
+        # A spent budget costs the outline, not the report.
         plan = await perform_or(run, task, last_resort, _NO_PLAN, closing=True)
         if not plan.sections:
-            await tell(run, f"{_NO_PLAN} (it has no sections)")
+            await notify(run, f"{_NO_PLAN} (it has no sections)")
             return last_resort
-        return numbered(plan.model_copy(update={"title": plan.title.strip() or question.text}))
+        return with_unique_ids(plan.model_copy(update={"title": plan.title.strip() or question.text}))
 
 
-def whole(question: Question) -> Plan:
-    """Return the plan of last resort: one section for the whole question."""
+def single_section_plan(question: Question) -> Plan:
+    """Return a plan with one section for the whole question."""
     section = PlannedSection(id="1", title=question.text, goal=question.text, questions=(question.text,))
     return Plan(title=question.text, sections=(section,))
 
 
-def numbered(plan: Plan) -> Plan:
+def with_unique_ids(plan: Plan) -> Plan:
     """Return the plan with a unique id for every section.
 
-    The first section with an id keeps it, since queries refer to it; later ones get the lowest free number.
+    The first section with an id keeps it, because queries refer to it; later ones get the lowest free number.
     """
     taken = {section.id.strip() for section in plan.sections}
     seen, sections = {""}, []
@@ -92,7 +96,7 @@ def numbered(plan: Plan) -> Plan:
 
 
 def markdown(plan: Plan) -> str:
-    """Return the plan for people."""
+    """Return the plan as Markdown."""
     lines = [f"# {plan.title}", ""]
     for place, section in enumerate(plan.sections, start=1):
         lines += [f"{place}. **{section.title}**" + (f": {section.goal}" if section.goal else "")]
@@ -106,10 +110,10 @@ def markdown(plan: Plan) -> str:
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        lambda settings, context: Planning(),
+        lambda settings, context: PlanStage(),
         PluginSettings,
         "Writes the outline: sections, each with a goal and key questions",
         needs=(QUESTION,),
         gives=(PLAN,),
-        tasks=(ASK,),
+        tasks=(TASK,),
     )

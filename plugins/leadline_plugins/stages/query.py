@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from leadline.computing import compute
 from leadline.contracts import Run
-from leadline.findings import (
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence
+from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
     FOUND,
@@ -16,24 +18,21 @@ from leadline.findings import (
     REVIEW,
     SOURCES,
     TASKS,
-    Findings,
     Plan,
     Priority,
     Query,
     Question,
     SearchTask,
 )
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
-from leadline_plugins.passages.rank import KeyQuestion, by_words
-from leadline_plugins.prompts import template
-from leadline_plugins.stages.degrade import perform_or
-from leadline_plugins.stages.rounds import asked, past_searches, section_ids, titles, today
-from leadline_plugins.tasks.planning import QUERY_EXAMPLE, QUERY_SCHEMA, Queries, QueryRequest
+from leadline.tasks import TaskKind
+from leadline.workers import compute
+from leadline_plugins.passages.ranking import KeyQuestion, by_words
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.fallback import perform_or
+from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
+from leadline_plugins.prompting.research_tasks import QUERY_EXAMPLE, QUERY_SCHEMA, Queries, QueryRequest
 
-ASK = TaskKind(
+TASK = TaskKind(
     "query",
     QueryRequest,
     Queries,
@@ -41,84 +40,84 @@ ASK = TaskKind(
     schema=QUERY_SCHEMA,
     example=QUERY_EXAMPLE,
     show=QueryRequest.as_text,
-    expects=expect.query,
+    expects=estimates.query,
 )
-_FOR_ALGORITHM = 60
-"""Passages that an algorithm is given to propose queries from."""
+# Passages from which an algorithm proposes queries.
+_ALGORITHM_PASSAGES = 60
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 
 
-class NextQueries:
-    """Sets the round's search tasks: the first from the plan, later ones from the gaps; no query twice."""
+class QueryStage:
+    """Sets the search tasks of a round: first from the plan, later from the gaps; no query twice."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Add search tasks, high priority first; a round without new ones is the last."""
+        """Add search tasks, high priority first; without new ones the loop ends."""
         done = findings[TASKS]
-        findings[TASKS] = new = await chosen(findings, run)
+        findings[TASKS] = new = await next_tasks(findings, run)
         if done and not new:
             findings.end_loop("no new search was proposed")
 
 
-async def chosen(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
-    """Return the next search tasks; the findings hold all that the stage `query` declares."""
+async def next_tasks(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
+    """Return the next search tasks."""
     done = findings[TASKS]
-    limit = allowed(len(done), run)
-    return fresh(await _proposed(findings, run, limit), done, limit) if limit > 0 else ()
+    limit = query_limit(len(done), run)
+    return new_tasks(await _proposed_queries(findings, run, limit), done, limit) if limit > 0 else ()
 
 
-async def _proposed(findings: Findings, run: Run, limit: int) -> list[Query]:
-    """Return the queries of the plan or the last digest; where these have none, those of a task of its own."""
+async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Query]:
+    """Return the queries of the plan or the last digest; if they have none, those of the task `query`."""
     question, plan, done, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
     if ready := (digest.queries if digest else ()) if done else plan.queries:
         return next_queries(question, with_sections(plan, ready), done)
     if done and digest and digest.review:
-        return []  # the digest was asked for queries and proposed none
+        return []  # the digest proposed none
     request = await _request(findings, run, limit)
-    # A refusal must not end the run here: the question itself can always be searched for.
-    reply = await perform_or(run, ASK.of(request), Queries(), "no queries were proposed", closing=not done)
+    # A refused call must not end the run: the question itself can always be searched.
+    reply = await perform_or(run, TASK.of(request), Queries(), "no queries were proposed", closing=not done)
     return next_queries(question, with_sections(plan, reply.queries), done)
 
 
 async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:
     done, sources, review = findings[TASKS], findings[SOURCES], findings.get(REVIEW)
     request = QueryRequest(
-        question=asked(findings[QUESTION]),
+        question=question_input(findings[QUESTION]),
         plan=findings[PLAN].model_copy(update={"queries": ()}),
         round=done[-1].round + 1 if done else 1,
         limit=limit,
         past=past_searches(findings[FOUND], sources),
         gaps=review.priority_gaps if review else (),
-        today=today(run),
+        today=start_date(run),
     )
-    if await run.by_chat(ASK.name) or not findings[EVIDENCE]:
+    if await run.by_chat(TASK.name) or not findings[EVIDENCE]:
         return request
-    by_id = titles(sources)
-    best = await compute(_best, findings[EVIDENCE], by_id, findings[QUESTION].text)
+    by_id = {source.id: source.hit.title or source.document.title for source in sources}
+    best = await compute(_best_passages, findings[EVIDENCE], by_id, findings[QUESTION].text)
     named = {item.source_id: by_id.get(item.source_id, "") for item in best}
     return request.model_copy(update={"evidence": best, "titles": named})
 
 
-def _best(evidence: tuple[Evidence, ...], by_id: dict[str, str], question: str) -> tuple[Evidence, ...]:
+def _best_passages(evidence: tuple[Evidence, ...], by_id: dict[str, str], question: str) -> tuple[Evidence, ...]:
     scores = by_words(evidence, by_id, [KeyQuestion(question)])[0]
-    places = sorted(scores, key=lambda place: (-scores[place], place))[:_FOR_ALGORITHM]
+    places = sorted(scores, key=lambda place: (-scores[place], place))[:_ALGORITHM_PASSAGES]
     return tuple(evidence[place].model_copy(update={"score": scores[place]}) for place in places)
 
 
 def with_sections(plan: Plan, proposed: Iterable[Query]) -> Iterator[Query]:
-    """Yield proposed queries with the id of the section that each serves, however the model names it."""
+    """Yield the queries with the ids of their sections, whatever the model calls them."""
     meant = section_ids(plan)
     return (one.model_copy(update={"section": meant(one.section)}) for one in proposed)
 
 
-def allowed(done: int, run: Run) -> int:
-    """Return how many queries the next round may have."""
+def query_limit(done: int, run: Run) -> int:
+    """Return the maximum number of queries in the next round."""
     research = run.settings.research
     wanted = research.followup_queries if done else research.first_queries
     return min(wanted, research.max_queries - done)
 
 
 def next_queries(question: Question, proposed: Iterable[Query], done: Sequence[SearchTask]) -> list[Query]:
-    """Return proposed queries; in the first round the question itself comes first."""
+    """Return the proposed queries; in the first round the question itself comes first."""
     queries = list(proposed)
     if done:
         return queries
@@ -126,7 +125,7 @@ def next_queries(question: Question, proposed: Iterable[Query], done: Sequence[S
     return [own or Query(query=question.text, goal=question.text, priority="high"), *queries]
 
 
-def fresh(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:
+def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:
     """Return at most `limit` tasks for queries that were not searched before, high priority first."""
     seen = {_folded(task.query) for task in done}
     number = done[-1].round + 1 if done else 1
@@ -150,6 +149,20 @@ def fresh(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> 
     )
 
 
+def section_ids(plan: Plan) -> Callable[[str], str]:
+    """Return a function that maps a model's name for a section (`Section 3`, its title) to the section's id.
+
+    Unknown names are returned unchanged.
+    """
+    forms = ("{title}", "{id}. {title}", "section {id}: {title}", "section {id}", "{id}")
+    ids = {_section_key(form.format(id=one.id, title=one.title)): one.id for form in forms for one in plan.sections}
+    return lambda name: ids.get(_section_key(name), name)
+
+
+def _section_key(name: str) -> str:
+    return name.casefold().strip(" .:#")
+
+
 def _folded(query: str) -> str:
     return " ".join(query.casefold().split())
 
@@ -166,12 +179,12 @@ def priority(value: str | int) -> Priority:
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        lambda settings, context: NextQueries(),
+        lambda settings, context: QueryStage(),
         PluginSettings,
         "Proposes search queries: first from the plan, then from the gaps",
         needs=(QUESTION, PLAN),
         wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS,),
-        tasks=(ASK,),
+        tasks=(TASK,),
         ends_loop=True,
     )

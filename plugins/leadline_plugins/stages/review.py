@@ -1,21 +1,22 @@
-"""Stage `review`: decides whether the research goes on."""
+"""Stage `review`: decides whether another round of research follows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, REVIEW, TASKS, Findings, Review
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline_plugins.stages.rounds import of_last_round
+from leadline.records import Evidence
+from leadline.research_findings import DIGEST, EVIDENCE, REVIEW, TASKS, Review, SearchTask
 
 
-class Reviewing:
-    """Ends the loop when the research suffices, the search budget is spent, or a round found nothing new."""
+class ReviewStage:
+    """Ends the loop if the research suffices, the search budget is spent, or the round found nothing new."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Set the review, from the digest; without one nothing is known to be sufficient."""
+        """Set the review from the digest; without a review in it the research is not sufficient."""
         tasks, digest = findings[TASKS], findings[DIGEST]
         review = digest.review or Review(priority_gaps=digest.knowledge_gaps)
         findings[REVIEW] = review
@@ -23,15 +24,21 @@ class Reviewing:
             findings.end_loop("the research is sufficient")
         elif len(tasks) >= run.settings.research.max_queries:
             findings.end_loop("the search budget is spent")
-        elif not (tasks and of_last_round(findings[EVIDENCE], tasks)):
+        elif not (tasks and evidence_of_last_round(findings[EVIDENCE], tasks)):
             findings.end_loop("the last round found nothing new")
+
+
+def evidence_of_last_round(evidence: tuple[Evidence, ...], tasks: Sequence[SearchTask]) -> list[Evidence]:
+    """Return the passages from pages that the last round found."""
+    last = {task.id for task in tasks if task.round == tasks[-1].round}
+    return [item for item in evidence if item.task_id in last]
 
 
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        lambda settings, context: Reviewing(),
+        lambda settings, context: ReviewStage(),
         PluginSettings,
         "Rates every section's coverage and ends the loop when it suffices",
         needs=(DIGEST,),

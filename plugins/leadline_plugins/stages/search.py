@@ -1,4 +1,4 @@
-"""Stage `search`: runs each search task on the configured engines with the configured strategy."""
+"""Stage `search`: runs each search task on the configured engines."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
-from leadline.findings import FOUND, QUESTION, TASKS, Findings, Found, SearchTask
+from leadline.findings import Findings
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import SearchRequest
+from leadline.research_findings import FOUND, QUESTION, TASKS, Found, SearchTask
 
 
-class Searching:
-    """One task, one search; a failed search is kept, so that later queries learn from it."""
+class SearchStage:
+    """Runs one search per task; failed searches stay in the findings, so that later queries learn from them."""
 
     async def map(self, item: SearchTask, findings: Findings, run: Run, /) -> Sequence[Found]:
         """Search for one task."""
-        request = request_for(item.query, findings[QUESTION].language, run)
+        request = search_request(item.query, findings[QUESTION].language, run)
         try:
             page = await run.search(request)
         except CallRefused:
@@ -27,7 +28,7 @@ class Searching:
         return (Found(id=item.id, task=item, hits=page.hits, engine_failures=page.failures),)
 
 
-def request_for(query: str, language: str, run: Run) -> SearchRequest:
+def search_request(query: str, language: str, run: Run) -> SearchRequest:
     """Return the request for a query."""
     return SearchRequest(query=" ".join(query.split()), limit=run.settings.search.results_per_query, language=language)
 
@@ -36,10 +37,11 @@ def request_for(query: str, language: str, run: Run) -> SearchRequest:
 def leadline_stages() -> Iterator[MapOffer[Any]]:
     """Offer the stage."""
     yield MapOffer(
-        lambda settings, context: Searching(),
+        lambda settings, context: SearchStage(),
         PluginSettings,
         "Searches for each task",
         over=TASKS,
         gives=FOUND,
         needs=(QUESTION,),
+        uses=("search.engines",),
     )

@@ -1,13 +1,18 @@
-"""Stage `write`: the report, composed from its sections, with the analysis, the figures and how it was made."""
+"""Stage `write`: puts the report together from sections, analysis, figures and method."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import JsonValue
+
 from leadline.citations import cited
 from leadline.contracts import Run
-from leadline.findings import (
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Evidence, Figure, Report, Section
+from leadline.research_findings import (
     ANALYSIS,
     DIGEST,
     EVIDENCE,
@@ -21,49 +26,46 @@ from leadline.findings import (
     SOURCES,
     UNREAD,
     Analysis,
-    Findings,
 )
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence, Figure, Report, Section
-from leadline_plugins.stages.method import Lacking, lacking, method, used
-from leadline_plugins.stages.placing import placed, without_strange
-from leadline_plugins.synthesizers.compose import ASK, WHOLE, Composed, compose
 from leadline_plugins.verification.verdicts import prejudge
-from leadline_plugins.wording import say, translated
+from leadline_plugins.wording.phrases import phrase, translate
+from leadline_plugins.writing.composition import REWRITE_TASK, WRITE_TASK, ComposedReport, compose
+from leadline_plugins.writing.figure_placement import place_figures, without_unknown_figures
+from leadline_plugins.writing.methodology import count_shown_sources, method_facts, missing_parts
 
 
-class Writing:
-    """Has summary and conclusion written and puts the report together."""
+class WriteStage:
+    """Has a model write summary and conclusion, and puts the report together."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Write the report; if composing fails, the sections stay as they are."""
+        """Set the report; if the model fails, the sections stay as they are."""
         question, sections = findings[QUESTION], findings[SECTIONS]
         evidence, sources = findings[EVIDENCE], findings[SOURCES]
         found, unread = findings[FOUND], findings[UNREAD]
         title = findings[PLAN].title or question.text
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
-        if critical := seen_critically(findings.get(ANALYSIS), question.language):
-            run.ahead(prejudge(run, critical, evidence, sources, question.language))
+        if critical := analysis_section(findings.get(ANALYSIS), question.language):
+            run.prefetch(prejudge(run, critical, evidence, sources, question.language))
         composed = await compose(question, title, sections, charts, run)
-        whole, figures = placed(
-            body(composed, question.text, question.language, findings.get(ANALYSIS)), findings[FIGURES]
+        whole, figures = place_figures(
+            report_sections(composed, question.text, question.language, findings.get(ANALYSIS)), findings[FIGURES]
         )
-        whole = without_strange(whole, figures)
-        facts = method(
+        whole = without_unknown_figures(whole, figures)
+        facts = method_facts(
             question,
             found,
             sources,
             unread,
             run.notices,
-            await _lacking(findings, run),
-            used(sections, evidence),
+            await _missing_parts(findings, run),
+            count_shown_sources(sections, evidence),
         )
         findings[REPORT] = Report(
             title=composed.title,
             language=question.language,
             sections=whole,
             sources=sources,
-            evidence=_used(evidence, sections, whole, figures),
+            evidence=_reported_evidence(evidence, sections, whole, figures),
             figures=figures,
             metadata={"question": question.text, "created": run.now().isoformat(), "method": facts},
         )
@@ -71,57 +73,59 @@ class Writing:
         await run.emit("message", {"kind": "report", "text": text})
 
 
-def _used(
+def _reported_evidence(
     evidence: Sequence[Evidence], written: Sequence[Section], sections: Sequence[Section], figures: Sequence[Figure]
 ) -> tuple[Evidence, ...]:
-    """Return the passages that writers were given or that the report cites: the others stay with the run."""
+    """Return the passages that writers received or the report cites."""
     ids = {name for section in written for name in section.evidence_ids}
     ids |= {name for section in sections for name in cited(section.text or "")}
     ids |= {name for figure in figures for name in figure.evidence_ids}
     return tuple(item for item in evidence if item.id in ids)
 
 
-async def _lacking(findings: Findings, run: Run) -> Lacking | None:
-    """Return what a model found missing; an algorithm only counts words, which is no finding."""
+async def _missing_parts(findings: Findings, run: Run) -> dict[str, JsonValue] | None:
+    """Return the parts that a model found missing; None without a model."""
     if not await run.by_chat("digest"):
         return None
     digest, sections = findings.get(DIGEST), findings[SECTIONS]
     review = findings.get(REVIEW) or (digest.review if digest else None)
-    return lacking(review, findings[PLAN], sections)
+    return missing_parts(review, findings[PLAN], sections)
 
 
-def body(composed: Composed, question: str, language: str, analysis: Analysis | None = None) -> tuple[Section, ...]:
-    """Return the sections of the report in order: summary, sections, analysis, conclusion."""
+def report_sections(
+    composed: ComposedReport, question: str, language: str, analysis: Analysis | None = None
+) -> tuple[Section, ...]:
+    """Return summary, sections, analysis and conclusion, in this order."""
     sections = [section for section in composed.sections if (section.text or "").strip()]
     if len(sections) == 1 and sections[0].title in (composed.title, question):
-        # The question is the title already.
-        sections = [sections[0].model_copy(update={"title": say("answer", language)})]
-    sections += seen_critically(analysis, language)
+        # The title already states the question.
+        sections = [sections[0].model_copy(update={"title": phrase("answer", language)})]
+    sections += analysis_section(analysis, language)
     if composed.summary:
-        sections.insert(0, Section(id="summary", title=say("summary", language), text=composed.summary))
+        sections.insert(0, Section(id="summary", title=phrase("summary", language), text=composed.summary))
     if composed.conclusion:
-        sections.append(Section(id="conclusion", title=say("conclusion", language), text=composed.conclusion))
+        sections.append(Section(id="conclusion", title=phrase("conclusion", language), text=composed.conclusion))
     return tuple(sections)
 
 
-def seen_critically(analysis: Analysis | None, language: str) -> Sequence[Section]:
-    """Return the analysis as a section; nothing where there is none."""
+def analysis_section(analysis: Analysis | None, language: str) -> Sequence[Section]:
+    """Return the analysis as a list of one section; empty without an analysis."""
     if analysis is None or not analysis.perspectives:
         return []
-    text = "\n\n".join(f"### {translated(one.name, language)}\n\n{one.text}" for one in analysis.perspectives)
-    return [Section(id="analysis", title=say("analysis", language), text=text)]
+    text = "\n\n".join(f"### {translate(one.name, language)}\n\n{one.text}" for one in analysis.perspectives)
+    return [Section(id="analysis", title=phrase("analysis", language), text=text)]
 
 
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
     yield StageOffer(
-        lambda settings, context: Writing(),
+        lambda settings, context: WriteStage(),
         PluginSettings,
         "Writes summary and conclusion and puts the report together",
         needs=(QUESTION, PLAN, SECTIONS),
         wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES, DIGEST, REVIEW),
         gives=(REPORT,),
         closing=True,
-        tasks=(ASK, WHOLE),
+        tasks=(WRITE_TASK, REWRITE_TASK),
     )

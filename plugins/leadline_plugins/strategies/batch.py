@@ -1,4 +1,4 @@
-"""Strategy `batch`: all engines side by side, their results merged; stragglers are waited for a little."""
+"""Strategy `batch`: all engines at once, their results merged; slow engines get a limited time."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pydantic import Field
 from leadline.contracts import Call, Search
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import SearchPage, SearchRequest
-from leadline_plugins.strategies.asking import Asking
+from leadline_plugins.strategies.parallel_search import ParallelSearch
 
 
 class BatchSettings(PluginSettings):
-    """How long a straggler is given another chance."""
+    """The treatment of engines that are often late."""
 
     patience: Annotated[int, Field(ge=0)] = Field(
-        3, description="Times in a row an engine may be late before it is waited for no more; 0: any number."
+        3, description="times in a row that an engine may be late before searches no longer wait for it; 0: no limit"
     )
-    again: Annotated[float, Field(ge=0)] = Field(60, description="Seconds until such an engine is waited for again.")
+    again: Annotated[float, Field(ge=0)] = Field(60, description="seconds until searches wait for such an engine again")
 
 
 class Punctuality:
-    """Which engines were late lately. Without it one that hangs costs every batch of queries its wait."""
+    """Recent delays by engine, so that one that hangs does not delay every query."""
 
     def __init__(self, settings: BatchSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._patience = settings.patience
@@ -33,45 +33,45 @@ class Punctuality:
         self._late: dict[str, tuple[int, float]] = {}
 
     def trusted(self, name: str) -> bool:
-        """Return whether it is worth waiting for this engine."""
+        """Return whether to wait for an engine."""
         times, since = self._late.get(name, (0, 0.0))
         return not self._patience or times < self._patience or self._clock() - since >= self._again
 
     def note(self, on_time: set[str], late: set[str]) -> None:
-        """Note how the engines did for one query."""
+        """Record the delays of one query."""
         for name in on_time:
             self._late.pop(name, None)
         for name in late:
             times, since = self._late.get(name, (0, 0.0))
-            # Not waited for, it had no chance to be on time: that begins no new term.
+            # Without a wait it had no chance to be on time, so the pause does not start again.
             self._late[name] = (times + 1, self._clock() if self.trusted(name) else since)
 
 
 class Batch:
-    """Asks every engine; after the first good answer the others have `search.straggler` seconds."""
+    """Searches with all engines; after the first hits the others have `search.straggler` seconds."""
 
     def __init__(self, settings: BatchSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._punctual = Punctuality(settings, clock)
 
     async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage:
-        """Return the merged hits; raises a group of all failures when every engine failed."""
+        """Return the merged hits; raises a group of all failures if every engine failed."""
         straggler = call.run.settings.search.straggler
-        async with Asking(request, engines) as asked:
-            asked.ask_all()
-            while asked.waiting and not asked.enough(1):
-                await asked.next()
-            await self._stragglers(asked, straggler)
-            late = asked.waiting
+        async with ParallelSearch(request, engines) as searches:
+            searches.start_all()
+            while searches.running and not searches.enough(1):
+                await searches.next()
+            await self._stragglers(searches, straggler)
+            late = searches.running
             self._punctual.note(set(engines) - late, late)
-            return asked.merged(dict.fromkeys(sorted(late), f"no answer {straggler:g} s after the first"))
+            return searches.merged(dict.fromkeys(sorted(late), f"no answer within {straggler:g} s after the first"))
 
-    async def _stragglers(self, asked: Asking, seconds: float) -> None:
+    async def _stragglers(self, searches: ParallelSearch, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while any(map(self._punctual.trusted, asked.waiting)) and (left := end - time.monotonic()) > 0:
-            await asked.next(left)
+        while any(map(self._punctual.trusted, searches.running)) and (left := end - time.monotonic()) > 0:
+            await searches.next(left)
 
 
 @hookimpl
 def leadline_search_strategies() -> Iterator[Offer[Any, Batch]]:
     """Offer the strategy."""
-    yield Offer(lambda settings, context: Batch(settings), BatchSettings, "All engines side by side, merged by rank")
+    yield Offer(lambda settings, context: Batch(settings), BatchSettings, "All engines at once, results merged by rank")

@@ -1,22 +1,22 @@
-"""Strategy `fallback`: one engine after the other, until one brings something."""
+"""Strategy `fallback`: one engine after the other, until one has results."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leadline.contracts import Call, Context, Search
+from leadline.contracts import Call, Search
 from leadline.errors import CallFailed, CallRefused
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import SearchPage, SearchRequest
-from leadline_plugins.strategies.fusing import fuse
+from leadline_plugins.strategies.parallel_search import fuse
 
 
 class Fallback:
-    """Asks the engines in the order of the settings."""
+    """Searches with the engines in the order of the settings."""
 
     async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage:
-        """Return the first page with hits; raises a group of all failures when every engine failed."""
+        """Return the first page with hits; raises a group of all failures if every engine failed."""
         failures: list[Exception] = []
         page = SearchPage()
         for engine in engines.values():
@@ -34,11 +34,9 @@ class Fallback:
         return page
 
 
-def _make(settings: PluginSettings, context: Context) -> Fallback:
-    return Fallback()
-
-
 @hookimpl
 def leadline_search_strategies() -> Iterator[Offer[Any, Fallback]]:
     """Offer the strategy."""
-    yield Offer(_make, PluginSettings, "One engine after the other, until one brings something")
+    yield Offer(
+        lambda settings, context: Fallback(), PluginSettings, "One engine after the other, until one has results"
+    )

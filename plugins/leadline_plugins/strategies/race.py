@@ -1,4 +1,4 @@
-"""Strategy `race`: all engines start, the first good answer wins, the others are called off."""
+"""Strategy `race`: all engines start; the first good answer wins and the others are cancelled."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from pydantic import Field
 from leadline.contracts import Call, Search
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import SearchPage, SearchRequest
-from leadline_plugins.strategies.asking import Asking
-from leadline_plugins.strategies.fusing import fuse
+from leadline_plugins.strategies.parallel_search import ParallelSearch, fuse
 
 
 class RaceSettings(PluginSettings):
-    """What wins."""
+    """The condition to win."""
 
-    enough: Annotated[int, Field(ge=1)] = Field(1, description="Results that make an answer a good one.")
+    enough: Annotated[int, Field(ge=1)] = Field(1, description="results of a good answer")
 
 
 class Race:
-    """As fast as the fastest engine that works; every engine is sent every query."""
+    """As fast as the fastest engine; every engine receives every query."""
 
     def __init__(self, settings: RaceSettings) -> None:
         self._enough = settings.enough
 
     async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage:
-        """Return the first good page, or where none is good all of them merged; raises when every engine failed."""
+        """Return the first good page, else all pages merged; raises if every engine failed."""
         wanted = min(self._enough, request.limit)
-        async with Asking(request, engines) as asked:
-            asked.ask_all()
-            while asked.waiting:
-                await asked.next()
-                if good := next((page for page in asked.pages() if len(page.hits) >= wanted), None):
+        async with ParallelSearch(request, engines) as searches:
+            searches.start_all()
+            while searches.running:
+                await searches.next()
+                if good := next((page for page in searches.pages() if len(page.hits) >= wanted), None):
                     return fuse([good], request.limit)
-            return asked.merged()
+            return searches.merged()
 
 
 @hookimpl
 def leadline_search_strategies() -> Iterator[Offer[Any, Race]]:
     """Offer the strategy."""
-    yield Offer(lambda settings, context: Race(settings), RaceSettings, "The first good answer of all engines")
+    yield Offer(
+        lambda settings, context: Race(settings), RaceSettings, "All engines at once, the first good answer wins"
+    )

@@ -1,98 +1,77 @@
-"""The language of a text: by its script, then by its stop words and the letters that others do not have.
+"""Language identification: by script; for Latin and Cyrillic also by CLD3, stop words and letters.
 
-Where neither says enough it is `und`: a wrong name sends engines and writers the wrong way, no name does not.
+CLD3 decides for texts of a sentence or more. Questions and titles are too short for it: there, stop words and letters
+decide, and where they are not clear the language is `und`, because a wrong language misleads engines and writers, and
+an unknown one does not. Figures: docs/decisions/0047-language-identification.md.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
 
-from leadline_plugins.text import english
 from leadline_plugins.text.scripts import LANGUAGE_OF, letters, misfits, primary, script_of
-from leadline_plugins.text.stopwords import STOPWORDS
+from leadline_plugins.text.word_lists import stopwords, word_table
 
 TRADITIONAL = "zh-Hant"
 _WORD = re.compile("[\u0900-\u0963\u0970-\u097f]+|[^\\W\\d_]+")
+# The letters of ASCII in lower case, for `translate` and `split`: five times as fast as the pattern.
 _LETTERS = "".join(sign.lower() if sign.isalpha() else " " for sign in map(chr, range(128)))
-"""The same of ASCII, for `translate` and `split`, in a fifth of the time."""
+# A single Greek letter is a symbol (`β-catenin`), not a word.
 _SYMBOL = re.compile("(?<![^\\W\\d_])[\u0370-\u03ff](?![^\\W\\d_])")
-"""A Greek letter by itself, which is no word: `β-catenin`."""
+# Characters that are looked at.
 _SAMPLE = 4000
-"""Characters that are looked at; a language shows in far fewer."""
+# Letters that CLD3 needs. It takes names in ASCII for other languages, so such texts must be longer.
+_LEAST, _LEAST_ASCII = 30, 60
+# Share of English stop words from which a text is English, however many foreign names it has.
+_ENGLISH = 0.2
+# Codes of CLD3 that differ from ours.
+_CLD3_CODES = {"iw": "he"}
+# Japanese mixes kana with Han; a Chinese text that names a Japanese title has less kana than this share.
 _KANA_SHARE = 0.1
-"""Japanese mixes kana with Han; a Chinese text that names a Japanese title does so in under a tenth."""
+# A Latin letter counts less than a Han character: half of a Chinese question may be English names.
 _LETTERS_A_SIGN = 4
-"""A Latin letter says less than a Han character: a Chinese question may be half English names."""
+# Particles of Chinese, Japanese and Korean sentences, however many Latin names they have.
 _JOINING = re.compile("[的了是在与與和及或吗嗎呢么麼何为為哪谁誰へのはがをにでと]|(?<=[A-Za-z0-9])[가-힣]")
-"""What joins the words of a Chinese, Japanese or Korean sentence, however many names in it are Latin."""
 _EAST_OR_LATIN = ("Hani", "Kana", "Hang", "Latn")
-_OWN = {
-    "de": "ß",
-    "es": "ñ",
-    "pl": "ąćęłńśźż",
-    "cs": "ěřů",
-    "hu": "őű",
-    "ro": "țș",
-    "tr": "ğış",
-    "da": "æø",
-    "no": "æø",
-    "vi": "đơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ",
-    "ru": "ыэё",
-    "uk": "іїєґ",
-    "be": "ў",
-    "sr": "јљњћђџ",
-    "mk": "ѓќѕ",
-    "kk": "әғқңұһ",
-    "ar": "ةكيىأإ",
-    "fa": "پچژگکی",
-    "ur": "ٹڈڑےںہھ",
-    "ps": "ښځڅډړۍې",
-    "mr": "ळ",
-}
-"""Letters that no other of the languages here has, or that tell it from the first one of its script."""
-_ALPHABETS = {
-    "de": "äöü",
-    "fr": "àâæçéèêëîïôœùûüÿ",
-    "es": "áéíóúü",
-    "it": "àèéìíîòóùú",
-    "pt": "áâãàçéêíóôõúü",
-    "nl": "áéèëïóöü",
-    "sv": "åäöé",
-    "da": "åé",
-    "no": "åéô",
-    "fi": "äöå",
-    "pl": "ó",
-    "cs": "áčďéíňóšťúýž",
-    "hu": "áéíóöúü",
-    "ro": "ăâîşţ",
-    "tr": "çöüâîû\u0307",
-    "vi": "àáâãèéêìíòóôõùúýăĩũ",
-}
-"""Letters beside those of English that a language has as well."""
+# Stop words that a language other than English needs in a short text.
 _AGREE = 2
-"""Words that must speak for a language other than that which is taken for granted."""
+# Words from which a text is long, and the share of stop words that it needs to be of a known language.
 _LONG, _SHARE = 40, 0.1
-"""Words from which a text is long; the share of stop words below which such a text is of no language known here."""
+# Letter groups that are frequent in English and rare in other languages.
+_SPELLED = re.compile("th|gh|wh|sh|[st]ions?$|logy$|graphy$|nomy$|ics$|ness$|ship")
+_SPELLED_LEAST = 4
+# Many French words begin with these letters, and few names: `Évolution population Paris`.
+_FRENCH = "ÉÊ"
 
 
 def language(text: str) -> str:
-    """Return the language as BCP 47 (`en`, `zh`, `zh-Hant`, `ja`, …); `und` where it cannot be told."""
+    """Return the language as BCP 47 (`en`, `zh`, `zh-Hant`, `ja`, …); `und` if it is unclear."""
     sample = text[:_SAMPLE]
-    if sample.isascii():  # by far the commonest, and the other scripts need not be looked for
+    if sample.isascii():  # by far the commonest, and other scripts need not be counted
         return _latin(sample) if _WORD.search(sample) else "und"
     found = letters(sample)
     if not found:
         return "und"
-    if _eastern(sample, found):
-        return _east(sample, found)
+    if _is_eastern(sample, found):
+        return _eastern(sample, found)
     found["Latn"] //= _LETTERS_A_SIGN
     script = max(found, key=lambda name: found[name])
-    return _latin(sample) if script == "Latn" else _of_script(sample, script)
+    if script == "Latn":
+        return _latin(sample)
+    return (script == "Cyrl" and _by_cld3(sample, _words(sample))) or _by_words(sample, script)
 
 
-def _eastern(text: str, found: Counter[str]) -> bool:
-    """Return whether a text is Chinese, Japanese or Korean, and not one that names something in them."""
+def is_cjk(code: str) -> bool:
+    """Return whether texts of a language are measured in characters: Chinese, Japanese, Korean."""
+    return primary(code) in ("zh", "ja", "ko")
+
+
+def _is_eastern(text: str, found: Counter[str]) -> bool:
+    """Return whether a text is Chinese, Japanese or Korean, and does not only name something in them."""
     signs, latin = found["Hani"] + found["Kana"] + found["Hang"], found["Latn"]
     if signs <= max((count for script, count in found.items() if script not in _EAST_OR_LATIN), default=0):
         return False
@@ -102,7 +81,7 @@ def _eastern(text: str, found: Counter[str]) -> bool:
     return len(_JOINING.findall(text)) > spoken or (signs >= latin // _LETTERS_A_SIGN and spoken < _AGREE)
 
 
-def _east(text: str, found: Counter[str]) -> str:
+def _eastern(text: str, found: Counter[str]) -> str:
     if found["Hang"] > found["Hani"] + found["Kana"]:
         return "ko"
     if found["Kana"] > _KANA_SHARE * (found["Kana"] + found["Hani"]):
@@ -110,13 +89,35 @@ def _east(text: str, found: Counter[str]) -> str:
     against = misfits(text)
     if against["ja"] < min(against["zh"], against[TRADITIONAL]):
         return "ja"
-    # A single sign that Japanese writes so too (`東京`) may be in a name.
+    # A single character that Japanese uses too (`東京`) may belong to a name.
     traditional = against["zh"] > against[TRADITIONAL] + (against["ja"] <= against[TRADITIONAL])
     return TRADITIONAL if traditional else "zh"
 
 
-def _of_script(text: str, script: str) -> str:
-    """Return the language of a script that several are written in: what most words speak for, by letters or whole."""
+def _by_cld3(text: str, words: Sequence[str]) -> str:
+    """Return the language by CLD3; empty for a short text, an unsure result, or where CLD3 is not installed."""
+    if sum(map(len, words)) < (_LEAST_ASCII if text.isascii() else _LEAST):
+        return ""
+    found = detector.FindLanguage(text=text) if (detector := _cld3()) else None
+    # `ja-Latn` is a transcription: a guess from names.
+    if found is None or not found.is_reliable or "-" in found.language:
+        return ""
+    code: str = found.language
+    return _CLD3_CODES.get(code, code)
+
+
+@cache
+def _cld3() -> Any:
+    """Return the detector; None on platforms for which it has no wheel."""
+    try:
+        import gcld3
+    except ImportError:
+        return None
+    return gcld3.NNetLanguageIdentifier(min_num_bytes=0, max_num_bytes=_SAMPLE)
+
+
+def _by_words(text: str, script: str) -> str:
+    """Return the language of a script with most stop words and typical letters."""
     first = LANGUAGE_OF[script]
     scores = _scores(_words(text), script)
     best = max(scores, key=lambda code: (scores[code], code == first), default=first)
@@ -124,19 +125,24 @@ def _of_script(text: str, script: str) -> str:
 
 
 def _latin(text: str) -> str:
-    """Return the language that stop words and letters speak for; English where nothing speaks against it."""
-    words = _words(text) if text.isascii() else _words(_SYMBOL.sub(" ", text))
+    """Return the language of a text in Latin script; English where nothing contradicts it."""
+    text = text if text.isascii() else _SYMBOL.sub(" ", text)
+    words = _words(text)
+    if len([word for word in words if word in _english()[0]]) < _ENGLISH * len(words) and (
+        found := _by_cld3(text, words)
+    ):
+        return found
     scores = _scores(words, "Latn")
-    strange = {code: 0 if text.isascii() else _strange(words, code) for code in scores}
+    strange = {code: 0 if text.isascii() else _count_strange(words, code) for code in scores}
     most = max(scores.values())
-    # What speaks for another language may be names: of them a text that is plainly English may be full.
+    # Words for another language may be names, of which an English text may be full.
     doubtful = strange["en"] and (most < _AGREE or scores["en"] == most)
-    plainly = english.strange(_WORD.findall(_SYMBOL.sub(" ", text))) if doubtful else None
-    if plainly is not None:
-        strange["en"] = plainly
-    # Of those that as many words speak for the one whose letters they are; then English, which stands first.
+    in_english = _strange_in_english(_WORD.findall(text)) if doubtful else None
+    if in_english is not None:
+        strange["en"] = in_english
+    # Of equal scores the language with fewer strange words wins, then English, which is first.
     best = max(scores, key=lambda code: (scores[code], -strange[code]))
-    if most < _AGREE and plainly == 0:
+    if most < _AGREE and in_english == 0:
         return "en"
     if not scores[best]:
         return "en" if not strange["en"] else "und"
@@ -151,43 +157,71 @@ def _latin(text: str) -> str:
 def _words(text: str) -> list[str]:
     if text.isascii():
         return text.translate(_LETTERS).split()
-    return _WORD.findall(text.replace("İ", "i").lower())  # its lower case has a dot of its own, which parts words
+    return _WORD.findall(text.replace("İ", "i").lower())  # its lower case has a separate dot, which splits words
 
 
-def _strange(words: list[str], code: str) -> int:
-    """Return how many words have a letter that a language does not."""
-    known = frozenset("abcdefghijklmnopqrstuvwxyz" + _OWN.get(code, "") + _ALPHABETS.get(code, ""))
+def _count_strange(words: Sequence[str], code: str) -> int:
+    """Count the words with a letter that a language does not have."""
+    table = word_table("languages")
+    known = {*"abcdefghijklmnopqrstuvwxyz", *table["letters"].get(code, ""), *table["alphabets"].get(code, "")}
     return sum(not (word.isascii() or known.issuperset(word)) for word in words)
 
 
-_CODES = {
-    script: tuple(code for code in (*STOPWORDS, "sr", "mk", "be", "kk", "ps") if script_of(code) == script)
-    for script in ("Latn", "Cyrl", "Arab", "Deva")
-}
-_SPEAKING: dict[str, list[str]] = {}
-"""The languages by their stop words, and by their own letters."""
-for _code in STOPWORDS:
-    for _word in STOPWORDS[_code]:
-        _SPEAKING.setdefault(_word, []).append(_code)
-_OWNERS: dict[str, list[str]] = {}
-for _code in _OWN:
-    for _sign in _OWN[_code]:
-        _OWNERS.setdefault(_sign, []).append(_code)
+@cache
+def _evidence() -> tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]]:
+    """Return the languages of each stop word, and of each letter that only some languages have."""
+    by_word: dict[str, list[str]] = {}
+    for code, words in stopwords().items():
+        for word in words:
+            by_word.setdefault(word, []).append(code)
+    by_letter: dict[str, list[str]] = {}
+    for code, signs in word_table("languages")["letters"].items():
+        for sign in signs:
+            by_letter.setdefault(sign, []).append(code)
+    return by_word, by_letter
 
 
-def _scores(words: list[str], script: str) -> dict[str, float]:
-    """Return how many words speak for each language of a script: its stop words, and half as much its own letters."""
-    scores = dict.fromkeys(_CODES.get(script, ()), 0.0)
+@cache
+def _codes(script: str) -> tuple[str, ...]:
+    codes = dict.fromkeys((*stopwords(), *word_table("languages")["letters"]))
+    return tuple(code for code in codes if script_of(code) == script)
+
+
+def _scores(words: Sequence[str], script: str) -> dict[str, float]:
+    """Score the languages of a script: 1 for each stop word, half for each word with a typical letter."""
+    by_word, by_letter = _evidence()
+    scores = dict.fromkeys(_codes(script), 0.0)
     for word, count in Counter(words).items():
-        for code in _SPEAKING.get(word, ()):
+        for code in by_word.get(word, ()):
             if code in scores:
                 scores[code] += count
         if not word.isascii():
-            for code in {code for sign in word for code in _OWNERS.get(sign, ())} & scores.keys():
+            for code in {code for sign in word for code in by_letter.get(sign, ())} & scores.keys():
                 scores[code] += count / 2
     return scores
 
 
-def is_cjk(code: str) -> bool:
-    """Return whether a language is written without spaces and measured in characters."""
-    return primary(code) in ("zh", "ja", "ko")
+@cache
+def _english() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return words that only English has, further words of English queries, and loanwords with foreign letters."""
+    others = (words for code, words in stopwords().items() if code != "en")
+    own = stopwords()["en"].difference(*others) | {"of", "is"}
+    table = word_table("languages")["english"]
+    return own, frozenset(table["queries"].split()), frozenset(table["loans"].split())
+
+
+def _strange_in_english(words: Sequence[str]) -> int | None:
+    """Count the words that are neither names nor loanwords; None unless other words are plainly English.
+
+    `Zürich housing prices` has no stop word, as `Wärmepumpen Kosten Altbau` has none. The words keep their capitals,
+    which show names.
+    """
+    own, queries, loans = _english()
+    plain, marked = False, 0
+    for word in words:
+        if not word.isascii():
+            marked += word[0] in _FRENCH or (word.islower() and word not in loans)
+        elif not plain:
+            spelled = word.islower() and len(word) >= _SPELLED_LEAST and _SPELLED.search(word)
+            plain = bool(spelled) or word.lower() in own or word.lower() in queries
+    return marked if plain else None

@@ -1,56 +1,53 @@
-"""Sentences as spans: what can be quoted whole.
+"""Sentences as spans: units that can be quoted whole.
 
-Lines come first: list items, table rows, headings and fenced code stand for themselves, and a line break inside prose
-counts only where the author chose it. Within a paragraph, terminators end a sentence unless an abbreviation, an initial
-or an open bracket says otherwise.
+List items, table rows, headings and blocks of fenced code are sentences by themselves; a line break in prose counts
+only if the author chose it. Within a paragraph, terminators end a sentence unless they belong to an abbreviation, an
+initial or an ordinal, or are in brackets.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from leadline_plugins.text.abbreviations import abbreviated
+from leadline_plugins.text.word_lists import word_sets
 
 Span = tuple[int, int]
 
-
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
+# A line that begins a block: list item, heading, quotation, table row, directive.
 _OWN_LINE = re.compile(r"\s*(?:[-*+•‣▪◦·–]\s|\(?(?:\d{1,3}|[a-zA-Z])[.)]\s|#{1,6}\s|>|\||\+[-=+]{3,}|\.\. )")
-"""A line that starts a block of its own: list item, heading, quotation, table row, directive."""
+# A line that is a whole block: table row, heading, rule of a grid table.
 _ROW = re.compile(r"\s*\||\s*#{1,6}\s|\s*\+[-=+]{3,}")
-"""A line that is a block by itself: table row, heading, rule of a grid table."""
+# A table row without a leading bar. The pattern is slow, so it is tried only on lines with a bar.
 _BARRED = re.compile(r".*\S\s\|\s\S.*\|")
-"""A table row without a bar in front. Looked for only where there is a bar: it goes through a line for each sign."""
+# The number of a list item, whose full stop ends no sentence.
 _NUMBERED = re.compile(r"\s*\(?(?:\d{1,3}|[a-zA-Z])\.\s")
-"""The number of a list item: its full stop ends nothing."""
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LETTER = re.compile(r"[^\W_]")
+# Characters; longer lines were not wrapped by an editor, so their break ends a paragraph.
 _WIDEST_WRAP = 120
-"""Lines longer than this, in characters, were not wrapped by an editor: their break is a paragraph's."""
+# Share of the widest line that hand-wrapped lines reach.
 _LOOSE = 0.75
-"""Of the widest line; hand-wrapped text is ragged up to here."""
+# Full stops and question marks of Indic scripts, Arabic, Urdu, Armenian, Ethiopic, Khmer and Burmese.
 _OWN_ENDS = "।॥؟۔։።፧។៕။"
-"""Full stops and question marks of Indic scripts, Arabic, Urdu, Armenian, Ethiopic, Khmer and Burmese."""
-SURE = f"。！？；｡…{_OWN_ENDS}"
+FULL_STOPS = f"。！？；｡…{_OWN_ENDS}"
+# One class of signs at the beginning is searched four times as fast as two alternatives. A run of full stops matches
+# as a whole and only from its first one: otherwise a run that ends nothing would be searched from each.
 _END = re.compile(
-    rf"[{SURE}.!?]"
-    rf"(?:(?<=[{SURE}])[{SURE}]*[」』）】》”’»\"'）\]]*|(?<=[.!?])(?<![.!?]{{2}})[.!?]*+[\"'”’)\]»*_]*(?=\s))"
+    rf"[{FULL_STOPS}.!?]"
+    rf"(?:(?<=[{FULL_STOPS}])[{FULL_STOPS}]*[」』）】》”’»\"'）\]]*|(?<=[.!?])(?<![.!?]{{2}})[.!?]*+[\"'”’)\]»*_]*(?=\s))"
 )
-"""It begins with one class of signs, which is looked for four times as fast as two ways to begin.
-
-Of a run of full stops the first one alone, and all of it: else a run that ends nothing is gone through from each.
-"""
-_SURE_END = frozenset(SURE)
-"""What ends a sentence whatever follows."""
+# Terminators that end a sentence whatever follows.
+_SURE_END = frozenset(FULL_STOPS)
 _THAI = re.compile("[\u0e01-\u0e30\u0e81-\u0eb0]")
 _THAI_SPACE = re.compile("(?<=[\u0e01-\u0e4e\u0e81-\u0ecd])[ \u00a0\n]+(?=[\u0e01-\u0e44\u0e81-\u0ec4])")
+# Characters from which a text without full stops is divided, and the least length of its parts.
 _LONG, _STRETCH = 150, 60
-"""Characters from which a text without full stops is cut, and that each part of it has at least."""
 _OPEN, _CLOSE = "「『（【《“(", "」』）】》”)"
+# Characters within which a bracket must be closed.
 _LONGEST_BRACKET = 200
-"""Characters; a bracket not closed within them is taken for a stray one."""
 
 
 def sentences(text: str) -> list[Span]:
@@ -88,7 +85,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 
 
 def _lines(text: str, start: int = 0) -> Iterator[Span | None]:
-    """Yield the lines that hold something; None for a blank one."""
+    """Yield the lines; None for a blank line."""
     end = start
     for found in _LINE.finditer(text, start):
         blank = found.group().isspace()
@@ -100,7 +97,7 @@ def _lines(text: str, start: int = 0) -> Iterator[Span | None]:
 
 
 def _paragraphs(text: str, lines: list[Span]) -> Iterator[tuple[int, int, bool]]:
-    """Join wrapped lines, and keep apart those that stand for themselves."""
+    """Join wrapped lines, but not those that are whole blocks."""
     if not lines:
         return
     width = max((end - start for start, end in lines if end - start <= _WIDEST_WRAP), default=0)
@@ -122,7 +119,7 @@ def _barred(text: str, line: Span) -> bool:
 
 
 def _broken(text: str, last: Span, line: Span, width: int) -> bool:
-    """Return whether the break between two lines was chosen, not made by wrapping."""
+    """Return whether the author chose the break between two lines; an editor wraps lines."""
     if last[1] - last[0] > _WIDEST_WRAP or _OWN_LINE.match(text, *line) or _barred(text, line) or _is_row(text, last):
         return True
     if not (_LETTER.search(text, *line) and _LETTER.search(text, *last)):
@@ -149,12 +146,12 @@ def _split(text: str, block: tuple[int, int, bool]) -> Iterator[Span]:
 
 
 def _place(found: re.Match[str]) -> int:
-    """Return where a terminator counts: a Latin sentence may be all in brackets, CJK speech goes on behind them."""
+    """Return the position to compare with brackets, which CJK speech may end in and a Latin sentence may fill."""
     return found.start() if found.group()[0] in _SURE_END else found.end() - 1
 
 
 def _trim(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the span without surrounding space, unless it holds no letter; several of Thai, which has no full stop."""
+    """Yield the span without surrounding space if it has a letter; Thai, which has no full stop, in several spans."""
     piece = text[start:end]
     if _LETTER.search(piece):
         left = len(piece) - len(piece.lstrip())
@@ -166,7 +163,7 @@ def _trim(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _stretches(text: str, start: int, end: int) -> Iterator[Span]:
-    """Cut Thai or Lao at spaces, which end sentences and clauses there; not beside figures and names in Latin."""
+    """Divide Thai or Lao at spaces, which end clauses there, but not beside figures and Latin names."""
     for space in _THAI_SPACE.finditer(text, start, end):
         if space.start() - start >= _STRETCH and end - space.end() >= _STRETCH:
             yield start, space.start()
@@ -184,7 +181,7 @@ def _ends(text: str, found: re.Match[str], end: int) -> bool:
     following = rest[0].lstrip("\"'“‘([«*_`")
     if not following or following[0].islower():
         return False
-    return found.group()[0] != "." or not abbreviated(text, found.start(), following, rest[1:])
+    return found.group()[0] != "." or not _is_abbreviation(text, found.start(), following, rest[1:])
 
 
 def _brackets(text: str, start: int, end: int) -> deque[Span]:
@@ -212,7 +209,77 @@ def _marks(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _inside(closed: deque[Span], at: int) -> bool:
-    """Return whether the position is in a closed bracket; drops what lies behind it."""
+    """Return whether the position is in a closed bracket; drop the brackets before it."""
     while closed and closed[0][1] < at:
         closed.popleft()
     return bool(closed) and closed[0][0] < at < closed[0][1]
+
+
+# --- abbreviations -----------------------------------------------------------------------------------------------
+
+_DOTTED = re.compile(r"(?:\w\.)+\w")
+_YEAR = re.compile(r"[12]\d{3}\b")
+_ORDINAL = re.compile(r"\d{1,2}|[ivx]{1,5}")
+
+
+def _is_abbreviation(text: str, dot: int, following: str, rest: Sequence[str]) -> bool:
+    """Return whether a full stop belongs to an abbreviation, an initial or an ordinal and ends no sentence."""
+    words = word_sets("abbreviations")
+    head = text[max(0, dot - 20) : dot].split()
+    word = _last_word(head[-1]) if head else ""
+    if word in words["titles"]:
+        return True
+    if following[0].isdigit() and (word in words["counting"] or _is_counting_word(head, word, words)):
+        return True
+    opener = following.rstrip(",").casefold() in words["openers"]
+    if _ORDINAL.fullmatch(word) and _is_ordinal(head, word, following, rest, words) and not opener:
+        return True
+    initial = (len(word) == 1 and word.isalpha()) or bool(_DOTTED.fullmatch(word))
+    return (initial or word in words["endings"]) and not opener
+
+
+def _last_word(word: str) -> str:
+    """Return a word without opening brackets and quotes, articles and elisions: `(vgl`, `l'art`."""
+    word = word.lstrip("(\"'“‘[").casefold()
+    return word if word.isalnum() else re.split("['’]", word)[-1]
+
+
+def _is_counting_word(head: Sequence[str], word: str, words: Mapping[str, frozenset[str]]) -> bool:
+    """Return whether an English word before a number is an abbreviation (`Abs. 3`) and not that word."""
+    if word not in words["counting_words"]:
+        return False
+    before = _last_word(head[-2]) if len(head) > 1 else ""
+    return head[-1][0].isupper() or head[-1][0] in "([" or before in words["before_counting"]
+
+
+def _is_ordinal(
+    head: Sequence[str], number: str, following: str, rest: Sequence[str], words: Mapping[str, frozenset[str]]
+) -> bool:
+    """Return whether a number with a full stop is an ordinal, by the noun after it or the word before it."""
+    before = _last_word(head[-2]) if len(head) > 1 else ""
+    if number.isdigit() and before in words["before_ordinals"]:
+        return True
+    noun = following.rstrip(".,;:!?)»”\"'").casefold()
+    if noun not in words["english_months"]:
+        return noun in words["ordinals"]
+    return not before[-1:].isalnum() or before in words["before_dates"] or bool(rest and _YEAR.match(rest[0]))
+
+
+# --- sentences that depend on the one before ---------------------------------------------------------------------
+
+_ENUMERATED = re.compile(r"\W*(?:第?[一二三四五六七八九十]{1,2}(?:是|，|、)|其[一二三四五六七八九十])")
+_REFERRING = re.compile(
+    r"\W*(?:(?:and|but|so|yet|however|moreover|therefore|thus|in|for|of|on|at|by|with|as)\s)?(?:it|its|itself|they|their"
+    r"|them|this|these|that|those|he|she|his|her|him|such|both|neither|either|same|another|latter|former|each|all|here"
+    r"|there|the\s(?:country|nation|state|government|company|firm|bank|city|region|party|war|study|authors?|report|model"
+    r"|method|approach|tool|project|species)|a\sresult|consequently|hence)\b"
+    r"|\W*(?:outcomes?|results?|allegations?|status|verdict)\W*[:：]"
+    r"|[^，。；]{0,6}(?:它|其|这|這|该|該|此|彼|两者|兩者|二者|前者|后者|後者|上述|同样|同樣|他|她)",
+    re.IGNORECASE,
+)
+
+
+def depends_on_previous(sentence: str) -> bool:
+    """Return whether a sentence begins in lower case or refers to the one before: `It`, `Outcome:`, `三是`."""
+    lower = sentence.lstrip("-*+•> ")[:1].islower()
+    return lower or bool(_REFERRING.match(sentence) or _ENUMERATED.match(sentence))

@@ -1,1 +1,1 @@
-"""Claims of a report, the judges that decide them, repair, and the reader of other tools' reports."""
+"""Claims of a report, the judges that decide them, repair, and checks of reports from other tools."""

@@ -1,4 +1,4 @@
-"""What is done about claims that their passages do not support: cite others, reword, or drop."""
+"""Repair claims that their passages do not support: cite other passages, reword, or drop them."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from dataclasses import dataclass
 from leadline.citations import CITATION, cite, uncitable, uncited
 from leadline.contracts import Run
 from leadline.errors import CallFailed
-from leadline.findings import FAILED, Repair
 from leadline.records import Claim, Report, Section, Verdict
-from leadline_plugins.verification.claims import blocks, shown
-from leadline_plugins.verification.nearest import Nearest
-from leadline_plugins.verification.tasks import REPAIR, batches, inputs_of
+from leadline.research_findings import FAILED, Repair
+from leadline_plugins.passages.ranking import OverlapIndex
+from leadline_plugins.verification.blocks import blocks, visible_text
+from leadline_plugins.verification.tasks import REPAIR_TASK, batches, claims_request
 from leadline_plugins.verification.verdicts import Library, judge
 
+# Passages to try for a claim.
 _TRIED = 3
-"""Passages that are tried for a claim: those that share most words with it."""
 _DONE = {"recite": "recited", "weaken": "weakened", "drop": "dropped"}
 
 
 @dataclass(frozen=True)
 class _Change:
-    """The new text and citations of a claim; without text it is dropped."""
+    """The new text and citations of a claim; None as text drops it."""
 
     text: str | None
     ids: tuple[str, ...]
 
 
-async def repaired(run: Run, report: Report, verdicts: Sequence[Verdict]) -> tuple[Report, tuple[Repair, ...]]:
-    """Return the report with its failed claims handled as `verify.unsupported` says, and what was done."""
+async def repair_claims(run: Run, report: Report, verdicts: Sequence[Verdict]) -> tuple[Report, tuple[Repair, ...]]:
+    """Return the report with its failed claims handled according to `verify.unsupported`, and the repairs."""
     how = run.settings.verify.unsupported
     bad = [one for one in verdicts if one.verdict in FAILED]
     library = Library.of(report)
     changes: Mapping[str, _Change] = {}
     if how == "recite":
-        changes = await _recited(run, [one.claim for one in bad], library)
+        changes = await _other_citations(run, [one.claim for one in bad], library)
     elif how == "weaken":
-        changes = await _reworded(run, bad, library)
+        changes = await _new_wordings(run, bad, library)
     elif how == "drop":
         changes = {one.claim.id: _Change(None, ()) for one in bad}
     if not changes:
@@ -47,7 +47,7 @@ async def repaired(run: Run, report: Report, verdicts: Sequence[Verdict]) -> tup
     claims: dict[str, list[Claim]] = defaultdict(list)
     for verdict in verdicts:
         claims[verdict.claim.section_id].append(verdict.claim)
-    sections = (_changed(one, claims[one.id], changes) for one in report.sections)
+    sections = (_changed_section(one, claims[one.id], changes) for one in report.sections)
     kept = tuple(one for one in sections if (one.text or "").strip())
     done = [
         Repair.model_validate(
@@ -65,16 +65,16 @@ async def repaired(run: Run, report: Report, verdicts: Sequence[Verdict]) -> tup
     return report.model_copy(update={"sections": kept}), tuple(done)
 
 
-# --- finding something better ----------------------------------------------------------------------------------------
+# --- changes ---------------------------------------------------------------------------------------------------------
 
 
-async def _recited(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, _Change]:
-    """Return other passages of the run that support claims: each is judged like any citation."""
-    near = Nearest(library.evidence)
+async def _other_citations(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, _Change]:
+    """Return passages of the run that support claims; the judges decide about each."""
+    near = OverlapIndex(library.evidence)
     trials = [
         claim.model_copy(update={"id": f"{claim.id}@{other.id}", "evidence_ids": (other.id,), "findings": ()})
         for claim in claims
-        for other in near.to(claim.text, _TRIED, without=claim.evidence_ids)
+        for other in near.nearest(claim.text, _TRIED, without=claim.evidence_ids)
     ]
     found: dict[str, _Change] = {}
     for verdict in await judge(run, trials, library):
@@ -84,9 +84,9 @@ async def _recited(run: Run, claims: Sequence[Claim], library: Library) -> dict[
     return found
 
 
-async def _reworded(run: Run, bad: Sequence[Verdict], library: Library) -> dict[str, _Change]:
-    """Return new wordings of a model that the cited passages support; rows of tables and quotations stay."""
-    if not await run.by_chat(REPAIR.name):
+async def _new_wordings(run: Run, bad: Sequence[Verdict], library: Library) -> dict[str, _Change]:
+    """Return a model's wordings that the cited passages support; table rows and quotations stay unchanged."""
+    if not await run.by_chat(REPAIR_TASK.name):
         return {}
     claims = [
         one.claim.model_copy(update={"findings": (f"{one.verdict}: {one.reason}",)})
@@ -94,7 +94,7 @@ async def _reworded(run: Run, bad: Sequence[Verdict], library: Library) -> dict[
         if one.claim.evidence_ids and "; " not in one.claim.text
     ]
     groups = list(batches(claims, library.evidence))
-    replies = await run.each(groups, lambda group: _said(run, group, library))
+    replies = await run.each(groups, lambda group: _model_wordings(run, group, library))
     new = {name: text for reply in replies for name, text in reply.items()}
     trials = [
         claim.model_copy(update={"id": f"{claim.id}@", "text": new[claim.id], "findings": ()})
@@ -109,29 +109,29 @@ async def _reworded(run: Run, bad: Sequence[Verdict], library: Library) -> dict[
     }
 
 
-async def _said(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, str]:
+async def _model_wordings(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, str]:
     wanted = library.request(claims)
-    inputs = inputs_of(claims, wanted.passages, wanted.sources, library.language)
+    inputs = claims_request(claims, wanted.passages, wanted.sources, library.language)
     try:
-        reply = await run.perform(REPAIR.of(inputs))
+        reply = await run.perform(REPAIR_TASK.of(inputs))
     except CallFailed as failed:
         await run.emit("notice", {"message": f"unsupported claims were not reworded ({failed.record.text})"})
         return {}
     numbered = dict(enumerate(claims, start=1))
-    said = {numbered[one.claim].id: _line(one.text) for one in reply.claims if one.claim in numbered}
-    return {name: text for name, text in said.items() if text}
+    texts = {numbered[one.claim].id: _line(one.text) for one in reply.claims if one.claim in numbered}
+    return {name: text for name, text in texts.items() if text}
 
 
 def _line(text: str) -> str:
-    """Return a model's sentence as one line without citations of its own."""
+    """Return a model's sentence on one line, without citations."""
     return re.sub(r"\s*\[\d+\]", "", " ".join(uncitable(text).split()))
 
 
 # --- changing the text -----------------------------------------------------------------------------------------------
 
 
-def _changed(section: Section, claims: Sequence[Claim], changes: Mapping[str, _Change]) -> Section:
-    """Return a section with some of its claims changed; claims that relied on their citations get their own."""
+def _changed_section(section: Section, claims: Sequence[Claim], changes: Mapping[str, _Change]) -> Section:
+    """Return a section with some claims changed; claims that relied on their citations get their own."""
     if not any(claim.id in changes for claim in claims):
         return section
     text = section.text or ""
@@ -143,25 +143,25 @@ def _changed(section: Section, claims: Sequence[Claim], changes: Mapping[str, _C
             edits.append((start, end, _replacement(text[start:end], change)))
         elif not own and following is not None and following.id in changes:
             edits.append((end, end, f" {''.join(map(cite, claim.evidence_ids))}"))
-    return section.model_copy(update={"text": tidied(_edited(text, edits))})
+    return section.model_copy(update={"text": tidy_markdown(_apply_edits(text, edits))})
 
 
 def _replacement(old: str, change: _Change) -> str:
     if change.text is None:
         return ""
     marks = "".join(map(cite, change.ids))
-    bare = uncited(old).strip()
-    if bare.startswith("|"):
-        return f"{bare.rstrip('| ')} {marks} |"
-    # A recited claim keeps its Markdown; a reworded one is plain text.
-    return f"{bare if _plain(shown(bare)) == _plain(change.text) else change.text} {marks}"
+    plain = uncited(old).strip()
+    if plain.startswith("|"):
+        return f"{plain.rstrip('| ')} {marks} |"
+    # With other citations a claim keeps its Markdown; a new wording is plain text.
+    return f"{plain if _letters(visible_text(plain)) == _letters(change.text) else change.text} {marks}"
 
 
-def _plain(text: str) -> str:
+def _letters(text: str) -> str:
     return re.sub(r"\W+", "", text)
 
 
-def _edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+def _apply_edits(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     parts, at = [], 0
     for start, end, new in sorted(edits):
         parts += [text[at:start], new]
@@ -169,10 +169,10 @@ def _edited(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     return "".join([*parts, text[at:]])
 
 
-def tidied(text: str) -> str:
-    """Return Markdown without what a dropped claim leaves empty: items, quotations, tables and headings.
+def tidy_markdown(text: str) -> str:
+    """Return Markdown without items, quotations, tables and headings that dropped claims left empty.
 
-    A paragraph that leads to a list or table goes with it.
+    The lead-in of an empty list or table is removed with it.
     """
     text = re.sub(r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)]|>)[ \t]*$\n?", "", text)
     text = re.sub(r"[ \t]+$", "", re.sub(r"(?<=\S) {2,}(?=\S)", " ", text), flags=re.MULTILINE)
@@ -180,25 +180,25 @@ def tidied(text: str) -> str:
     gone: list[tuple[int, int, str]] = []
     for place, block in enumerate(found):
         after = found[place + 1] if place + 1 < len(found) else None
-        said = text[block.start : block.end].rstrip()
-        leads = block.kind == "paragraph" and said.endswith((":", "：")) and not CITATION.search(said)
+        line = text[block.start : block.end].rstrip()
+        leads = block.kind == "paragraph" and line.endswith((":", "：")) and not CITATION.search(line)
         empty_table = block.kind == "head" and (after is None or after.kind != "row")
         if empty_table or (leads and (after is None or after.kind not in ("item", "row", "head", "quote"))):
             gone.append((block.start, _with_delimiter(text, block.end) if empty_table else block.end, ""))
-    text = _edited(text, gone)
+    text = _apply_edits(text, gone)
     while cut := _without_empty_headings(text):
         text = cut
     return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def _with_delimiter(text: str, end: int) -> int:
-    """Return the end of the line of dashes below a table's header."""
+    """Return the end of the delimiter row below a table's header."""
     match = re.match(r"\n\s*\|?[\s:|-]+\|?(?=\n|$)", text[end:])
     return end + match.end() if match else end
 
 
 def _without_empty_headings(text: str) -> str:
-    """Return the text without the headings that have nothing below them; empty where there is none."""
+    """Return the text without empty headings; an empty text if there are none."""
     found = list(blocks(text))
     empty = [
         (block.start, block.end, "")
@@ -207,4 +207,4 @@ def _without_empty_headings(text: str) -> str:
         and (place + 1 == len(found) or (found[place + 1].kind == "heading" and found[place + 1].level <= block.level))
         and not text[block.end : found[place + 1].start if place + 1 < len(found) else len(text)].strip()
     ]
-    return _edited(text, empty) if empty else ""
+    return _apply_edits(text, empty) if empty else ""

@@ -1,4 +1,4 @@
-"""The tasks of verification: judge claims, and reword those that their passages do not support."""
+"""The tasks of verification: judge claims, and reword claims that their passages do not support."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Any
 
 from leadline.records import Claim, Evidence, Record, Source, Text, VerdictKind
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
-from leadline.task_kinds import TaskKind
-from leadline_plugins import expect
-from leadline_plugins.prompting.passages import ShownSource, as_text, shown
-from leadline_plugins.prompts import template
+from leadline.tasks import TaskKind
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.inputs import template
+from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, passages_text
 
+# Maximum claims of one call: the model quotes for each of them, and the slowest reply delays the report.
 BATCH = 16
-"""Claims of one call at most: the model quotes for each, and readers wait for the longest reply."""
+# Maximum characters of passages and claims in one call: some 6,000 tokens.
 CHARACTERS = 24_000
-"""Characters of passages and claims of one call: some 6,000 tokens."""
 
 
 class ShownClaim(Record):
-    """A claim with its number in the prompt and the numbers of the passages that it cites."""
+    """A claim with its number in the prompt, and the numbers of its passages."""
 
     number: int
     text: Text
     passages: tuple[int, ...]
     under: tuple[Text, ...] = ()
     before: Text = ""
+    # The findings of other judges; in a repair, the fault.
     note: Text = ""
-    """What other judges found, or in a repair what is wrong."""
 
 
 class ClaimsRequest(Record):
-    """Claims with the passages that they cite, for judging or rewording."""
+    """Claims with the passages that they cite."""
 
     language: str = ""
     sources: tuple[ShownSource, ...]
@@ -41,7 +41,7 @@ class ClaimsRequest(Record):
 
 
 class ClaimReply(Record):
-    """What a model decided of the claim with this number."""
+    """The verdict on the claim with this number."""
 
     claim: int
     quote: Text = ""
@@ -50,21 +50,21 @@ class ClaimReply(Record):
 
 
 class SupportedReply(Record):
-    """The number of a supported claim with the words that support it."""
+    """The number of a supported claim, and the quote that supports it."""
 
     claim: int
     quote: Text = ""
 
 
 class VerdictsReply(Record):
-    """What a model decided of all claims: most are supported, and need no more than the words."""
+    """The verdicts on all claims; supported claims, usually the most, need only a quote."""
 
     supported: tuple[SupportedReply, ...] = ()
     others: tuple[ClaimReply, ...] = ()
 
     @property
     def verdicts(self) -> tuple[ClaimReply, ...]:
-        """The decisions in one form; of a claim in both lists the one that does not support it."""
+        """All verdicts in one form; if a claim is in both lists, `others` wins."""
         others = {one.claim for one in self.others}
         supported = (
             ClaimReply(claim=one.claim, quote=one.quote, verdict="supported")
@@ -82,17 +82,17 @@ class Reworded(Record):
 
 
 class RewordedReply(Record):
-    """The claims that could be reworded."""
+    """The reworded claims."""
 
     claims: tuple[Reworded, ...] = ()
 
 
-def inputs_of(
+def claims_request(
     claims: Sequence[Claim], passages: Sequence[Evidence], sources: Sequence[Source], language: str = ""
 ) -> ClaimsRequest:
-    """Return the inputs of a task: claims and passages are numbered from 1."""
+    """Return the inputs of a task, with claims and passages numbered from 1."""
     cited = {name for claim in claims for name in claim.evidence_ids}
-    groups = shown([one for one in passages if one.id in cited], sources)
+    groups = group_by_source([one for one in passages if one.id in cited], sources)
     numbers = {one.id: one.number for group in groups for one in group.passages}
     return ClaimsRequest(
         language=language,
@@ -112,7 +112,7 @@ def inputs_of(
 
 
 def batches(claims: Sequence[Claim], passages: Sequence[Evidence]) -> Iterator[list[Claim]]:
-    """Yield the claims in the batches of single calls, of about the same number."""
+    """Yield batches of claims for single calls, of similar size."""
     most = math.ceil(len(claims) / math.ceil(len(claims) / BATCH)) if claims else BATCH
     sizes = {one.id: len(one.quote) + len(one.lead) for one in passages}
     batch: list[Claim] = []
@@ -134,7 +134,7 @@ def batches(claims: Sequence[Claim], passages: Sequence[Evidence]) -> Iterator[l
 def _as_text(inputs: ClaimsRequest) -> str:
     language = [f"Language of the report: {inputs.language}"] if inputs.language else []
     claims = "\n\n".join("\n".join(_lines(one)) for one in inputs.claims)
-    return "\n\n".join([*language, as_text(inputs.sources), "# Claims", claims])
+    return "\n\n".join([*language, passages_text(inputs.sources), "# Claims", claims])
 
 
 def _lines(claim: ShownClaim) -> Iterator[str]:
@@ -148,8 +148,8 @@ def _lines(claim: ShownClaim) -> Iterator[str]:
         yield f"note: {claim.note}"
 
 
-def _fewer(inputs: ClaimsRequest) -> ClaimsRequest | None:
-    """Return the first half of the claims with their passages; None for a single one."""
+def _halved(inputs: ClaimsRequest) -> ClaimsRequest | None:
+    """Return the request with the first half of its claims; None for a single claim."""
     claims = inputs.claims[: len(inputs.claims) // 2]
     if not claims:
         return None
@@ -161,21 +161,21 @@ def _fewer(inputs: ClaimsRequest) -> ClaimsRequest | None:
     return inputs.model_copy(update={"claims": claims, "sources": tuple(one for one in groups if one.passages)})
 
 
-def _unusable(inputs: ClaimsRequest, reply: Any) -> str:
-    """Return what is wrong with a reply that is about none of the claims."""
+def _reply_fault(inputs: ClaimsRequest, reply: Any) -> str:
+    """Return the fault of a reply that concerns none of the claims; empty for others."""
     found = reply.verdicts if isinstance(reply, VerdictsReply) else reply.claims
     known = {one.number for one in inputs.claims}
     needed = isinstance(reply, VerdictsReply) or found
     return "" if not needed or any(one.claim in known for one in found) else "it is about none of the claims by number"
 
 
-VERIFY = TaskKind(
+VERIFY_TASK = TaskKind(
     "verify_claim",
     ClaimsRequest,
     VerdictsReply,
     template("verify_claim"),
-    shrink=_fewer,
-    check=_unusable,
+    shrink=_halved,
+    check=_reply_fault,
     schema=object_of(
         supported=list_of(object_of(claim=INTEGER, quote=TEXT)),
         others=list_of(
@@ -187,17 +187,17 @@ VERIFY = TaskKind(
   {"claim": 2, "quote": "carries 40,000 cars a day", "verdict": "contradicted", "reason": "40,000 cars, not 60,000"},
   {"claim": 3, "quote": "", "verdict": "unsupported", "reason": "no passage gives the cost"}]}""",
     show=_as_text,
-    expects=partial(expect.verify_claim, batch=BATCH),
+    expects=partial(estimates.verify_claim, batch=BATCH),
 )
-REPAIR = TaskKind(
+REPAIR_TASK = TaskKind(
     "repair_claim",
     ClaimsRequest,
     RewordedReply,
     template("repair_claim"),
-    shrink=_fewer,
-    check=_unusable,
+    shrink=_halved,
+    check=_reply_fault,
     schema=object_of(claims=list_of(object_of(claim=INTEGER, text=TEXT))),
     example='{"claims": [{"claim": 1, "text": "The bridge carries 40,000 cars a day."}]}',
     show=_as_text,
-    expects=expect.repair_claim,
+    expects=estimates.repair_claim,
 )

@@ -1,4 +1,4 @@
-"""Verdicts on claims: the judges in their order, then the one rule that overrules them."""
+"""Verdicts on claims: the judges decide in order, then one rule may overrule them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,32 @@ from itertools import groupby
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed
-from leadline.records import Claim, Document, Evidence, Hit, Judgement, JudgeRequest, Report, Section, Source, Verdict
-from leadline_plugins.verification.claims import of_sections
-from leadline_plugins.verification.occurs import lacking
-from leadline_plugins.verification.quotes import OMISSION, squeezed, squeezed_source, words_in
-from leadline_plugins.verification.tasks import VERIFY
+from leadline.records import (
+    Claim,
+    Document,
+    Evidence,
+    Hit,
+    Judgement,
+    JudgeRequest,
+    Report,
+    Section,
+    Source,
+    Verdict,
+    VerdictKind,
+)
+from leadline.research_findings import FAILED
+from leadline_plugins.verification.claims import section_statements
+from leadline_plugins.verification.judges.exact import missing_facts
+from leadline_plugins.verification.quotes import OMISSION, find_quote, normalize_source
+from leadline_plugins.verification.tasks import VERIFY_TASK
+
+# The verdicts that fail a report with `verify.require_support`.
+REQUIRED: Sequence[VerdictKind] = (*FAILED, "not_judged")
 
 
 @dataclass(frozen=True)
 class Library:
-    """The evidence and sources of a run, for looking up what claims cite."""
+    """The evidence and sources of a run, for looking up citations."""
 
     evidence: Sequence[Evidence]
     sources: Sequence[Source]
@@ -31,21 +47,21 @@ class Library:
 
     @cached_property
     def by_source(self) -> Mapping[str, Source]:
-        """The sources by their ids, without what no judge needs: a request has them whole."""
-        return {one.id: _lean(one) for one in self.sources}
+        """The sources by id, without fields that no judge needs."""
+        return {one.id: _without_extras(one) for one in self.sources}
 
     @cached_property
     def by_id(self) -> Mapping[str, Evidence]:
-        """The passages by their ids."""
+        """The passages by id."""
         return {one.id: one for one in self.evidence}
 
     def cited(self, claim: Claim) -> list[Evidence]:
-        """Return the passages that a claim cites and that occur in the stored text of their source."""
+        """Return the passages of a claim that are in the stored text of their source."""
         known = (self.by_id[name] for name in claim.evidence_ids if name in self.by_id)
         return [one for one in known if self._occurs(one)]
 
     def request(self, claims: Sequence[Claim]) -> JudgeRequest:
-        """Return the request to judge claims, each passage once."""
+        """Return the request to judge claims; each passage occurs once."""
         passages = {one.id: one for claim in claims for one in self.cited(claim)}
         sources = {one.source_id: self.by_source[one.source_id] for one in passages.values()}
         return JudgeRequest(
@@ -60,10 +76,10 @@ class Library:
         if source is None:
             return False
         text, (start, end) = source.document.text, passage.span
-        return text[start:end] == passage.quote or squeezed(passage.quote).text in squeezed_source(text)
+        return text[start:end] == passage.quote or normalize_source(passage.quote) in normalize_source(text)
 
 
-def _lean(source: Source) -> Source:
+def _without_extras(source: Source) -> Source:
     document = source.document
     kept = Document(text=document.text, title=document.title, language=document.language, published=document.published)
     hit = Hit(url=source.hit.url, title=source.hit.title, published=source.hit.published)
@@ -71,9 +87,9 @@ def _lean(source: Source) -> Source:
 
 
 async def judge(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
-    """Return the verdicts on claims, in their order. A judge that fails leaves its claims to the next."""
+    """Return the verdicts on claims, in order. If a judge fails, the next one decides."""
     found: dict[str, Verdict] = {}
-    for verdicts in await run.each(list(_requests(claims)), lambda batch: _judged(run, batch, library)):
+    for verdicts in await run.each(list(_claims_by_section(claims)), lambda batch: _judge_section(run, batch, library)):
         found |= {one.claim.id: one for one in verdicts}
     return [found[claim.id] for claim in claims]
 
@@ -81,57 +97,59 @@ async def judge(run: Run, claims: Sequence[Claim], library: Library) -> list[Ver
 async def prejudge(
     run: Run, sections: Sequence[Section], evidence: Sequence[Evidence], sources: Sequence[Source], language: str
 ) -> None:
-    """Judge the claims of sections while the report is composed: work for `run.ahead`.
+    """Judge the claims of sections while the report is composed, as work for `run.prefetch`.
 
-    The stage `verify` makes the same requests for sections that did not change, and finds the calls made. `language`
-    is that of the report. Without a model to wait for it does nothing.
+    The stage `verify` makes the same requests for unchanged sections and reuses the calls. Without a model there is
+    nothing to wait for, and it does nothing.
     """
-    if await run.by_chat(VERIFY.name):
-        await judge(run, of_sections(sections).claims, Library(evidence, sources, language))
+    if await run.by_chat(VERIFY_TASK.name):
+        await judge(run, section_statements(sections).claims, Library(evidence, sources, language))
 
 
-def _requests(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
-    """Yield the claims of each section: its request is the same whatever becomes of other sections."""
+def _claims_by_section(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
+    """Yield the claims of each section, so that changes of one section leave the requests of others unchanged."""
     for _, section in groupby(claims, key=lambda claim: claim.section_id):
         yield list(section)
 
 
-async def _judged(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
-    """Return the verdicts on the claims of one request, one judge after the other."""
+async def _judge_section(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
+    """Return the verdicts on the claims of one section."""
     decided: dict[str, Verdict] = {}
     left = {claim.id: claim for claim in claims if library.cited(claim)}
     for name in run.settings.verify.judges:
         if not left:
             break
-        for one in await _asked(run, list(left.values()), library, name):
+        for one in await _judgements(run, list(left.values()), library, name):
             claim = left.get(one.claim_id)
             if claim is None:
                 continue
-            verdict = _counted(claim, one, library, name)
+            verdict = _verdict(claim, one, library, name)
             if verdict.verdict == "not_judged":
                 found = tuple(dict.fromkeys((*claim.findings, verdict.reason)))
                 left[claim.id] = claim.model_copy(update={"findings": tuple(filter(None, found))})
             else:
-                decided[claim.id] = _checked(verdict, one.quote, library)
+                decided[claim.id] = _overruled_by_facts(verdict, one.quote, library)
                 del left[claim.id]
-    return [decided.get(claim.id) or _open(claim, left.get(claim.id)) for claim in claims]
+    return [decided.get(claim.id) or _undecided(claim, left.get(claim.id)) for claim in claims]
 
 
-async def _asked(run: Run, claims: Sequence[Claim], library: Library, name: str) -> Sequence[Judgement]:
+async def _judgements(run: Run, claims: Sequence[Claim], library: Library, name: str) -> Sequence[Judgement]:
     try:
         return (await run.judge(library.request(claims), name)).judgements
     except CallFailed as failed:
-        message = f"the judge {name} judged nothing ({failed.record.text})"
+        message = f"the judge {name} returned no verdicts ({failed.record.text})"
         if message not in run.notices:
             await run.emit("notice", {"message": message})
         return ()
 
 
-def _counted(claim: Claim, said: Judgement, library: Library, judge: str) -> Verdict:
-    """Return a judgement as a verdict with the exact words of the passage; words that occur in none do not count."""
+def _verdict(claim: Claim, judgement: Judgement, library: Library, judge: str) -> Verdict:
+    """Return a judgement as a verdict that quotes the passage; a quote that no passage has does not count."""
     quote, evidence_id = "", ""
-    if said.quote.strip():
-        found = words_in(said.quote, sorted(library.cited(claim), key=lambda one: one.id != said.evidence_id))
+    if judgement.quote.strip():
+        found = find_quote(
+            judgement.quote, sorted(library.cited(claim), key=lambda one: one.id != judgement.evidence_id)
+        )
         if not found:
             reason = f"{judge} quotes words that no cited passage has"
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
@@ -139,39 +157,39 @@ def _counted(claim: Claim, said: Judgement, library: Library, judge: str) -> Ver
         evidence_id = passage.id
     return Verdict(
         claim=claim,
-        verdict=said.verdict,
+        verdict=judgement.verdict,
         quote=quote,
         evidence_id=evidence_id,
-        reason=said.reason,
-        confidence=said.confidence,
+        reason=judgement.reason,
+        confidence=judgement.confidence,
         judge=judge,
     )
 
 
-def _checked(verdict: Verdict, quote: str, library: Library) -> Verdict:
-    """Return a verdict, unsupported where the claim has a number, date or quoted text that occurs nowhere.
+def _overruled_by_facts(verdict: Verdict, quote: str, library: Library) -> Verdict:
+    """Return the verdict; `unsupported` if a number, date or quotation of the claim is nowhere in the sources.
 
-    `quote` are all words on which it rests: a number may be computed from those of several passages.
+    `quote` are all quoted words: a number may be computed from several passages.
     """
     if verdict.verdict not in ("supported", "partial"):
         return verdict
     cited = library.cited(verdict.claim)
-    said = OMISSION.join(words for _, words in words_in(quote, cited))
-    lacks = lacking(verdict.claim.text, cited, library.by_source, said)
+    quoted = OMISSION.join(words for _, words in find_quote(quote, cited))
+    lacks = missing_facts(verdict.claim.text, cited, library.by_source, quoted)
     return verdict.model_copy(update={"verdict": "unsupported", "reason": "; ".join(lacks)}) if lacks else verdict
 
 
-def _open(claim: Claim, left: Claim | None) -> Verdict:
-    """Return the verdict on a claim that no judge decided, with what they found."""
+def _undecided(claim: Claim, left: Claim | None) -> Verdict:
+    """Return the verdict on a claim that no judge decided, with their findings."""
     if left is None:
-        reason = "no cited passage occurs in its source"
+        reason = "no cited passage is in the stored text of its source"
         return Verdict(claim=claim, verdict="unsupported", reason=reason)
     reason = "; ".join(left.findings) or "no judge could decide"
     return Verdict(claim=left, verdict="not_judged", reason=reason, confidence=0)
 
 
-def carried(claims: Iterable[Claim], verdicts: Iterable[Verdict]) -> tuple[list[Verdict], list[Claim]]:
-    """Return the verdicts on claims that did not change, and the claims that have none."""
+def reuse_verdicts(claims: Iterable[Claim], verdicts: Iterable[Verdict]) -> tuple[list[Verdict], list[Claim]]:
+    """Return the verdicts on unchanged claims, and the claims without one."""
     known = {_content(one.claim): one for one in verdicts}
     kept: list[Verdict] = []
     changed: list[Claim] = []

@@ -22,7 +22,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from leadline_plugins.verification.reports import CitedReport, Mark, read
+from leadline_plugins.verification.reports.marks import Mark
+from leadline_plugins.verification.reports.reader import CitedReport, read_report
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))
@@ -139,7 +140,7 @@ def main() -> None:
     sys.path.insert(0, str(SCORE))
     scorer = importlib.import_module("citeparse")
     rows = [json.loads(line) for line in (DATA / "reports" / "reports.jsonl").open()]
-    reports = {row["id"]: read(row["markdown"]) for row in rows}
+    reports = {row["id"]: read_report(row["markdown"]) for row in rows}
     said = [prediction(name, report) for name, report in reports.items()]
     if args.out:
         args.out.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in said))

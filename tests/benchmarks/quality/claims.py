@@ -29,7 +29,7 @@ from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer
 from leadline.records import Claim, Document, Evidence, Hit, Source, Verdict
 from leadline.testing.plugins import plugin
-from leadline_plugins.verification.tasks import VERIFY
+from leadline_plugins.verification.tasks import VERIFY_TASK
 from leadline_plugins.verification.verdicts import Library, judge
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -94,7 +94,7 @@ class Judging:
 async def judged(found: Sequence[Row], url: str, model: str, batch: int) -> tuple[list[Verdict], Any]:
     """Have the claims judged; returns the verdicts and what that took."""
     stage = Judging(found, batch)
-    offer: Any = StageOffer(lambda settings, context: stage, PluginSettings, "Judges claims", tasks=(VERIFY,))
+    offer: Any = StageOffer(lambda settings, context: stage, PluginSettings, "Judges claims", tasks=(VERIFY_TASK,))
     settings: dict[str, Any] = {
         "pipeline": "judging",
         "pipelines": {"judging": {"stages": ["judging"], "level": "fast"}},

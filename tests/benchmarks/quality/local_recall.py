@@ -23,7 +23,7 @@ from leadline.records import SearchRequest
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.parse.text import TextParser
 from leadline_plugins.search.local import LocalSettings
-from leadline_plugins.search.local.engine import LocalSearch, path_of
+from leadline_plugins.search.local.provider import LocalSearch, path_of
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))

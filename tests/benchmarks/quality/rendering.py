@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any
 
 from leadline.records import Report, Section
-from leadline.settings.model import Settings
+from leadline.settings import Settings
 from leadline.testing.context import FakeCall, fake_context
-from leadline_plugins.verification.reports.blocks import parse
+from leadline_plugins.verification.reports.blocks import parse_blocks
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))
@@ -78,7 +78,7 @@ def report(row: Mapping[str, Any]) -> Report:
 
 def seen(markdown: str) -> str:
     """Return Markdown as its reader sees it: a cell, a heading, or a whole report."""
-    return "\n".join(block.flat.text for block in parse(markdown.strip().replace("\\|", "|"))[0])
+    return "\n".join(block.flat.text for block in parse_blocks(markdown.strip().replace("\\|", "|"))[0])
 
 
 def formatter(name: str) -> Any:
@@ -117,7 +117,7 @@ def replaced(scorer: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
 def lost(scorer: Any, markdown: str, file: Path) -> Iterator[str]:
     """Yield the cells and headings that are not found, as the reader would see them, however the file is read."""
     said = scorer.flat(scorer.read(str(file))[0])
-    for block in parse(markdown)[0]:
+    for block in parse_blocks(markdown)[0]:
         cells = block.flat.text.split(" | ") if block.kind == "row" else [block.flat.text]
         for cell in cells if block.kind in ("row", "heading") else ():
             if scorer.flat(cell) not in said:

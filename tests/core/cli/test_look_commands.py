@@ -15,11 +15,11 @@ Cli = Callable[..., Any]
 
 def test_plugins_are_listed_with_what_they_lack(cli: Cli) -> None:
     header, *rows = cli("plugins", "list").out.splitlines()
-    assert header.split() == ["NAME", "KIND", "FROM", "STATUS", "LACKS"]
+    assert header.split() == ["NAME", "KIND", "FROM", "STATUS", "MISSING"]
     by_name = {row.split()[0]: row for row in rows}
     assert "search_providers, fetchers" in by_name["local"]
     assert "incomplete" in by_name["local"]
-    assert by_name["local"].endswith("no folder is given: --docs DIR or plugins.local.folders")
+    assert by_name["local"].endswith("no folder is set: use --docs DIR or plugins.local.folders")
     assert by_name["embedded"].endswith("ready")
 
 
@@ -125,7 +125,7 @@ def test_a_missing_key_is_named_with_its_variable(
 
 def test_check_says_that_all_is_well(cli: Cli, docs: Path) -> None:
     done = cli("config", "check", "--docs", "docs")
-    assert (done.code, done.out) == (0, "The settings can work.\n")
+    assert (done.code, done.out) == (0, "The settings are valid.\n")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_check_says_that_all_is_well(cli: Cli, docs: Path) -> None:
         ('[pipelines.mine]\nstages = ["clarify", "write"]', "pipeline 'mine': stage 'write' needs"),
         (
             '[pipelines.mine]\nextends = "research"\nbefore = { plan = ["verify"] }',
-            "'write' gives it, but stands later",
+            "'write' gives it, but runs later",
         ),
         (
             '[pipelines.mine]\nextends = "research"\n\nafter = { write = ["verifi"] }',
@@ -149,9 +149,9 @@ def test_check_says_that_all_is_well(cli: Cli, docs: Path) -> None:
             '[pipelines.mine]\nextends = "research"\nreplace = { search = ["local"] }',
             "pipelines.mine.replace.search: plugin 'local' (leadline 0.1.0) is not among the stages",
         ),
-        ('[ai.roles]\nthinking = "embedded:"', "ai.roles.thinking: names no model behind the colon"),
-        ('[ai.tasks]\nwrite = "embedded: "', "write embedded:MODEL, or embedded for its own choice"),
-        ('[ai]\nembedder = "static:"', "ai.embedder: names no model behind the colon"),
+        ('[ai.roles]\nthinking = "embedded:"', "ai.roles.thinking: names no model after the colon"),
+        ('[ai.tasks]\nwrite = "embedded: "', "write embedded:MODEL, or embedded for its default model"),
+        ('[ai]\nembedder = "static:"', "ai.embedder: names no model after the colon"),
     ],
 )
 def test_check_names_what_is_wrong(cli: Cli, docs: Path, settings: str, told: str) -> None:
@@ -175,7 +175,7 @@ def test_check_lets_a_pipeline_be_that_nobody_wrote(cli: Cli) -> None:
     Path("leadline.toml").write_text(
         'pipeline = "mine"\n[search]\nengines = []\n[pipelines.mine]\nstages = ["clarify"]\n'
     )  # `research` would need an engine
-    assert cli("config", "check").out == "The settings can work.\n"
+    assert cli("config", "check").out == "The settings are valid.\n"
 
 
 def test_init_writes_a_file_that_changes_nothing(cli: Cli, docs: Path) -> None:
@@ -191,7 +191,7 @@ def test_init_writes_over_nothing_unless_forced(cli: Cli) -> None:
     Path("leadline.toml").write_text("broken [")
     done = cli("config", "init")
     assert done.code == 64
-    assert "--force writes over it" in done.err
+    assert "use --force to overwrite it" in done.err
     assert Path("leadline.toml").read_text() == "broken ["
     assert cli("config", "init", "--force").code == 0
     assert tomllib.loads(Path("leadline.toml").read_text())
@@ -206,14 +206,14 @@ def test_init_into_a_folder_that_is_not_there(cli: Cli) -> None:
 def test_doctor_says_that_research_can_run(cli: Cli, docs: Path) -> None:
     done = cli("doctor", "--docs", "docs")
     assert done.code == 0
-    assert "Research can run." in done.out
+    assert "Ready for research." in done.out
     assert 'leadline research "How does …?" --docs=docs' in done.out
 
 
 def test_doctor_says_what_to_do_first(cli: Cli) -> None:
     done = cli("doctor", "--set", "search.engines=local")
     assert done.code == 78
-    assert "no folder is given: --docs DIR" in done.out
+    assert "no folder is set: use --docs DIR" in done.out
     assert done.out.splitlines()[-1].strip() == 'leadline research "How does …?" --docs FOLDER'
 
 
@@ -267,11 +267,11 @@ def test_types_are_told_without_what_checks_their_values(cli: Cli) -> None:
 def test_a_folder_for_runs_that_is_a_file_is_refused(cli: Cli) -> None:
     Path("plain").touch()
     done = cli("research", "How deep is it?", "--folder", "plain")
-    assert (done.code, done.err) == (64, "leadline: --folder plain: this is no folder\n")
+    assert (done.code, done.err) == (64, "leadline: --folder plain: not a folder\n")
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "x"])
 def test_fewer_than_one_run_is_no_number(cli: Cli, limit: str) -> None:
     done = cli("runs", "list", f"--limit={limit}")
     assert done.code == 64
-    assert f"'{limit}' is no number from 1" in done.err
+    assert f"'{limit}' is not a positive number" in done.err

@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline.cli.outcome import advise, raised, resume_command, show
-from leadline.cli.summary import checks, summary
-from leadline.printable import by_reason
+from leadline._runtime.runs.previous_output import KEPT_NOTICE
+from leadline.cli.outcome import advise, checks, raised, resume_command, show, summary
+from leadline.display import group_by_reason
 from leadline.records import Figure, Report, Section
-from leadline.result import Result
-from leadline.runs.earlier import TOLD
-from leadline.runs.state import Metadata, StepError, StepState
+from leadline.runs import Metadata, Result, StepError, StepState
 
 
 def metadata(**more: Any) -> Metadata:
@@ -58,39 +56,39 @@ def test_what_a_run_cost_is_said_as_far_as_it_is_known() -> None:
         lines = " ".join(summary(metadata(**more), Path("r")).split())
         return lines.partition("Cost ")[2]
 
-    assert said() == "nothing: no model was paid"
-    assert said(budget={"model_calls": 0}) == "nothing: no model was paid"
+    assert said() == "nothing: no model was called"
+    assert said(budget={"model_calls": 0}) == "nothing: no model was called"
     unkept = {"model_calls": 1, "tokens": 5000}
-    assert said(budget=unkept) == "unknown: the journal does not hold what 1 model call used"
+    assert said(budget=unkept) == "unknown: the journal has no usage of 1 model call"
     calls, tokens = {"chat/x": 2}, {"tokens": 3672, "cost": None}
-    unpriced = "3,672 tokens, price unknown: set ai.prices, or budget.money limits nothing"
+    unpriced = "3,672 tokens, price unknown; budget.money has no effect until you set ai.prices"
     assert said(calls=calls, usage=tokens, models=("x:m",), budget=unkept) == unpriced
     assert said(calls=calls, usage={**tokens, "cost": 0.0}, models=("x:m",)) == "3,672 tokens, $0.0000"
     partly = {**tokens, "cost": 0.0011, "unpriced": 1200}
     assert said(calls=calls, usage=partly) == "3,672 tokens, $0.0011 and 1,200 tokens at an unknown price"
     untold = {"tokens": 0, "cost": None, "replies": 2}
-    assert said(calls=calls, usage=untold) == "unknown: of 2 model calls none told what it used"
+    assert said(calls=calls, usage=untold) == "unknown: no usage reported for 2 model calls"
     some = said(calls={"chat/x": 10}, usage={**tokens, "cost": 0.5, "untold": 5}, models=("x:m",))
-    assert some == "3,672 tokens, $0.5000; 5 of 10 model calls did not tell what was used"
+    assert some == "3,672 tokens, $0.5000; 5 of 10 model calls did not report their usage"
     cached = said(calls=calls, usage={"tokens": 0, "cost": None, "replies": 0, "untold": 0}, models=("x:m",))
-    assert cached == "nothing: of 2 model calls none was answered", "but for one that another run had paid for"
+    assert cached == "nothing: no answer to 2 model calls", "but for one that another run had paid for"
 
 
 def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
     claims = {"supported": 10, "contradicted": 1, "unsupported": 7, "partial": 2}
     said = checks({"passed": True, "claims": claims})
-    assert said.startswith("passed, but 8 of 20 claims not supported by what is cited; ")
+    assert said.startswith("passed, but 8 of 20 claims not supported by their citations; ")
     assert said.endswith("claims: 1 contradicted, 2 supported in part, 10 supported, 7 unsupported")
     assert checks({"passed": True, "claims": {"supported": 4}}) == "passed; claims: 4 supported"
     quoted = {"passed": True, "claims": {"supported": 4}, "judged_by": {"exact": 4}}
-    assert checks(quoted) == "passed; everything is quoted word for word"
+    assert checks(quoted) == "passed; every claim is a verbatim quote"
     assert checks({"passed": False}) == "not passed"
     assert checks({"passed": False, "report_passed": False}) == "not passed: no claim with a citation"
     found = {"passed": False, "claims": {"unsupported": 4, "supported": 3}, "paragraph_without_citation_count": 1}
-    failed, bare = "4 of 7 claims not supported by what is cited", "1 paragraph without a citation at the end"
+    failed, bare = "4 of 7 claims not supported by their citations", "1 paragraph without a citation at the end"
     counts = "claims: 3 supported, 4 unsupported"
     assert checks(found) == f"not passed: {failed}; {bare}; {counts}"
-    assert checks({**found, "grounds": ["uncited"]}) == f"not passed: {bare}; besides, {failed}; {counts}"
+    assert checks({**found, "grounds": ["uncited"]}) == f"not passed: {bare}; also {failed}; {counts}"
     assert checks({**found, "grounds": ["unsupported", "uncited"]}) == f"not passed: {failed}; {bare}; {counts}"
     required = {"passed": False, "claims": {"not_judged": 2, "supported": 1}, "grounds": ["unsupported"]}
     assert checks(required) == "not passed: 2 claims not judged; claims: 2 not judged, 1 supported"
@@ -101,7 +99,7 @@ def test_the_checks_say_which_paragraphs_lack_a_citation_and_what_was_changed() 
     found = {"passed": False, "paragraph_without_citation_count": 1, "unknown_ids": ["a", "b"], "repairs": repairs}
     assert checks(found) == (
         "not passed: 1 paragraph without a citation at the end; 2 citations of unknown passages; "
-        "changed before: 1 cited anew, 1 dropped, 2 reworded"
+        "repaired: 1 dropped, 1 re-cited, 2 reworded"
     )
 
 
@@ -127,7 +125,7 @@ def test_a_report_in_a_terminal_has_the_marks_of_its_checks(tmp_path: Path, caps
 
     assert shown(calls={"format/markdown": 1}) == "# A\n\n## Depth\n\nDeep [1]≠.\n\n*Figure 1. Depths*\n\n"[:-1]
     assert shown() == "# A\n\n## Depth\n\nDeep.\n"
-    assert shown(calls={"format/markdown": 1}, notices=(TOLD,)) == "# A\n\n## Depth\n\nDeep.\n"
+    assert shown(calls={"format/markdown": 1}, notices=(KEPT_NOTICE,)) == "# A\n\n## Depth\n\nDeep.\n"
 
 
 def test_a_section_named_like_the_report_has_no_heading_in_a_terminal_either(
@@ -147,8 +145,8 @@ def test_a_run_that_stays_complete_is_not_gone_on_with(capsys: pytest.CaptureFix
         advise(Result("partial", "no connection", 4, Path("runs", "r1"), metadata(notices=notices)), asked)
         return capsys.readouterr().err
 
-    assert advised("it was late") == "Go on with it: leadline resume r1\n"
-    assert advised(TOLD) == ""
+    assert advised("it was late") == "Continue: leadline resume r1\n"
+    assert advised(KEPT_NOTICE) == ""
 
 
 def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
@@ -163,7 +161,7 @@ def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
 
 @given(st.lists(st.text(max_size=30), max_size=6))
 def test_nothing_that_is_told_is_lost_among_what_has_one_reason(told: list[str]) -> None:
-    found = "".join(by_reason(told))
+    found = "".join(group_by_reason(told))
     assert all(part in found for text in told for part in text.split(" (", 1)[0].split("（", 1)[:1])
-    assert by_reason(["a (b)", "c (d)"]) == ["a (b)", "c (d)"]
-    assert by_reason(["甲（乙）", "丙（乙）"]) == ["甲；丙（乙）"]
+    assert group_by_reason(["a (b)", "c (d)"]) == ["a (b)", "c (d)"]
+    assert group_by_reason(["甲（乙）", "丙（乙）"]) == ["甲；丙（乙）"]

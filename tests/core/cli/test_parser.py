@@ -13,8 +13,8 @@ from typing import Any, get_args
 import pytest
 
 from leadline import __version__
-from leadline.cli.commands import STATUSES
-from leadline.runs.state import Status
+from leadline.cli.parser import STATUSES
+from leadline.runs import Status
 
 Cli = Callable[..., Any]
 
@@ -25,19 +25,19 @@ Cli = Callable[..., Any]
         (["reserch", "x"], "no such command: 'reserch'; did you mean 'research'?"),
         (["runs", "lst"], "no such command: 'lst'; did you mean 'list'?"),
         (["research", "--jsn", "x"], "unrecognized arguments: --jsn (did you mean '--json'?); see `leadline research"),
-        (["research"], 'ask something: leadline research "How does …?"'),
+        (["research"], 'no question given; write one, such as: leadline research "How does …?"'),
         (["research", " "], "the question is empty"),
         (["research", "x" * 20_001], "the question has 20,001 characters"),
         (["research", "x", "--set", "nothing"], "--set 'nothing': write KEY=VALUE"),
         (["research", "x", "--tag", "ticket"], "--tag 'ticket': write KEY=VALUE"),
         (["resume"], "required: RUN; see `leadline resume --help`"),
-        (["resume", "x", "--offline", "--retry-failed"], "--offline asks nobody again"),
+        (["resume", "x", "--offline", "--retry-failed"], "--offline makes no calls"),
         (["resume", "nothing"], "there is no run 'nothing' in runs"),
-        (["runs", "list", "--limit", "many"], "'many' is no number from 1"),
+        (["runs", "list", "--limit", "many"], "'many' is not a positive number"),
         (["runs", "list", "--status", "complet"], "no such STATUS: 'complet'; did you mean 'complete'?"),
         (["plugins", "list", "--kind", "stage"], "no such kind: 'stage'; did you mean 'stages'?"),
         (["config"], "required: command; see `leadline config --help`"),
-        ([], 'name a command, such as: leadline research "How does …?"'),
+        ([], 'no command given; for example: leadline research "How does …?"'),
     ],
 )
 def test_a_wrong_command_is_told_and_exits_64(cli: Cli, argv: list[str], told: str) -> None:
@@ -90,10 +90,12 @@ def test_a_bug_is_one_line_and_a_traceback_when_wanted(cli: Cli, monkeypatch: py
     def broken(*_: object) -> int:
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("leadline.cli.version.run", broken)
+    monkeypatch.setattr("leadline.cli.doctor.version", broken)
     done = cli("version")
     assert done.code == 1
-    assert done.err.startswith("leadline: ZeroDivisionError: by nothing\nThis is a bug; rerun with LEADLINE_DEBUG=1")
+    assert done.err.startswith(
+        "leadline: ZeroDivisionError: by nothing\nThis is a bug in Leadline. Run the command again"
+    )
     monkeypatch.setenv("LEADLINE_DEBUG", "1")
     assert "Traceback (most recent call last)" in cli("version").err
     monkeypatch.delenv("LEADLINE_DEBUG")
@@ -112,7 +114,7 @@ def test_what_leaves_a_command_from_within_is_a_bug_too(
     def broken(*_: object) -> int:
         raise error
 
-    monkeypatch.setattr("leadline.cli.version.run", broken)
+    monkeypatch.setattr("leadline.cli.doctor.version", broken)
     done = cli("version")
     assert done.code == 1
     assert done.err.startswith(f"leadline: {type(error).__name__}")

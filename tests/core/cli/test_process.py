@@ -41,7 +41,7 @@ def waiting(start: Start, docs: Path) -> Popen[str]:
 
 def resumed(start: Start, err: str) -> tuple[int, str]:
     """Do what the last line says, with an engine that answers at once."""
-    command = shlex.split(err.strip().splitlines()[-1].partition("Go on with it: ")[2])
+    command = shlex.split(err.strip().splitlines()[-1].partition("Continue: ")[2])
     assert command[:2] == ["leadline", "resume"]
     process = start(*command[1:], "--set", "plugins.waiting.seconds=0", "--set", "search.engines=waiting,local")
     out, _ = process.communicate(timeout=60)
@@ -52,7 +52,7 @@ def test_ctrl_c_stops_says_how_to_go_on_and_that_works(start: Start, waiting: Po
     waiting.send_signal(signal.SIGINT)
     out, err = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
-    assert "Stopping: what is found so far is written up." in err
+    assert "Stopping: writing the report from the results so far." in err
     assert "Status    no evidence" in out
     assert "Traceback" not in err
     code, report = resumed(start, err)
@@ -65,7 +65,7 @@ def test_a_second_ctrl_c_ends_at_once(waiting: Popen[str]) -> None:
     waiting.send_signal(signal.SIGINT)
     _, err = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
-    assert "Go on with it: leadline resume " in err
+    assert "Continue: leadline resume " in err
     assert "Traceback" not in err
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from leadline_plugins.prompts import names, template
+from leadline_plugins import prompting
+from leadline_plugins.prompting.inputs import template
 
 Cli = Callable[..., Any]
+TEMPLATES = Path(prompting.__file__).parent / "data"
 
 
 def listed(cli: Cli, *argv: str) -> dict[str, dict[str, str]]:
@@ -22,7 +24,7 @@ def listed(cli: Cli, *argv: str) -> dict[str, dict[str, str]]:
 def test_tasks_are_listed_with_who_asks_and_where_the_template_is(cli: Cli) -> None:
     header, *rows = cli("prompts", "list").out.splitlines()
     assert header.split() == ["TASK", "ASKED", "BY", "ROLE", "INPUTS", "REPLY", "TEMPLATE", "FROM"]
-    assert {row.split()[0] for row in rows} == set(names())
+    assert {row.split()[0] for row in rows} == {path.stem for path in TEMPLATES.glob("*.md")}
     tasks = listed(cli)
     assert tasks["synthesize"]["asked_by"] == "prose"
     assert tasks["synthesize"]["role"] == "thinking"
@@ -61,7 +63,7 @@ def test_without_a_name_all_prompts_are_shown(cli: Cli) -> None:
 
 def test_a_template_with_variables_is_noted(cli: Cli) -> None:
     Path("leadline.toml").write_text('[prompts]\nplan = "Plan {{ question }}."\n')
-    told = "note: prompts.plan: {{ question }} is sent as it stands: templates have no variables"
+    told = "note: prompts.plan: {{ question }} is sent as it is written: templates have no variables"
     assert told in cli("prompts", "show", "plan").err
     assert told in cli("config", "check").err
 

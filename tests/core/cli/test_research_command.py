@@ -29,9 +29,9 @@ def test_the_outcome_for_people(cli: Cli, docs: Path) -> None:
     labels = [line[:9].strip() for line in done.out.splitlines() if line[:9].strip() and line[9:10] == " "]
     assert ANSWER in done.out
     assert labels[-6:] == ["Question", "Status", "Done", "Checks", "Files", "Cost"] or "Note" in labels
-    assert "Checks    passed; everything is quoted word for word" in done.out
+    assert "Checks    passed; every claim is a verbatim quote" in done.out
     assert "report.md" in done.out
-    assert "Cost      nothing: no model was paid" in done.out
+    assert "Cost      nothing: no model was called" in done.out
     assert "clarify, plan, query" in done.out
 
 
@@ -86,7 +86,7 @@ def test_tags_settings_and_folder_reach_the_run(cli: Cli, docs: Path) -> None:
         (("--docs", "docs", "--format", "markdwn"), "did you mean 'markdown'?"),
         (("--docs", "docs", "--set", "serch.timeout=1"), "did you mean 'search'?"),
         (("--docs", "docs", "--settings", "none.toml"), "none.toml: there is no such settings file"),
-        (("--set", "search.engines=local"), "no folder is given: --docs DIR"),
+        (("--set", "search.engines=local"), "no folder is set: use --docs DIR"),
     ],
 )
 def test_settings_that_cannot_work_exit_78_and_leave_no_run(
@@ -109,7 +109,7 @@ def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, 
     done = cli("research", "what is it", "--docs", "docs", "--set", "clarify.mode=ask", "-q")
     assert done.code == 2
     assert "The question is unclear: it is short" in " ".join(done.out.split())
-    assert "let it assume with --set clarify.mode=assume" in done.err
+    assert "add --set clarify.mode=assume" in done.err
 
 
 def test_resume_needs_no_options_and_repeats_no_call(cli: Cli, run: dict[str, Any]) -> None:
@@ -152,22 +152,22 @@ def test_explain_names_stages_providers_limits_and_calls(cli: Cli, docs: Path) -
     done = cli("explain", QUESTION, "--docs", "docs")
     assert done.code == 0
     words = " ".join(done.out.split())
-    assert "Pipeline research, the loop at most 3 times:" in words
+    assert "Pipeline research, at most 3 rounds:" in words
     assert "↻ query Proposes search queries" in words
     assert "search.engines local" in words
     assert "queries 20" in words
-    assert "Estimated calls of models: none. Every task is done by algorithm. None of it costs money" in words
+    assert "Estimated model calls: none. Every task is performed by an algorithm. This run costs no money" in words
 
 
 def test_explain_estimates_what_models_will_cost(cli: Cli, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
     settings = ("--set", "plugins.openai.model=unheard-of", "--set", "budget.model_calls=3", "--set", "preset=full")
     words = " ".join(cli("explain", QUESTION, "--docs", "docs", *settings).out.split())
-    assert "Pipeline research, preset full, the loop" in words
+    assert "Pipeline research, preset full, at most" in words
     assert "TASK ASKED BY MODEL CALLS TOKENS IN TOKENS OUT USD" in words
     assert "plan plan openai:unheard-of 1 " in words
     assert 'Price unknown: set ai.prices = { "unheard-of" = { input = …, output = … } }' in words
-    assert "More than budget.model_calls = 3: some" in words
+    assert "Over budget: budget.model_calls = 3: about" in words
     assert "Based on: 2 of at most 3 rounds; " in words
     assert not Path("runs").exists()
 

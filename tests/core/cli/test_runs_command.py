@@ -72,7 +72,7 @@ def test_metadata_that_cannot_be_read_says_what_to_do(cli: Cli, runs: list[str])
     (Path("runs") / runs[0] / "metadata.json").write_text("{")
     done = cli("runs", "show", runs[0])
     assert done.code == 1
-    assert f"`leadline resume {runs[0]}` writes it anew" in done.err
+    assert f"`leadline resume {runs[0]}` restores it" in done.err
     assert "unreadable" in cli("runs", "list").out
 
 

@@ -170,7 +170,7 @@ def test_a_model_that_fails_later_does_not_stop_the_run(cli: Cli, docs: Path, en
     assert done.code == 4
     assert "no AI provider answered" not in done.out
     metadata = json.loads((folder_of() / "metadata.json").read_text())
-    assert (metadata["status"], metadata["reason"]) == ("partial", "nobody did synthesize, write: see the notices")
+    assert (metadata["status"], metadata["reason"]) == ("partial", "no model did synthesize, write: see the notices")
     refused = "does not accept the key (HTTP 401)"
     assert [text for text in metadata["notices"] if text.startswith("section ") and refused in text]
     assert [text for text in metadata["notices"] if text.startswith("there is no summary ") and refused in text]

@@ -87,11 +87,11 @@ def test_a_source_that_cannot_be_read_is_named_and_its_claims_are_not_judged(cli
     Path("empty").mkdir()
     done = cli("verify", str(report), "--sources", "empty", "--json")
     assert set(verdicts(done).values()) == {None}
-    assert "[1] was not read: no file in empty" in done.err
+    assert "[1] could not be read: no file in empty" in done.err
     assert done.code == 5
     words = " ".join(cli("verify", str(report), "--sources", "empty").out.split())
-    assert "Claims 2: none was judged Unread 2 claims whose source was not read" in words
-    assert "Passed nothing was judged: every mark has a source, and no source was read" in words
+    assert "Claims 2: none judged Unread 2 claims whose source was not read" in words
+    assert "Passed every citation has a source entry; no claim was judged, because no source was read" in words
 
 
 def test_part_of_it_read_is_a_part_judged(cli: Cli, report: Path) -> None:
@@ -101,7 +101,7 @@ def test_part_of_it_read_is_a_part_judged(cli: Cli, report: Path) -> None:
     done = cli("verify", str(report), "--sources", "sources")
     assert done.code == 0
     assert "Judged     1 by exact\n" in done.out
-    assert "Passed     yes, of the 1 that could be judged\n" in done.out
+    assert "Passed     yes, for the 1 claim that could be judged\n" in done.out
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def test_without_sources_the_citations_alone_are_checked(cli: Cli, monkeypatch: 
     )
     done = cli("verify", "-")
     assert done.code == 3
-    assert "no entry for 7" in done.out
+    assert "no source entry for 7" in done.out
     assert "--fetch" in done.err
 
 
@@ -230,7 +230,7 @@ def test_without_sources_the_citations_alone_are_checked(cli: Cli, monkeypatch: 
     ("argv", "said"),
     [
         (["verify", "missing.md"], "cannot read missing.md"),
-        (["verify", "report.md", "--sources", "nowhere"], "there is no such folder"),
+        (["verify", "report.md", "--sources", "nowhere"], "no such folder"),
         (["verify", "report.md", "--sources", "x", "--fetch"], "not allowed with"),
     ],
 )
@@ -252,4 +252,6 @@ def test_a_source_is_read_from_the_file_at_its_address_and_never_from_one_of_two
     )
     done = cli("verify", str(report), "--sources", "sources", "--json")
     assert verdicts(done) == {"The bay is 40 fathoms deep.": "supported", "A run of ships came.": None}
-    assert "[2] was not read: 2 files in sources fit: run_001.md, run_003.md; name one as its number, 2" in done.err
+    assert (
+        "[2] could not be read: 2 files in sources fit: run_001.md, run_003.md; name one as its number, 2" in done.err
+    )

@@ -69,13 +69,14 @@ def test_why_a_run_does_not_pass_is_told_and_that_it_was_accepted_itself(cli: Cl
     file.write_text(file.read_text().replace("sounded in 1871", "sounded in 1872").replace("[1]", "[1] [9]", 1))
     done = cli("verify", str(file))
     assert done.code == 3
-    assert re.search(r"^Passed +no: 1 claim not judged, 1 number without an entry$", done.out, re.MULTILINE)
+    assert re.search(r"^Passed +no: 1 claim not judged, 1 citation without a source entry$", done.out, re.MULTILINE)
     report = json.loads(stored.read_text())
     assert report["metadata"]["verification"]["passed"]
     report["metadata"]["verification"]["claims"]["unsupported"] = 1
     stored.write_text(json.dumps(report))
     assert (
-        "without an entry (the run itself was accepted: verify.require_support is off)" in cli("verify", str(file)).out
+        "without a source entry (the run itself was accepted: verify.require_support is off)"
+        in cli("verify", str(file)).out
     )
 
 
@@ -91,12 +92,16 @@ def test_a_runs_folder_serves_as_the_sources_of_a_report_elsewhere(cli: Cli, fol
 def test_a_source_that_the_run_does_not_have_is_named(cli: Cli, folder: Path) -> None:
     Path("other.md").write_text("The bay is deep [1].\n\n## Sources\n\n[1] The bay - https://example.org/bay\n")
     done = cli("verify", "other.md", "--sources", str(folder))
-    assert "[1] was not read: the run stored no source of this address or number" in done.err
+    assert "[1] could not be read: the run has no source with this address or number" in done.err
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("docs", "is no run's folder"), ("wrong.json", "is no report of Leadline's format json"), ("nosuch", "no run")],
+    [
+        ("docs", "is not the folder of a run"),
+        ("wrong.json", "is not a report in the format json"),
+        ("nosuch", "no run"),
+    ],
 )
 def test_what_is_no_run_is_told(cli: Cli, docs: Path, name: str, said: str) -> None:
     Path("wrong.json").write_text("{}")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from leadline.cli.out import wrapped
+from leadline.cli.terminal import wrapped
 
 CHINESE = "分析中国高速铁路的发展现状、建设成本与环境影响（包括碳排放），并比较其与航空运输的差异。" * 3
 

@@ -9,33 +9,33 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from leadline.findings import Plan, Question
+from leadline._hosting.context import PluginContext
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.hosting.context import HouseContext
+from leadline.research_findings import Plan, Question
 from leadline.tasks import Task
 from leadline.testing.contracts import KEY, AIProviderContract, TaskProviderContract
-from leadline.testing.server import Said, ScriptedServer, said_json, scripted_server
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer, scripted_server
 from leadline_plugins.ai import embedded, openai
 from leadline_plugins.ai.openai.settings import OpenAISettings
-from leadline_plugins.tasks.planning import PlanRequest
+from leadline_plugins.prompting.research_tasks import PlanRequest
 
 SAID = "Nine fathoms."
 QUESTIONS = ("How deep is the harbour?", "Who built the lighthouse of Port Ellery?")
 
 
-def streamed() -> Said:
+def streamed() -> ScriptedAnswer:
     deltas: tuple[dict[str, str], ...] = ({"content": SAID[:5]}, {"content": SAID[5:]}, {})
     chunks = [
         {"id": "1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None if delta else "stop"}]}
         for delta in deltas
     ]
     body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
-    return Said(body.encode(), headers={"content-type": "text/event-stream"})
+    return ScriptedAnswer(body.encode(), headers={"content-type": "text/event-stream"})
 
 
-def whole() -> Said:
+def whole() -> ScriptedAnswer:
     choice = {"index": 0, "message": {"role": "assistant", "content": SAID}, "finish_reason": "stop"}
-    return said_json(
+    return json_answer(
         {"id": "1", "model": "m", "choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
     )
 
@@ -57,9 +57,9 @@ class TestOpenAI(AIProviderContract):
         return OpenAISettings(api_key=SecretStr(KEY), base_url=f"{server.url}/v1", model="m", stream=stream)
 
     @pytest.fixture
-    async def refused(self, context: HouseContext) -> AsyncIterator[Any]:
+    async def refused(self, context: PluginContext) -> AsyncIterator[Any]:
         async with scripted_server(
-            said_json({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)
+            json_answer({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)
         ) as shut:
             (offer,) = openai.leadline_ai_providers()
             settings = OpenAISettings(api_key=SecretStr(KEY), base_url=f"{shut.url}/v1", model="m")

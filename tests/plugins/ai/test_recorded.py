@@ -16,8 +16,8 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Usage
 from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
 from leadline_plugins.ai.recorded import Recorded, RecordedSettings
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
@@ -127,7 +127,7 @@ async def test_a_recording_answers_on_another_day(tmp_path: Path, monkeypatch: p
     first = await run(tmp_path / "first", writer, "planner:big", "synthesize")
     asked = writer.asked
     later = datetime.now(UTC) + timedelta(days=9)
-    monkeypatch.setattr("leadline.runs.order.utc_now", lambda: later)
+    monkeypatch.setattr("leadline._runtime.runs.run_request.utc_now", lambda: later)
     again = await run(tmp_path / "again", writer, "recorded", "synthesize", run=first.folder)
     assert writer.asked == asked > 0
     assert again.metadata.notices == first.metadata.notices
@@ -178,7 +178,7 @@ async def test_a_run_without_a_model_has_nothing_to_say(tmp_path: Path) -> None:
     first = await run(tmp_path / "first", Planner(), "embedded")
     request = ChatRequest(model="", messages=(Message(role="user", text="Hello?"),))
     async with Recorded(RecordedSettings(run=first.folder), fake_context(tmp_path)) as recorded:
-        with pytest.raises(Unsupported, match="no language model was asked in that run"):
+        with pytest.raises(Unsupported, match="that run called no language model"):
             await recorded.chat(request, FakeCall())
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from leadline_plugins.charts.checks import Checked, checked
 from leadline_plugins.charts.planning import PlannedChart, PlannedRow
-from leadline_plugins.prompting.passages import ShownPassage, ShownSource
+from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
 
 
 def shown(*texts: str, **about: Any) -> tuple[ShownSource, ...]:

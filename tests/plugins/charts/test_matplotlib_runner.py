@@ -1,4 +1,4 @@
-"""The runner `matplotlib`: every declared form, what it cannot draw, fonts, and what stands beside the picture."""
+"""The runner `matplotlib`: every declared form, what it cannot draw, fonts, and the labels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from leadline.testing.context import FakeCall, fake_context
 
 pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
 
-from leadline_plugins.charts import fonts
-from leadline_plugins.charts.axes import titles
-from leadline_plugins.charts.bars import stacked
-from leadline_plugins.charts.matplotlib import Matplotlib, MatplotlibSettings
+from leadline_plugins.charts.forms import CHAIN, stacked, titles
+from leadline_plugins.charts.matplotlib import Matplotlib, MatplotlibSettings, fonts_for
 from leadline_plugins.charts.points import FORMS, Point
 
 YEARS = [{"label": str(year), "value": year - 2000 + place, "series": name} for year in (2019, 2020, 2021)
@@ -99,7 +97,7 @@ async def test_the_name_of_a_form_may_be_written_as_people_do(runner: Matplotlib
         ("histogram", [{"value": 1}] * 2001, "at most 2000"),
     ],
 )
-async def test_what_cannot_be_drawn_is_refused_with_the_reason(
+async def test_a_chart_that_cannot_be_drawn_is_refused_with_the_reason(
     runner: Matplotlib, form: str, rows: Any, said: str
 ) -> None:
     with pytest.raises(Unsupported, match=said.replace("(", r"\(").replace(")", r"\)")):
@@ -109,22 +107,22 @@ async def test_what_cannot_be_drawn_is_refused_with_the_reason(
 async def test_chinese_japanese_korean_and_a_dollar_are_set(runner: Matplotlib) -> None:
     rows = [{"label": "臺灣", "value": 1}, {"label": "日本のデータ", "value": 2}, {"label": "한국", "value": 3}]
     try:
-        families = fonts.fonts_for((str(row["label"]) for row in rows), fonts.CHAIN)
+        families = fonts_for((str(row["label"]) for row in rows), CHAIN)
     except Unsupported:
         pytest.skip("no Noto Sans CJK here: pip install 'leadline[charts]'")
     assert families[0] == "Noto Sans CJK JP"
     assert (await drawn(runner, chart("bar", rows, title="$5 and $6_x$"))).media["image/png"]
 
 
-async def test_a_character_that_no_font_has_is_told_with_the_package(runner: Matplotlib) -> None:
-    with pytest.raises(Unsupported, match=r"no font at hand has .*U\+10FFFD.*install fonts-noto"):
+async def test_a_character_that_no_font_has_is_named_with_the_package(runner: Matplotlib) -> None:
+    with pytest.raises(Unsupported, match=r"no installed font has .*U\+10FFFD.*install fonts-noto"):
         await drawn(runner, chart("bar", title="\U0010fffd"))
 
 
 def test_missing_chinese_names_its_font(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fonts, "_characters", lambda family: frozenset(map(ord, "abc")))
+    monkeypatch.setattr("leadline_plugins.charts.matplotlib._characters", lambda family: frozenset(map(ord, "abc")))
     with pytest.raises(Unsupported, match=r"港 \(U\+6E2F\): install fonts-noto-cjk"):
-        fonts.fonts_for(["港"], fonts.CHAIN)
+        fonts_for(["港"], CHAIN)
 
 
 async def test_the_alternative_text_says_the_numbers(runner: Matplotlib) -> None:
@@ -170,7 +168,7 @@ async def test_hostile_labels_are_drawn_as_text(runner: Matplotlib, form: str) -
         ("horizontal", "Share (%)", "Growth (%)", "%", ("Share (%)", "Growth (%)")),
     ],
 )
-def test_an_axis_is_named_by_what_stands_on_it_and_its_unit_once(
+def test_an_axis_is_named_by_its_values_with_the_unit_once(
     form: str, x_label: str, y_label: str, unit: str, said: tuple[str, str]
 ) -> None:
     assert titles(chart(form, x_label=x_label, y_label=y_label, unit=unit), form) == said

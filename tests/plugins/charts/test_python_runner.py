@@ -12,12 +12,12 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.findings import FIGURES, QUESTION
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import Blob, Chart, Code, Execution
+from leadline.research_findings import FIGURES, QUESTION
 from leadline.testing.context import FakeCall
+from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
 from leadline_plugins.charts.python import Python
 
 PNG = b"\x89PNG\r\n\x1a\n..."
@@ -54,7 +54,7 @@ async def test_the_code_and_the_rows_go_in_and_the_picture_comes_out() -> None:
     assert (figure.media, figure.caption, figure.evidence_ids) == ({"image/png": PNG}, "港", ("e1",))
     assert figure.alt == "港: a: 1.5"
     files = {file.name: file.data for file in asked[0].files}
-    assert (files["chart.py"].decode(), asked[0].seconds) == (CHART.code, 7)
+    assert (files["chart.py"].decode(), asked[0].seconds) == (CHART.code, 60)
     assert json.loads(files["rows.json"])["rows"] == [{"label": "a", "value": 1.5}]
 
 
@@ -63,11 +63,11 @@ async def test_the_code_and_the_rows_go_in_and_the_picture_comes_out() -> None:
     [
         (Execution(exit_code=1, stderr="NameError: nonsense"), "ended with 1: NameError: nonsense"),
         (Execution(exit_code=124, stderr="[sandbox] stopped after 60 seconds"), "stopped after 60 seconds"),
-        (Execution(), "left no picture"),
-        (Execution(files=(picture("chart.png", b"<svg onload=alert(1)>"),)), "left no picture"),
+        (Execution(), "saved no picture"),
+        (Execution(files=(picture("chart.png", b"<svg onload=alert(1)>"),)), "saved no picture"),
     ],
 )
-async def test_what_went_wrong_is_told(execution: Execution, said: str) -> None:
+async def test_errors_of_the_code_are_reported(execution: Execution, said: str) -> None:
     with pytest.raises(Unsupported, match=said):
         await Python().draw(CHART, call_with(execution, []))
 

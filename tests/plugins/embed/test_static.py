@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leadline
+from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import Unsupported
-from leadline.hosting.host import Host
 from leadline.records import EmbedRequest
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.embed.hashed import SIZE, features, hashed
@@ -83,15 +83,15 @@ async def test_trained_vectors_know_words_of_one_meaning(tmp_path: Path) -> None
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    offer = Host.discover().offer("embedders", "static")
+    offer = PluginCatalog.discover().offer("embedders", "static")
     assert offer.ready(StaticSettings()) is None
     monkeypatch.setattr("leadline_plugins.embed.static.find_spec", lambda name: None)
-    assert "pip install leadline[static]" in str(offer.ready(StaticSettings(model="both")))
+    assert "pip install 'leadline[static]'" in str(offer.ready(StaticSettings(model="both")))
 
 
 async def test_a_run_embeds_with_it(tmp_path: Path) -> None:
     settings = {"ai.embedder": "static", "search.engines": ["local"], "plugins.local.folders": [str(tmp_path)]}
     async with leadline.Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache") as client:
-        member = client.house.member("embedders", "static")
+        member = client.plugins.instance("embedders", "static")
         made = await (await member.get()).embed(EmbedRequest(model="", texts=("a",)), FakeCall())
     assert len(made.vectors[0]) == SIZE

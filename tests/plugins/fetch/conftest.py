@@ -11,22 +11,13 @@ import pytest
 
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.raw_server import RawServer, raw_server
+from leadline.testing.servers import RawServer, raw_server
 from leadline_plugins.fetch.guard import Guard
+from leadline_plugins.fetch.web import WebSettings
 from leadline_plugins.fetch.web.fetcher import WebFetcher
-from leadline_plugins.fetch.web.settings import WebSettings
 from leadline_plugins.parse.html import HtmlParser
 from leadline_plugins.parse.pdf import PdfParser
 from leadline_plugins.parse.text import TextParser
-
-
-@pytest.fixture(autouse=True, params=["aiohttp", "httpcore"])
-def spoken_by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Have each test go with aiohttp, and without it."""
-    if request.param == "aiohttp":
-        pytest.importorskip("aiohttp", reason="pip install 'leadline[fast]'")
-    monkeypatch.setattr("leadline_plugins.fetch.transport.is_fast", lambda: request.param == "aiohttp")
-    return str(request.param)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from leadline.hookspecs import Offer
 from leadline.records import FetchRequest
 from leadline.testing.contracts import FetcherContract
-from leadline.testing.raw_server import RawServer, reply
+from leadline.testing.servers import RawServer, raw_reply
 from leadline_plugins.fetch import web
 
 PAGE = b"<html><body><p>The harbour is nine fathoms deep.</p></body></html>"
@@ -24,7 +24,7 @@ class TestWeb(FetcherContract):
 
     @pytest.fixture
     async def plugin(self, server: RawServer, make: Callable[..., Awaitable[Any]]) -> Any:
-        server.routes["/page"] = reply(PAGE)
+        server.routes["/page"] = raw_reply(PAGE)
         return await make()
 
     @pytest.fixture
@@ -34,5 +34,5 @@ class TestWeb(FetcherContract):
     @pytest.fixture
     async def refused(self, server: RawServer, make: Callable[..., Awaitable[Any]]) -> Any:
         fetcher = await make()
-        server.routes["/page"] = reply(b"members only", "403 Forbidden")
+        server.routes["/page"] = raw_reply(b"members only", "403 Forbidden")
         return fetcher

@@ -187,7 +187,7 @@ async def test_a_name_that_is_not_known_may_be_tried_again() -> None:
     async def fail(name: str, port: int) -> list[str]:
         raise socket.gaierror(-2, "Name or service not known")
 
-    with pytest.raises(Unavailable, match=r"nowhere\.example\.org: the name is not known"):
+    with pytest.raises(Unavailable, match=r"nowhere\.example\.org: the host name cannot be resolved"):
         await Guard(resolve=fail).addresses("nowhere.example.org", 80)
     with pytest.raises(Unavailable, match="no address"):
         await resolved({}, "empty.example.org", [])
@@ -256,5 +256,5 @@ def test_messages_hold_no_secrets(address: str, safe: str) -> None:
 
 
 def test_a_refusal_says_how_to_open_on_purpose() -> None:
-    with pytest.raises(Blocked, match=r'127\.0\.0\.1 is loopback; to read it all the same, add "127\.0\.0\.1"'):
+    with pytest.raises(Blocked, match=r'127\.0\.0\.1 is loopback; to allow it, add "127\.0\.0\.1"'):
         Guard().url("http://127.0.0.1/")

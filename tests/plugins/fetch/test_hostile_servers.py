@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from leadline.door.retry import translate
+from leadline._runtime.calls.retry import translate
 from leadline.errors import BadReply, Denied, RateLimited, Unavailable, Unsupported
 from leadline.records import Blob
-from leadline.testing.raw_server import Asked, RawServer, reply
+from leadline.testing.servers import RawRequest, RawServer, raw_reply
 from leadline_plugins.fetch.guard import Blocked
 
 Get = Callable[..., Awaitable[Blob]]
@@ -21,10 +21,12 @@ LIMIT = 100_000
 BOMB = gzip.compress(b"<p>" + bytes(20_000_000), 9)
 
 
-def endless(first: bytes, piece: bytes, pause: float = 0.0) -> Callable[[Asked, asyncio.StreamWriter], Awaitable[None]]:
+def endless(
+    first: bytes, piece: bytes, pause: float = 0.0
+) -> Callable[[RawRequest, asyncio.StreamWriter], Awaitable[None]]:
     """Send without end."""
 
-    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(first)
         while not writer.is_closing():
             writer.write(piece)
@@ -41,13 +43,13 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 @pytest.mark.parametrize(
     ("name", "answer"),
     [
-        ("declared too large", reply(b"", Content_Length="99999999")),
-        ("declared absurdly large", reply(b"", Content_Length="9" * 18)),
+        ("declared too large", raw_reply(b"", Content_Length="99999999")),
+        ("declared absurdly large", raw_reply(b"", Content_Length="9" * 18)),
         ("endless without a length", endless(HEAD + b"\r\n", b"x" * 10_000)),
         ("endless in chunks", endless(CHUNKED, b"400\r\n" + b"x" * 1024 + b"\r\n")),
-        ("a bomb by gzip", reply(BOMB, Content_Encoding="gzip")),
-        ("a bomb by deflate", reply(zlib.compress(bytes(20_000_000)), Content_Encoding="deflate")),
-        ("a bomb by raw deflate", reply(zlib.compress(bytes(20_000_000))[2:-4], Content_Encoding="deflate")),
+        ("a bomb by gzip", raw_reply(BOMB, Content_Encoding="gzip")),
+        ("a bomb by deflate", raw_reply(zlib.compress(bytes(20_000_000)), Content_Encoding="deflate")),
+        ("a bomb by raw deflate", raw_reply(zlib.compress(bytes(20_000_000))[2:-4], Content_Encoding="deflate")),
         ("endless gzip of nothing", endless(HEAD + b"Content-Encoding: gzip\r\n\r\n" + BOMB, b"\0" * 10_000)),
     ],
 )
@@ -59,12 +61,12 @@ async def test_what_is_too_large_is_stopped(server: RawServer, get: Get, name: s
 
 
 async def test_a_bomb_within_a_bomb_stays_packed(server: RawServer, get: Get) -> None:
-    server.routes["/page"] = reply(gzip.compress(BOMB), Content_Encoding="gzip, gzip")
+    server.routes["/page"] = raw_reply(gzip.compress(BOMB), Content_Encoding="gzip, gzip")
     with pytest.raises(Unsupported, match="'gzip, gzip'"):
         await get("/page", size=LIMIT)
 
 
-async def silent(asked: Asked, writer: asyncio.StreamWriter) -> None:
+async def silent(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(60)
 
 
@@ -92,7 +94,7 @@ async def test_what_is_too_slow_is_stopped(server: RawServer, get: Get, name: st
         ("one header without end", endless(b"HTTP/1.1 200 OK\r\nX: ", b"x" * 10_000)),
         ("headers without end", endless(b"HTTP/1.1 200 OK\r\n", b"X: " + b"y" * 1000 + b"\r\n")),
         ("no HTTP", b"SSH-2.0-OpenSSH_9.2\r\n\r\n"),
-        ("a length that is none", reply(b"x", Content_Length="abc")),
+        ("a length that is none", raw_reply(b"x", Content_Length="abc")),
         ("two lengths", HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx"),
         ("a chunk that is none", CHUNKED + b"zz\r\nxx\r\n"),
     ],
@@ -104,7 +106,7 @@ async def test_what_is_no_http_is_given_up(server: RawServer, get: Get, name: st
 
 
 async def test_a_reply_cut_off_is_given_up(server: RawServer, get: Get) -> None:
-    async def cut(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def cut(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + b"Content-Length: 100\r\n\r\nhalf")
         writer.close()
 
@@ -117,7 +119,7 @@ async def test_a_reply_cut_off_is_given_up(server: RawServer, get: Get) -> None:
     "data", [gzip.compress(b"x" * 1000)[:-20], b"\x1f\x8b" + b"no gzip at all", b"\xff\xff\xff\xff"]
 )
 async def test_a_broken_packing_is_told(server: RawServer, get: Get, data: bytes) -> None:
-    server.routes["/page"] = reply(data, Content_Encoding="gzip")
+    server.routes["/page"] = raw_reply(data, Content_Encoding="gzip")
     with pytest.raises(BadReply, match="packed page is"):
         await get("/page")
 
@@ -142,7 +144,7 @@ async def test_a_broken_packing_is_told(server: RawServer, get: Get, data: bytes
 async def test_a_redirect_to_where_nothing_may_go_is_refused(
     server: RawServer, get: Get, rule: str, target: str
 ) -> None:
-    server.routes["/page"] = reply(status="302 Found", Location=target)
+    server.routes["/page"] = raw_reply(status="302 Found", Location=target)
     with pytest.raises(Blocked) as refused:
         await get("/page")
     assert refused.value.rule == rule
@@ -152,8 +154,8 @@ async def test_a_redirect_to_where_nothing_may_go_is_refused(
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
 async def test_a_loop_of_redirects_ends(server: RawServer, get: Get, status: str) -> None:
-    server.routes["/a"] = reply(status=status, Location="/b")
-    server.routes["/b"] = reply(status=status, Location="/a")
+    server.routes["/a"] = raw_reply(status=status, Location="/b")
+    server.routes["/b"] = raw_reply(status=status, Location="/a")
     with pytest.raises(Blocked, match="leads on more than 3 times") as refused:
         await get("/a", redirects=3)
     assert refused.value.rule == "redirects"
@@ -162,7 +164,7 @@ async def test_a_loop_of_redirects_ends(server: RawServer, get: Get, status: str
 
 async def test_redirects_that_never_repeat_end_too(server: RawServer, get: Get) -> None:
     for number in range(20):
-        server.routes[f"/{number}"] = reply(status="302 Found", Location=f"/{number + 1}")
+        server.routes[f"/{number}"] = raw_reply(status="302 Found", Location=f"/{number + 1}")
     with pytest.raises(Blocked, match="more than 8 times"):
         await get("/0")
     assert len(server.paths) == 9
@@ -186,7 +188,7 @@ async def test_an_answer_of_dns_that_changes_is_asked_for_once(server: RawServer
         asked.append(host)
         return answers[len(asked) - 1]
 
-    server.routes["/page"] = reply(b"<p>here")
+    server.routes["/page"] = raw_reply(b"<p>here")
     host = f"site.example.org:{server.port}"
     page = await get(server.at("/page", "site.example.org"), resolve=turning, allow=[host], robots=False)
     assert page.data == b"<p>here"
@@ -195,7 +197,7 @@ async def test_an_answer_of_dns_that_changes_is_asked_for_once(server: RawServer
 
 
 async def test_a_robots_file_cannot_lead_inwards(server: RawServer, get: Get) -> None:
-    server.routes["/robots.txt"] = reply(status="302 Found", Location="http://169.254.169.254/")
+    server.routes["/robots.txt"] = raw_reply(status="302 Found", Location="http://169.254.169.254/")
     with pytest.raises(Blocked, match="cloud metadata"):
         await get("/page")
 
@@ -214,7 +216,7 @@ async def test_a_robots_file_cannot_lead_inwards(server: RawServer, get: Get) ->
 async def test_a_status_becomes_its_error_without_the_query(
     server: RawServer, get: Get, status: str, error: type[Exception]
 ) -> None:
-    server.routes["/page?key=secret"] = reply(b"x", status)
+    server.routes["/page?key=secret"] = raw_reply(b"x", status)
     with pytest.raises(Exception) as raised:
         await get("/page?key=secret")
     translated = translate(raised.value)
@@ -223,8 +225,8 @@ async def test_a_status_becomes_its_error_without_the_query(
 
 
 async def test_cookies_stay_with_the_one_page(server: RawServer, get: Get) -> None:
-    server.routes["/a"] = reply(status="302 Found", Location="/b", Set_Cookie="session=1")
-    server.routes["/b"] = reply(b"<p>b")
+    server.routes["/a"] = raw_reply(status="302 Found", Location="/b", Set_Cookie="session=1")
+    server.routes["/b"] = raw_reply(b"<p>b")
     await get("/a")
     await get("/b")
     assert [asked.headers.get("cookie") for asked in server.asked if asked.path == "/b"] == ["session=1", None]

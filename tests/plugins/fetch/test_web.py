@@ -19,10 +19,10 @@ import trustme
 from leadline.errors import Unavailable, Unsupported
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.raw_server import Asked, RawServer, raw_server, reply
+from leadline.testing.servers import RawRequest, RawServer, raw_reply, raw_server
 from leadline_plugins.fetch.guard import Blocked, Guard
 from leadline_plugins.fetch.transport import GuardedTransport, proxy_of
-from leadline_plugins.fetch.web.cache import Cache, Kept
+from leadline_plugins.fetch.web.cache import CachedPage, PageCache
 from leadline_plugins.fetch.web.fetcher import WebFetcher
 from leadline_plugins.fetch.web.robots import allowed, rules
 
@@ -32,8 +32,8 @@ MB = 1_000_000
 
 
 async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawServer, get: Get) -> None:
-    server.routes["/a"] = reply(status="301 Moved", Location="/b?x=1#part")
-    server.routes["/b?x=1"] = reply("测".encode("gbk"), Content_Type="text/html; charset=gbk")
+    server.routes["/a"] = raw_reply(status="301 Moved", Location="/b?x=1#part")
+    server.routes["/b?x=1"] = raw_reply("测".encode("gbk"), Content_Type="text/html; charset=gbk")
     page = await get("/a")
     assert page == Blob(name=server.at("/b?x=1"), media_type="text/html; charset=gbk", data="测".encode("gbk"))
 
@@ -49,7 +49,7 @@ async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawSe
     ],
 )
 async def test_a_packed_page_is_unpacked(server: RawServer, get: Get, encoding: str, data: bytes) -> None:
-    server.routes["/"] = reply(data, Content_Encoding=encoding)
+    server.routes["/"] = raw_reply(data, Content_Encoding=encoding)
     assert (await get("/")).data == (b"<p>packed" if data else b"")
 
 
@@ -68,20 +68,20 @@ async def test_a_packed_page_is_unpacked(server: RawServer, get: Get, encoding: 
 async def test_a_page_is_named_for_what_it_is(
     server: RawServer, get: Get, path: str, header: str, body: bytes, expected: str
 ) -> None:
-    server.routes[path] = reply(body, Content_Type=header)
+    server.routes[path] = raw_reply(body, Content_Type=header)
     assert (await get(path)).media_type == expected
 
 
 async def test_what_no_parser_reads_is_not_even_loaded(server: RawServer, get: Get) -> None:
-    server.routes["/film"] = reply(b"", Content_Type="video/mp4", Content_Length="99999999999")
+    server.routes["/film"] = raw_reply(b"", Content_Type="video/mp4", Content_Length="99999999999")
     with pytest.raises(Unsupported, match="no parser reads video/mp4"):
         await get("/film")
 
 
 async def test_a_kept_page_is_used_and_then_asked_for_again(server: RawServer, get: Get) -> None:
-    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
         changed = asked.headers.get("if-none-match") != '"1"'
-        writer.write(reply(b"<p>one", ETag='"1"') if changed else b"HTTP/1.1 304 Not Modified\r\n\r\n")
+        writer.write(raw_reply(b"<p>one", ETag='"1"') if changed else b"HTTP/1.1 304 Not Modified\r\n\r\n")
         await writer.drain()
 
     server.routes["/"] = answer
@@ -93,16 +93,16 @@ async def test_a_kept_page_is_used_and_then_asked_for_again(server: RawServer, g
 
 
 async def test_a_page_that_changed_is_read_anew(server: RawServer, get: Get) -> None:
-    server.routes["/"] = reply(b"<p>one", Last_Modified="Sat, 01 Nov 2025 00:00:00 GMT")
+    server.routes["/"] = raw_reply(b"<p>one", Last_Modified="Sat, 01 Nov 2025 00:00:00 GMT")
     await get("/", cache_size=MB)
-    server.routes["/"] = reply(b"<p>two")
+    server.routes["/"] = raw_reply(b"<p>two")
     assert (await get("/", cache_size=MB, fresh=0)).data == b"<p>two"
     assert server.asked[-1].headers["if-modified-since"] == "Sat, 01 Nov 2025 00:00:00 GMT"
 
 
 async def test_a_kept_page_behind_a_redirect_is_asked_for_by_its_own_mark(server: RawServer, get: Get) -> None:
-    server.routes["/a"] = reply(status="302 Found", Location="/b", ETag='"a"')
-    server.routes["/b"] = reply(b"<p>b", ETag='"b"')
+    server.routes["/a"] = raw_reply(status="302 Found", Location="/b", ETag='"a"')
+    server.routes["/b"] = raw_reply(b"<p>b", ETag='"b"')
     await get("/a", cache_size=MB)
     await get("/a", cache_size=MB, fresh=0)
     asked = [(asked.path, asked.headers.get("if-none-match")) for asked in server.asked]
@@ -110,48 +110,48 @@ async def test_a_kept_page_behind_a_redirect_is_asked_for_by_its_own_mark(server
 
 
 async def test_what_must_not_be_kept_is_not(server: RawServer, get: Get) -> None:
-    server.routes["/"] = reply(b"<p>x", Cache_Control="private, no-store")
+    server.routes["/"] = raw_reply(b"<p>x", Cache_Control="private, no-store")
     await get("/", cache_size=MB)
     await get("/", cache_size=MB)
     assert server.paths == ["/", "/"]
 
 
 async def test_a_kept_page_is_shut_when_its_host_is(server: RawServer, get: Get) -> None:
-    server.routes["/"] = reply(b"<p>x")
+    server.routes["/"] = raw_reply(b"<p>x")
     await get("/", cache_size=MB)
     with pytest.raises(Blocked):
         await get("/", cache_size=MB, allow=[])
 
 
-def kept(data: bytes, url: str = "http://example.org/") -> Kept:
-    return Kept(url, "text/html", data)
+def kept(data: bytes, url: str = "http://example.org/") -> CachedPage:
+    return CachedPage(url, "text/html", data)
 
 
 async def test_a_page_comes_back_as_it_was(tmp_path: Path) -> None:
-    page = Kept("http://example.org/鉛\n", "text/html; charset=x", b"\n\x00\xff\n", '"e"', "yesterday")
-    cache = Cache(tmp_path, MB, logging.getLogger("test"), lambda: 7.0)
+    page = CachedPage("http://example.org/鉛\n", "text/html; charset=x", b"\n\x00\xff\n", '"e"', "yesterday")
+    cache = PageCache(tmp_path, MB, logging.getLogger("test"), lambda: 7.0)
     cache.put_soon("a", page)
     assert await cache.get("a") == replace(page, stored=7.0)
     await cache.close()
-    again = Cache(tmp_path, MB, logging.getLogger("test"), lambda: 9.0)
+    again = PageCache(tmp_path, MB, logging.getLogger("test"), lambda: 9.0)
     again.confirm_soon("a")
     assert await again.get("a") == replace(page, stored=9.0)
     await again.close()
 
 
 async def test_a_damaged_cache_is_told_and_begun_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    cache = Cache(tmp_path, MB, logging.getLogger("test"))
+    cache = PageCache(tmp_path, MB, logging.getLogger("test"))
     (tmp_path / "pages.sqlite").write_bytes(b"no database at all" * 100)
     assert await cache.get("a") is None
-    assert "kept pages cannot be used" in caplog.text
+    assert "cannot use the page cache" in caplog.text
     cache.put_soon("a", kept(b"x"))
     assert await cache.get("a") is not None
     await cache.close()
 
 
 async def test_robots_are_asked_once_and_obeyed(server: RawServer, make: Make) -> None:
-    server.routes["/robots.txt"] = reply(b"User-agent: *\nDisallow: /private\n")
-    server.routes |= {"/private/a": reply(b"<p>x"), "/b": reply(b"<p>b")}
+    server.routes["/robots.txt"] = raw_reply(b"User-agent: *\nDisallow: /private\n")
+    server.routes |= {"/private/a": raw_reply(b"<p>x"), "/b": raw_reply(b"<p>b")}
     fetcher = await make()
     with pytest.raises(Blocked, match=r"robots\.txt asks not to read it") as refused:
         await fetcher.fetch(FetchRequest(url=server.at("/private/a")), FakeCall())
@@ -163,13 +163,13 @@ async def test_robots_are_asked_once_and_obeyed(server: RawServer, make: Make) -
 
 
 async def test_robots_may_be_left_unasked(server: RawServer, get: Get) -> None:
-    server.routes["/robots.txt"] = reply(b"User-agent: *\nDisallow: /\n")
-    server.routes["/"] = reply(b"<p>x")
+    server.routes["/robots.txt"] = raw_reply(b"User-agent: *\nDisallow: /\n")
+    server.routes["/"] = raw_reply(b"<p>x")
     assert (await get("/", robots=False)).data == b"<p>x"
 
 
 async def test_a_site_that_cannot_say_is_not_read(server: RawServer, get: Get) -> None:
-    server.routes |= {"/robots.txt": reply(b"", "503 Busy"), "/": reply(b"<p>x")}
+    server.routes |= {"/robots.txt": raw_reply(b"", "503 Busy"), "/": raw_reply(b"<p>x")}
     with pytest.raises(Unavailable, match=r"robots\.txt: HTTP 503"):
         await get("/")
 
@@ -211,13 +211,13 @@ def test_robots_are_read_as_the_rfc_says(agent: str, place: str, may: bool) -> N
 async def test_a_site_is_not_crowded(server: RawServer, make: Make) -> None:
     now, most = 0, 0
 
-    async def answer(asked: Asked, writer: asyncio.StreamWriter) -> None:
+    async def answer(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
         nonlocal now, most
         now += 1
         most = max(most, now)
         await asyncio.sleep(0.01)
         now -= 1
-        writer.write(reply(b"<p>x"))
+        writer.write(raw_reply(b"<p>x"))
 
     server.routes |= {f"/{number}": answer for number in range(12)}
     fetcher = await make(per_host=3)
@@ -240,7 +240,7 @@ async def test_a_pinned_connection_is_certified_by_name(make: Make) -> None:
         return ["127.0.0.1"]
 
     async with raw_server(tls) as server:
-        server.routes["/"] = reply(b"<p>secret")
+        server.routes["/"] = raw_reply(b"<p>secret")
         for host, trusted in (("site.example.org", True), ("other.example.org", False)):
             guard = Guard([f"{host}:{server.port}"], resolve=here)
             transport = GuardedTransport(guard, trusting(authority))
@@ -257,7 +257,7 @@ async def test_an_address_that_does_not_answer_gives_way_to_the_next(server: Raw
     async def two(host: str, port: int) -> list[str]:
         return ["127.0.0.2", "127.0.0.1"]
 
-    server.routes["/"] = reply(b"<p>x")
+    server.routes["/"] = raw_reply(b"<p>x")
     host = f"site.example.org:{server.port}"
     assert (await get(server.at("/", "site.example.org"), resolve=two, allow=[host])).data == b"<p>x"
 
@@ -267,7 +267,7 @@ async def test_a_proxy_of_the_environment_is_used_and_addresses_judged_all_the_s
 ) -> None:
     monkeypatch.setenv("http_proxy", server.at(""))
     monkeypatch.setenv("no_proxy", "direct.example.org")
-    server.routes["http://site.example.org/"] = reply(b"<p>by proxy")
+    server.routes["http://site.example.org/"] = raw_reply(b"<p>by proxy")
     assert (await get("http://site.example.org/", robots=False)).data == b"<p>by proxy"
     with pytest.raises(Blocked):
         await get("http://10.0.0.1/")
@@ -310,7 +310,7 @@ async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(
     fetcher = await make(resolve=here, transport=transport, allow=names, robots=False)
 
     async def get(host: str, path: str) -> int:
-        server.routes[path] = reply(b"<p>x")
+        server.routes[path] = raw_reply(b"<p>x")
         await fetcher.fetch(FetchRequest(url=server.at(path, host)), FakeCall())
         return len(server.tasks)
 

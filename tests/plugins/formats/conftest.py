@@ -14,7 +14,7 @@ import pytest
 from leadline.citations import cited
 from leadline.contracts import Context
 from leadline.records import Claim, Document, Evidence, Figure, Hit, Json, Report, Section, Source, Verdict
-from leadline.settings.model import Settings
+from leadline.settings import Settings
 from leadline.testing.context import FakeCall, fake_context
 
 TEXT = r"""The bay is 40 m deep [@e1], and *shallower* inland [@e2][@e3].

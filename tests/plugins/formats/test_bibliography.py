@@ -40,7 +40,7 @@ async def test_csl_lists_all_sources_as_numbered(make_report: Callable[..., Repo
     assert items[1]["type"] == "webpage"
 
 
-async def test_bibtex_has_what_the_engine_knew(make_report: Callable[..., Report]) -> None:
+async def test_bibtex_has_the_data_of_the_engine(make_report: Callable[..., Report]) -> None:
     (file,) = (await Bibtex().format(described(make_report()), FakeCall())).files
     first = file.data.decode().split("\n\n")[0]
     assert first.startswith("@article{source-1,")
@@ -65,6 +65,6 @@ async def test_references_follow_a_style_from_a_file(tmp_path: Path, make_report
 
 
 @pytest.mark.parametrize("style", ["no-such-style", "../../etc/passwd", "gone.csl"])
-async def test_a_style_that_is_not_there_is_said(style: str, make_report: Callable[..., Report]) -> None:
+async def test_an_unknown_style_is_reported(style: str, make_report: Callable[..., Report]) -> None:
     with pytest.raises(ConfigError, match="citation_style"):
         await entries(make_report(), style, FakeCall())

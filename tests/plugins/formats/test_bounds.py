@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from leadline_plugins.formats.drawings import harmless
-from leadline_plugins.formats.portions import MOST, portions
-from leadline_plugins.formats.tex import tame
+from leadline_plugins.formats.blocks import MOST, split_long
+from leadline_plugins.formats.figures import is_harmless_svg
+from leadline_plugins.formats.syntax import is_safe_formula
 from leadline_plugins.formats.tree import text, words
 
 
@@ -19,7 +19,7 @@ from leadline_plugins.formats.tree import text, words
     ],
 )
 def test_mathematics_is_tame(tex: str) -> None:
-    assert tame(tex)
+    assert is_safe_formula(tex)
 
 
 @pytest.mark.parametrize(
@@ -40,17 +40,17 @@ def test_mathematics_is_tame(tex: str) -> None:
     ],
 )
 def test_a_program_is_not_tame(tex: str) -> None:
-    assert not tame(tex)
+    assert not is_safe_formula(tex)
 
 
 def test_long_paragraphs_are_set_in_portions_that_lose_nothing() -> None:
     said = "word " * 5000 + "x" * 20_000
-    parts = list(portions(words(said)))
+    parts = list(split_long(words(said)))
     assert len(parts) > 5
     assert "".join(map(text, parts)) == said
     assert max(len(text(part)) for part in parts) <= 2 * MOST
-    assert list(portions([])) == [[]]
-    assert len(list(portions(words("short")))) == 1
+    assert list(split_long([])) == [[]]
+    assert len(list(split_long(words("short")))) == 1
 
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/xlink">{}</svg>'
@@ -60,7 +60,7 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/x
     "inside", ["", '<rect fill="url(#a)"/><use x:href="#a"/>', '<image href="data:image/png;base64,AA"/>']
 )
 def test_a_drawing_is_harmless(inside: str) -> None:
-    assert harmless(SVG.format(inside).encode())
+    assert is_harmless_svg(SVG.format(inside).encode())
 
 
 @pytest.mark.parametrize(
@@ -76,6 +76,6 @@ def test_a_drawing_is_harmless(inside: str) -> None:
         "<g>",
     ],
 )
-def test_what_runs_loads_or_is_broken_is_not_harmless(inside: str) -> None:
-    assert not harmless(SVG.format(inside).encode())
-    assert not harmless(SVG.format("").encode("utf-16"))
+def test_an_svg_that_runs_loads_or_is_broken_is_harmful(inside: str) -> None:
+    assert not is_harmless_svg(SVG.format(inside).encode())
+    assert not is_harmless_svg(SVG.format("").encode("utf-16"))

@@ -6,13 +6,10 @@ from typing import Any
 import pytest
 
 from leadline.records import Report, Section
-from leadline_plugins.formats.blocks import Blocks
+from leadline_plugins.formats.blocks import Blocks, plain_text, widths
 from leadline_plugins.formats.document import Medium, document
-from leadline_plugins.formats.inlines import spoken
-from leadline_plugins.formats.pdf.adapted import adapted
-from leadline_plugins.formats.pdf.rows import whole
-from leadline_plugins.formats.tables import widths
 from leadline_plugins.formats.tree import Node, text, words
+from leadline_plugins.formats.typst import typst_blocks, with_unbreakable_rows
 
 Make = Callable[..., Report]
 
@@ -92,13 +89,13 @@ def test_footnotes_that_name_each_other_end() -> None:
     assert len(list(nodes(tree, "Note"))) >= 1
 
 
-def test_nothing_of_what_is_nested_past_reading_is_lost() -> None:
+def test_blocks_nested_too_deep_keep_their_text() -> None:
     assert "bottom" in text(blocks("- " * 3000 + "bottom"))
     assert "bottom" in text(blocks("> " * 3000 + "bottom"))
     assert "middle" in text(blocks("**a *b " * 2000 + "middle" + "* **" * 2000))
 
 
-def test_what_hides_or_turns_text_is_removed() -> None:
+def test_characters_that_hide_or_reverse_text_are_removed() -> None:
     assert (
         text(blocks("safe \u202egnp.exe\u202c \u2066x\u2069 bell\x07 lone\ud800")) == "safe gnp.exe x bell lone\ufffd"
     )
@@ -133,7 +130,7 @@ def test_columns_of_many_long_words_still_leave_the_longest_text_most_room() -> 
 
 def test_short_rows_of_tables_stay_whole_and_long_ones_may_break() -> None:
     tree = blocks(f"- In a list\n\n  | a | b |\n  |---|---|\n  | x | short |\n  | y | {'long ' * 400} |\n")
-    ((_, _, _, _, [(_, _, _, rows)], _),) = nodes(whole(tree), "Table")
+    ((_, _, _, _, [(_, _, _, rows)], _),) = nodes(with_unbreakable_rows(tree), "Table")
     assert [["typst:breakable", "false"] in row[1][0][0][2] for row in rows] == [True, False]
 
 
@@ -145,7 +142,7 @@ def test_citations_are_links_to_their_source_with_evidence_and_claim(make_report
     assert by_said["[4]"] == ("#ref-4", {"data-evidence": "quote-4", "data-claims": "claim-2"})
 
 
-def test_each_figure_stands_once_behind_its_first_mention(make_report: Make) -> None:
+def test_each_figure_follows_its_first_mention_once(make_report: Make) -> None:
     tree = document(make_report(), Medium()).blocks
     figures = [place for place, block in enumerate(tree) if block["t"] == "Figure"]
     assert [text(tree[place]).startswith(f"Figure {n}.") for place, n in zip(figures, (2, 1), strict=True)] == [
@@ -154,7 +151,7 @@ def test_each_figure_stands_once_behind_its_first_mention(make_report: Make) -> 
     assert all("Figure" in text(tree[place - 1]) for place in figures)
 
 
-def test_a_figure_stands_where_the_text_shows_it(make_report: Make) -> None:
+def test_a_figure_is_placed_where_the_text_shows_it(make_report: Make) -> None:
     tree = document(make_report("Early.\n\n- a list ![](figure:f1)\n\nLate: Figure 1."), Medium()).blocks
     kinds = [block["t"] for block in tree]
     assert kinds[1:4] == ["Para", "BulletList", "Figure"]
@@ -179,9 +176,9 @@ def test_sections_without_text_or_title_are_set(make_report: Make) -> None:
     assert document(report, Medium()).blocks[0]["t"] == "Header"
 
 
-def test_in_a_pdf_a_table_has_its_lead_and_the_statistics_a_source_on_their_page(make_report: Make) -> None:
+def test_a_pdf_keeps_a_table_with_its_introduction_and_the_statistics_with_a_source(make_report: Make) -> None:
     report = make_report("The depths are these.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThat is all.")
-    made = list(adapted(document(report, Medium()).blocks))
+    made = list(typst_blocks(document(report, Medium()).blocks))
     said = [block["c"][1] if block["t"] == "RawBlock" else text(block) for block in made]
     assert said[said.index("The depths are these.") - 1] == "#leading["
     assert said[said.index("That is all.") - 1] != "#leading["
@@ -189,12 +186,13 @@ def test_in_a_pdf_a_table_has_its_lead_and_the_statistics_a_source_on_their_page
     assert said[kept + 1] == "#further["
     assert said[kept + 4] == "Citation Statistics"
     assert (said[-1], said.count("#kept[")) == ("]", 1)
-    assert not [block for block in adapted(document(report, Medium(), references=False).blocks) if "kept" in str(block)]
+    blocks = typst_blocks(document(report, Medium(), references=False).blocks)
+    assert not [block for block in blocks if "kept" in str(block)]
 
 
-def test_what_is_spoken_keeps_no_space_at_full_wide_punctuation() -> None:
-    assert spoken("…转移支付 [@e1]，地方需要 **钱** [@e2]。") == "…转移支付，地方需要 钱。"
-    assert spoken("It is deep [@e1], they say.") == "It is deep, they say."
+def test_plain_text_has_no_space_beside_full_width_punctuation() -> None:
+    assert plain_text("…转移支付 [@e1]，地方需要 **钱** [@e2]。") == "…转移支付，地方需要 钱。"
+    assert plain_text("It is deep [@e1], they say.") == "It is deep, they say."
 
 
 def test_a_caption_in_chinese_has_a_space_as_wide_as_its_characters(make_report: Callable[..., Report]) -> None:

@@ -8,14 +8,14 @@ import pytest
 
 from leadline.citations import number
 from leadline.records import Document, Evidence, Hit, Report, Section, Source
-from leadline.settings.model import Settings
+from leadline.settings import Settings
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.json import Json
 from leadline_plugins.formats.markdown import Markdown
 from leadline_plugins.formats.tree import text as content
-from leadline_plugins.verification.reports import read
-from leadline_plugins.wording import say, tags
+from leadline_plugins.verification.reports.reader import read_report
+from leadline_plugins.wording.phrases import languages, phrase
 
 
 def source(name: str, title: str = "") -> Source:
@@ -75,14 +75,14 @@ async def test_a_marker_that_points_nowhere_does_not_survive() -> None:
     assert "gone" not in text
 
 
-async def test_the_lists_are_left_out_or_stand_in_a_file_of_their_own() -> None:
+async def test_the_lists_are_left_out_or_in_a_separate_file() -> None:
     assert "Sources" not in (await rendered(report("Deep [@e1]."), references=False))["report.md"]
     files = await rendered(report("Deep [@e1]."), resource_file=True)
     assert "Sources" not in files["report.md"]
     assert files["references.md"].startswith("## Cited Sources (Used in Report)")
 
 
-async def test_the_method_tells_what_failed_in_the_language_of_the_report() -> None:
+async def test_the_method_names_failures_in_the_language_of_the_report() -> None:
     method = {
         "queries": ["a", "b"],
         "rounds": 2,
@@ -94,7 +94,7 @@ async def test_the_method_tells_what_failed_in_the_language_of_the_report() -> N
         "assumptions": [],
     }
     english = (await rendered(report("Deep [@e1].", metadata={"method": method})))["report.md"]
-    assert "2 rounds of search with 2 queries on web gave 7 results, of which 3 sources were read." in english
+    assert "2 rounds of searches: 2 queries on web returned 7 results; 3 sources were read." in english
     assert "1 search failed: b (HTTP 503)." in english
     assert "1 source could not be read: https://example.org/x (HTTP 404)." in english
     chinese = (await rendered(report("Deep [@e1].", metadata={"method": method}, language="zh")))["report.md"]
@@ -102,24 +102,24 @@ async def test_the_method_tells_what_failed_in_the_language_of_the_report() -> N
     assert "1 次检索失败：b（HTTP 503）" in chinese.replace(" (", "（").replace(")", "）")
 
 
-@pytest.mark.parametrize("language", tags())
+@pytest.mark.parametrize("language", languages())
 async def test_verify_reads_the_lists_of_a_report_in_each_language(language: str) -> None:
     known = [source(name).model_copy(update={"hit": Hit(url=f"file:///{name}", title=name)}) for name in ("sea", "bay")]
     given = report("Deep. [@e1] Wide. [@e2]", language=language, sources=(*known, source("lake")))
-    found = read((await rendered(given))["report.md"])
+    found = read_report((await rendered(given))["report.md"])
     assert [entry.text.split(" - ")[0] for entry in found.entries.values()] == ["sea", "bay", "lake"]
     assert [mark.keys for mark in found.marks] == [("1",), ("2",)]
     assert not list(found.dangling())
 
 
-ASSUMED = "the question is meant as it stands, in its most usual sense"
+ASSUMED = "the question is meant in its most usual sense"
 
 
 @pytest.mark.parametrize(
     ("language", "said"),
     [("en", f"Assumed: {ASSUMED}."), ("zh", "假设：按字面和最通常的含义理解问题。")],
 )
-async def test_an_assumption_is_said_once_and_notices_are_said_to_be_english(language: str, said: str) -> None:
+async def test_an_assumption_appears_once_and_notices_are_marked_as_english(language: str, said: str) -> None:
     method = {
         "queries": ["a"],
         "rounds": 1,
@@ -129,7 +129,7 @@ async def test_an_assumption_is_said_once_and_notices_are_said_to_be_english(lan
         "failed_searches": [],
         "unread": [],
         "assumptions": [ASSUMED],
-        "notices": [f"it is short (under 20 characters): assumed: {ASSUMED}", "no charts were drawn"],
+        "notices": [f"it is shorter than 20 characters: assumed: {ASSUMED}", "no charts were drawn"],
     }
     text = (await rendered(report("Deep [@e1].", metadata={"method": method}, language=language)))["report.md"]
     assert said in text
@@ -137,14 +137,14 @@ async def test_an_assumption_is_said_once_and_notices_are_said_to_be_english(lan
     assert "No charts were drawn." in text
     assert ("（英文）：No charts" in text) is (language == "zh")
     if language == "en":
-        assert "1 round of search with 1 query on web gave 1 result, of which 1 source was read." in text
+        assert "1 round of searches: 1 query on web returned 1 result; 1 source was read." in text
 
 
-@pytest.mark.parametrize("language", tags())
+@pytest.mark.parametrize("language", languages())
 async def test_nothing_around_a_report_is_in_another_language(language: str) -> None:
     text = (await rendered(report("Deep [@e1].", language=language)))["report.md"]
     headings = [line[3:] for line in text.split("\n") if line.startswith("## ")]
-    assert headings == ["Depth", *(say(name, language) for name in ("cited", "additional", "statistics"))]
+    assert headings == ["Depth", *(phrase(name, language) for name in ("cited", "additional", "statistics"))]
     assert ("Cited Sources (Used in Report)" in headings) is (language == "en")
     assert ("sources" in text.split("## ")[-1]) is (language in ("en", "fr"))
 
@@ -168,7 +168,7 @@ async def test_nothing_around_a_report_is_in_another_language(language: str) -> 
         ("A [link]([@e1])", r"A [link]\([1])"),
     ],
 )
-async def test_marks_stand_as_the_script_has_them_and_alone_in_no_brackets(written: str, said: str) -> None:
+async def test_brackets_around_marks_follow_the_script(written: str, said: str) -> None:
     text = (await rendered(report(written)))["report.md"]
     assert text.split("## Depth\n\n")[1].startswith(f"{said}\n\n")
     if "link" not in written:
@@ -186,7 +186,7 @@ async def test_marks_stand_as_the_script_has_them_and_alone_in_no_brackets(writt
         ("https://example.org/%E5%81%A5", "https://example.org/%E5%81%A5"),
     ],
 )
-async def test_files_are_shown_relative_to_their_folder_but_in_markdown_whole(url: str, said: str) -> None:
+async def test_files_are_relative_to_their_folder_except_in_markdown(url: str, said: str) -> None:
     known = source("bay").model_copy(update={"hit": Hit(url=url, title="T")})
     given = report("Deep [@e2].", sources=(known,))
     assert f"T - {said}" in content(document(given, Medium()).blocks)
@@ -206,7 +206,7 @@ def test_numbering_ignores_evidence_whose_source_is_gone() -> None:
     assert numbered.render("Deep [@e1].") == "Deep."
 
 
-async def test_figures_stand_behind_their_mention_as_files_or_inline(
+async def test_figures_follow_their_mention_as_files_or_inline(
     make_report: Callable[..., Report], make_call: Callable[..., FakeCall]
 ) -> None:
     files = (await Markdown().format(make_report(), make_call())).files
@@ -218,9 +218,7 @@ async def test_figures_stand_behind_their_mention_as_files_or_inline(
     assert inline.data.count(b"](data:image/png;base64,") == 2
 
 
-async def test_what_did_not_hold_is_listed(
-    make_report: Callable[..., Report], make_call: Callable[..., FakeCall]
-) -> None:
+async def test_failed_claims_are_listed(make_report: Callable[..., Report], make_call: Callable[..., FakeCall]) -> None:
     text = (await Markdown().format(make_report(), make_call())).files[0].data.decode()
     assert "2 claims checked: supported 1, contradicted 1." in text
     assert "- **≠ contradicted:** Depth: South 南 · 7 (70 there; judge: model)" in text
@@ -234,7 +232,7 @@ async def test_what_did_not_hold_is_listed(
         ("What {} means in C, and {1, 2}", "What {} means in C, and {1, 2}"),
     ],
 )
-async def test_titles_of_catalogues_are_shown_without_the_braces_of_bibtex(title: str, said: str) -> None:
+async def test_titles_of_catalogs_have_no_braces_of_bibtex(title: str, said: str) -> None:
     given = report("Deep. [@e1]", sources=(source("bay"), source("sea", title)))
     assert f"[1] {said} - <" in (await rendered(given))["report.md"]
     assert f"[1] {said} - https" in content(document(given, Medium()).blocks)

@@ -248,7 +248,7 @@ async def test_hostile_titles_quotes_names_and_captions_are_harmless_and_legible
     assert met.text.count(KEPT) >= len(report.sources)
 
 
-async def test_json_is_the_report_whatever_it_holds(context: Context, make_report: Callable[..., Report]) -> None:
+async def test_json_is_the_whole_report(context: Context, make_report: Callable[..., Report]) -> None:
     for attack in TEXTS.values():
         report = in_fields(make_report(attack))
         (offer,) = import_module("leadline_plugins.formats.json").leadline_report_formatters()

@@ -13,8 +13,7 @@ import pytest
 
 from leadline.records import Report, Verdict
 from leadline_plugins.formats.document import document
-from leadline_plugins.formats.html import MEDIUM
-from leadline_plugins.formats.html.page import page as html_page
+from leadline_plugins.formats.html import MEDIUM, render_page
 
 CONTRASTS = """() => {
   const parts = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
@@ -59,7 +58,7 @@ async def browsing() -> AsyncIterator[Any]:
 
 def written(folder: Path, report: Report) -> str:
     path = folder / "report.html"
-    path.write_text(html_page(document(report, MEDIUM)), "utf-8")
+    path.write_text(render_page(document(report, MEDIUM)), "utf-8")
     return path.as_uri()
 
 
@@ -139,7 +138,7 @@ async def test_dark_and_print_have_their_own_colours(shown: Shown) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_every_text_stands_out_from_its_ground(scheme: str, shown: Shown) -> None:
+async def test_every_text_has_enough_contrast(scheme: str, shown: Shown) -> None:
     page, _ = shown
     await page.emulate_media(color_scheme=scheme)
     await page.locator("a.citation").first.click()
@@ -164,7 +163,7 @@ async def test_landmarks_headings_names_and_alternatives(shown: Shown) -> None:
     assert await page.evaluate("document.activeElement.id") == "report"
 
 
-async def test_without_script_citations_lead_to_sources(tmp_path: Path, make_report: Callable[..., Report]) -> None:
+async def test_without_script_citations_link_to_sources(tmp_path: Path, make_report: Callable[..., Report]) -> None:
     async with browsing() as browser:
         context = await browser.new_context(java_script_enabled=False)
         page = await context.new_page()

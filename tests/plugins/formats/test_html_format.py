@@ -12,9 +12,7 @@ from leadline.contracts import Context
 from leadline.records import Report
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.document import document
-from leadline_plugins.formats.html import MEDIUM, Html
-from leadline_plugins.formats.html.formula import formula
-from leadline_plugins.formats.html.page import page
+from leadline_plugins.formats.html import MEDIUM, Html, mathml, render_page
 
 HOSTILE = '</title><script>alert(1)</script><img src=x onerror=alert(1)> " onmouseover="alert(1)'
 
@@ -32,7 +30,7 @@ class Tags(HTMLParser):
 
 
 def shown(report: Report) -> str:
-    return page(document(report, MEDIUM))
+    return render_page(document(report, MEDIUM))
 
 
 async def test_the_page_holds_everything(
@@ -101,7 +99,7 @@ def test_pictures_have_their_alternative_text(make_report: Callable[..., Report]
     "tex", [r"\frac{", r"\text{<script>}", r"\href{javascript:x}{y}", r"\def\x{\x\x}\x", "x" * 9000]
 )
 def test_formulas_are_mathml_or_the_text_as_written(tex: str) -> None:
-    made = formula(tex, block=False)
+    made = mathml(tex, block=False)
     assert made.startswith(("<math", "<code>"))
     assert "<script" not in made
     assert 'href="' not in made
@@ -112,7 +110,7 @@ def test_arabic_reports_read_from_right_to_left(make_report: Callable[..., Repor
     assert '<html lang="zh">' in shown(make_report(language="zh"))
 
 
-def test_nothing_stands_beside_the_page_where_its_side_can_be_scrolled_to(make_report: Callable[..., Report]) -> None:
+def test_nothing_overflows_the_page_sideways(make_report: Callable[..., Report]) -> None:
     made = shown(make_report(language="ar"))
     assert '<html lang="ar" dir="rtl">' in made
     rules = [line for line in made.split("\n") if line.startswith(".skip")]

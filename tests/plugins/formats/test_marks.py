@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from leadline.citations import number
 from leadline.records import Claim, Report, Section, Uncited, Verdict
 from leadline_plugins.formats.document import Medium, document
-from leadline_plugins.formats.html import MEDIUM
-from leadline_plugins.formats.html.page import page
+from leadline_plugins.formats.html import MEDIUM, render_page
 from leadline_plugins.formats.markdown import body, checks
-from leadline_plugins.formats.marks import Mark
-from leadline_plugins.formats.sections import marked, signed, unmarked
+from leadline_plugins.formats.marks import Mark, with_signs, with_tokens, without_signs
 from leadline_plugins.formats.tree import text
-from leadline_plugins.verification.reports import read
+from leadline_plugins.verification.reports.reader import read_report
 
 Make = Callable[..., Report]
 Judge = Callable[..., Verdict]
@@ -33,7 +31,7 @@ def shown(given: str, said: str, kind: str = "unsupported") -> str:
     """Return a text with the sign of one claim."""
     start = given.index(said)
     mark = Mark(1, kind, "1", (start, start + len(said)), said)
-    return signed(marked(Section(id="1", title="A", text=given), [mark]), [mark])
+    return with_signs(with_tokens(Section(id="1", title="A", text=given), [mark]), [mark])
 
 
 def uncited(given: str, said: str) -> tuple[Uncited, ...]:
@@ -69,7 +67,7 @@ def signs(tree: Any) -> Iterator[tuple[str, str]]:
         ("So:\n\n```\nx = 1\n```\n\nNext.", "So:\n\n```\nx = 1\n```", "So:\n\n```\nx = 1\n```\n[?]\n\nNext."),
     ],
 )
-def test_a_mark_stands_after_the_citations_of_its_claim_or_at_its_end(given: str, said: str, expected: str) -> None:
+def test_a_mark_follows_the_citations_of_its_claim_or_its_end(given: str, said: str, expected: str) -> None:
     assert shown(given, said) == expected
 
 
@@ -92,9 +90,9 @@ def test_a_paragraph_without_a_citation_is_marked_at_its_end(make_report: Make) 
     assert "1 paragraph ends without a citation." in document(report, MEDIUM).checks
 
 
-def test_the_page_tells_reason_and_judge_and_leads_to_the_entry_and_back(make_report: Make, judge: Judge) -> None:
+def test_the_page_shows_reason_and_judge_and_links_to_the_entry_and_back(make_report: Make, judge: Judge) -> None:
     report = make_report(TWICE, verdicts=(judge(TWICE, "The bay is dry [@e1].", "contradicted", "it is wet"),))
-    made = page(document(report, MEDIUM))
+    made = render_page(document(report, MEDIUM))
     told = "contradicted: it is wet; judge: model"
     assert f'<span id="claim-1" class="verdict contradicted" title="{told}"><a href="#check-1"' in made
     assert f'aria-label="{told}"' in made
@@ -111,7 +109,7 @@ def test_the_legend_has_the_signs_in_use_alone(make_report: Make, judge: Judge) 
     assert "## Checks" not in markdown(make_report(TWICE, verdicts=()))
 
 
-def test_where_nobody_could_judge_it_is_told_once_and_no_claim_is_listed(make_report: Make, judge: Judge) -> None:
+def test_a_report_that_no_judge_could_judge_has_one_note_and_no_list(make_report: Make, judge: Judge) -> None:
     verdicts = tuple(judge(TWICE, said, "not_judged") for said in ("It is wide [@e2][@e3].", "So it is ([@e1])."))
     told = markdown(make_report(TWICE, verdicts=verdicts))
     assert "None of 2 claims could be judged" in told
@@ -135,15 +133,15 @@ def test_equal_claims_are_listed_once_the_worst_first(make_report: Make, judge: 
         "- **? unsupported:** Depth: It is dry. × 2",
         "- **≈ supported in part:** Depth: It is deep.",
     ]
-    made = page(document(report, MEDIUM))
+    made = render_page(document(report, MEDIUM))
     assert made.count('href="#check-2"') == 2
 
 
-def test_a_claim_contradicted_in_the_summary_is_told_first(make_report: Make, judge: Judge) -> None:
+def test_a_claim_contradicted_in_the_summary_comes_first(make_report: Make, judge: Judge) -> None:
     sections = (Section(id="summary", title="Summary", text=TWICE),)
     verdict = judge(TWICE, "The bay is dry [@e1].", "contradicted", section="summary")
     told = document(make_report(sections=sections, verdicts=(verdict,)), MEDIUM).checks
-    assert told.startswith("The summary says what its source contradicts: The bay is dry. 1 claim checked:")
+    assert told.startswith("The cited source contradicts the summary: The bay is dry. 1 claim checked:")
 
 
 def test_a_reason_is_in_brackets_as_its_language_has_them(make_report: Make, judge: Judge) -> None:
@@ -160,12 +158,12 @@ def test_a_report_with_marks_is_read_as_one_without(make_report: Make, judge: Ju
     )
     report = make_report(given, language=language, uncited=uncited(given, "Nobody knows."), verdicts=verdicts)
     plain = markdown(report.model_copy(update={"verdicts": (), "uncited": ()})).partition("\n## ")[0]
-    assert unmarked(markdown(report)).startswith(plain)
-    assert "≠" not in read(markdown(report)).text.partition("## ")[0]
+    assert without_signs(markdown(report)).startswith(plain)
+    assert "≠" not in read_report(markdown(report)).text.partition("## ")[0]
 
 
 def test_the_report_of_another_tool_is_left_as_it_is() -> None:
-    assert unmarked("Is it dry [1]? Is it [?]") == "Is it dry [1]? Is it [?]"
+    assert without_signs("Is it dry [1]? Is it [?]") == "Is it dry [1]? Is it [?]"
 
 
 @given(st.text(alphabet="ab. \n|-`*[]()>@!\ufdd01", max_size=60), st.integers(0, 60), st.integers(0, 60))
@@ -180,7 +178,7 @@ def test_no_token_reaches_a_reader_wherever_a_claim_ends(filling: str, start: in
         verdicts=(Verdict(claim=claim, verdict="unsupported"),),
     )
     assert "\ufdd0" not in markdown(report)
-    assert "\ufdd0" not in page(document(report, MEDIUM))
+    assert "\ufdd0" not in render_page(document(report, MEDIUM))
 
 
 def test_a_text_that_imitates_tokens_marks_nothing(make_report: Make, judge: Judge) -> None:
@@ -190,7 +188,7 @@ def test_a_text_that_imitates_tokens_marks_nothing(make_report: Make, judge: Jud
     assert markdown(report).count("[1]≠") == 1
 
 
-def test_the_question_is_told_once_and_open_points_follow_their_section(make_report: Make) -> None:
+def test_the_question_appears_once_and_open_points_follow_their_section(make_report: Make) -> None:
     section = Section(
         id="1", title="How *deep*?", text="Deep [@e1].", inferences=("Ships may enter.",), unanswered=("Who knew?",)
     )

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from leadline.findings import Plan, PlannedSection, Review, SectionReview
 from leadline.records import Evidence, Report, Section
+from leadline.research_findings import Plan, PlannedSection, Review, SectionReview
 from leadline_plugins.formats.method import paragraphs
-from leadline_plugins.stages.method import lacking, used
-from leadline_plugins.wording import tags
+from leadline_plugins.wording.phrases import languages
+from leadline_plugins.writing.methodology import count_shown_sources, missing_parts
 
 FACTS: dict[str, Any] = {
     "queries": ["depth of the bay", "width of the bay"],
@@ -32,25 +32,25 @@ def said(language: str = "en", models: list[str] | None = None, **facts: Any) ->
     return ["\n".join((part.text, *part.items)) for part in paragraphs(report)]
 
 
-def test_who_made_it_when_what_was_searched_and_what_of_it_was_used() -> None:
+def test_the_method_names_models_day_searches_and_used_sources() -> None:
     assert said(models=["gpt-5"], sources_used=3) == [
-        "Made on 2026-11-23 with gpt-5. 2 rounds of search with 2 queries on web gave 9 results, of which "
-        "5 sources were read. Passages of 3 of them went into the writing; 0 are cited. "
+        "Made on 2026-11-23 with gpt-5. 2 rounds of searches: 2 queries on web returned 9 results; "
+        "5 sources were read. Passages from 3 of them reached the writer; 0 are cited. "
         "Searched for: depth of the bay; width of the bay."
     ]
     assert said(models=[])[0].startswith("Made on 2026-11-23, without a language model. 2 rounds")
     assert said()[0].startswith("2 rounds of search")
 
 
-def test_what_is_wanting_is_told() -> None:
+def test_the_method_names_the_limits() -> None:
     told = said(sufficient=False, gaps=["How deep is the mole?", "Who sounded it."], left_out=["Width"])
     assert told[1] == (
-        "The research itself was judged not sufficient. Still open: How deep is the mole?; Who sounded it. "
+        "The model judged the research insufficient. Still open: How deep is the mole?; Who sounded it. "
         "Planned, but not written: Width."
     )
 
 
-@pytest.mark.parametrize("language", tags())
+@pytest.mark.parametrize("language", languages())
 def test_every_language_tells_all_of_it(language: str) -> None:
     facts = {"sufficient": False, "gaps": ["GAP"], "left_out": ["LEFT"], "sources_used": 3}
     text = " ".join(said(language, ["MODEL"], **facts))
@@ -61,34 +61,38 @@ def test_a_question_at_the_end_needs_no_other_stop() -> None:
     assert said("zh", gaps=["谁测的？", "多深？"])[1] == "仍未解决的问题：谁测的？多深？"
 
 
-def test_a_section_that_nothing_was_found_for_is_told_once() -> None:
+def test_a_section_without_passages_is_named_once() -> None:
     told = said("zh", left_out=["宽度"], notices=["section '宽度' was left out: no passage was found for it"])
     assert told[1:] == ["计划了但没有写成的章节：宽度。"]
 
 
-def test_notices_end_with_one_stop_and_frequent_ones_are_told_in_the_language() -> None:
-    notices = ["the conclusion was left out, for it cited nothing", "it was odd."]
-    assert said(notices=notices)[1] == "The conclusion was left out, for it cited nothing. It was odd."
+def test_notices_end_with_one_stop_and_frequent_ones_are_translated() -> None:
+    notices = ["the conclusion was left out because it cited nothing", "it was odd."]
+    assert said(notices=notices)[1] == "The conclusion was left out because it cited nothing. It was odd."
     assert said("zh", notices=notices)[1:] == ["结论没有引用任何来源，已略去。", "程序提示（英文）：It was odd."]
 
 
-def test_what_the_last_review_found_wanting() -> None:
+def test_the_gaps_of_the_last_review_are_named() -> None:
     plan = Plan(title="A", sections=(PlannedSection(id="1", title="Depth"), PlannedSection(id="2", title="Width")))
     review = Review(sections=(SectionReview(id="1", coverage="partial"),), priority_gaps=("How deep?",))
-    assert lacking(review, plan, ()).gaps == ("How deep?",)
-    found = lacking(review, plan, (Section(id="1", title="Depth"),))
-    assert (found.sufficient, found.gaps, found.left_out) == (False, (), ("Width",)), "the writers saw more passages"
+    assert missing_parts(review, plan, ())["gaps"] == ["How deep?"]
+    found = missing_parts(review, plan, (Section(id="1", title="Depth"),))
+    assert (found["sufficient"], found["gaps"]) == (False, []), "the writers saw more passages"
+    assert found["left_out"] == ["Width"]
     both = (Section(id="1", title="Depth"), Section(id="2", title="Width"))
-    assert lacking(review, plan, both).sufficient
-    assert not lacking(review, plan, (both[0].model_copy(update={"unanswered": ("How deep?",)}), both[1])).sufficient
-    assert lacking(None, plan, (Section(id="x", title="A"),)) == lacking(Review(), plan, (Section(id="x", title="A"),))
-    assert lacking(None, plan, (Section(id="x", title="A"),)).sufficient
+    assert missing_parts(review, plan, both)["sufficient"]
+    unanswered = both[0].model_copy(update={"unanswered": ("How deep?",)})
+    assert not missing_parts(review, plan, (unanswered, both[1]))["sufficient"]
+    assert missing_parts(None, plan, (Section(id="x", title="A"),)) == missing_parts(
+        Review(), plan, (Section(id="x", title="A"),)
+    )
+    assert missing_parts(None, plan, (Section(id="x", title="A"),))["sufficient"]
 
 
 def test_used_are_the_sources_whose_passages_writers_were_shown() -> None:
     evidence = [Evidence(id=f"e{n}", source_id=f"s{n % 2}", quote="a", span=(0, 1)) for n in range(4)]
     sections = (Section(id="1", title="A", evidence_ids=("e0", "e2", "e1"), unsent=("e1",)),)
-    assert used(sections, evidence) == 1
+    assert count_shown_sources(sections, evidence) == 1
 
 
 def test_more_queries_than_a_sentence_holds_are_a_list_that_may_be_folded() -> None:
@@ -98,7 +102,7 @@ def test_more_queries_than_a_sentence_holds_are_a_list_that_may_be_folded() -> N
     assert said(queries=["Is it deep?"])[0].endswith("Searched for: Is it deep?")
 
 
-def test_what_sections_leave_open_is_told_there() -> None:
+def test_open_questions_are_listed_in_their_section() -> None:
     facts: dict[str, Any] = {
         "unanswered": [{"section": "Dues", "gap": "The passages name no year."}],
         "notices": ["not answered by the sources: The passages name no year."],
@@ -106,18 +110,18 @@ def test_what_sections_leave_open_is_told_there() -> None:
     assert said(**facts)[1:] == []
 
 
-def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() -> None:
-    why = "task by openai: the model's reply could not be used: it has not the form that was asked for"
+def test_notices_are_in_the_order_of_a_run_grouped_by_reason() -> None:
+    why = "task by openai: the model's reply could not be used: it does not have the requested form"
     notices = [
-        "digest: the second reply ended in the middle, and what was whole of it is taken",
+        "digest: the second reply ended in the middle; its complete part is used",
         f"no charts were planned ({why})",
         f"no queries were proposed ({why})",
         f"no usable plan: one section answers the whole question ({why})",
     ]
     expected = (
         "No usable plan: one section answers the whole question; no queries were proposed; no charts were planned (the "
-        "reply of openai could not be used: it has not the form that was asked for). "
-        "The digest of a round: the second reply ended in the middle, and what was whole of it is taken."
+        "reply of openai could not be used: it does not have the requested form). "
+        "The digest of a round: the second reply ended in the middle; its complete part is used."
     )
     assert said(notices=notices)[1:] == [expected]
     assert said(notices=notices[::-1])[1:] == [expected]
@@ -127,17 +131,17 @@ def test_notices_stand_in_the_order_of_a_run_and_those_of_one_reason_together() 
     ]
 
 
-def test_notices_that_name_sections_stand_in_their_order() -> None:
+def test_notices_about_sections_are_in_the_order_of_sections() -> None:
     sections = (Section(id="1", title="Width"), Section(id="2", title="Depth"))
     notices = [f"section '{title}' was left out: no passage was found for it" for title in ("Depth", "Width")]
-    short = [f"section '{title}' may lack its end" for title in ("Depth", "Width")]
+    short = [f"section '{title}' may be incomplete" for title in ("Depth", "Width")]
     metadata: Any = {"method": FACTS | {"notices": [*notices, *short]}}
     report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), metadata=metadata)
     told = [part.text for part in paragraphs(report)][1]
     assert told.index("'Width'") < told.index("'Depth'")
 
 
-def test_what_the_writers_left_open_is_kept_by_section() -> None:
+def test_open_questions_are_kept_by_section() -> None:
     plan = Plan(title="A", sections=(PlannedSection(id="1", title="Depth"),))
     section = Section(id="1", title="Depth", text="It is deep [@e1].", unanswered=("Which year?", "Which year?"))
-    assert lacking(None, plan, (section,)).facts()["unanswered"] == [{"section": "Depth", "gap": "Which year?"}]
+    assert missing_parts(None, plan, (section,))["unanswered"] == [{"section": "Depth", "gap": "Which year?"}]

@@ -50,7 +50,9 @@ async def test_every_script_shows_and_nothing_is_missing(pdf: Any, make_call: Ma
     assert call.run.told == []
 
 
-async def test_a_glyph_no_font_has_is_spelt_and_told(pdf: Any, make_call: Make, make_report: Make) -> None:
+async def test_a_character_without_a_glyph_is_replaced_with_a_notice(
+    pdf: Any, make_call: Make, make_report: Make
+) -> None:
     call = make_call()
     text = pdf_text(await data(pdf, make_report("Rare: \u0378 and private \ue000."), call))
     assert "[U+0378]" in text
@@ -141,7 +143,7 @@ async def test_word_colours_the_marks_of_claims_that_are_not_borne(
     assert "superscript" not in run
 
 
-async def test_word_sets_tables_in_styles_as_wide_as_their_text_with_room_behind(
+async def test_word_tables_have_styles_fitted_columns_and_space_after(
     context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
 ) -> None:
     import docx
@@ -220,7 +222,7 @@ async def test_word_names_fonts_of_the_language(
         assert form.find(qn("w:szCs")).get(qn("w:val")) == form.sz.get(qn("w:val"))
 
 
-async def test_a_book_and_latex_are_told_of_the_direction(
+async def test_epub_and_latex_have_the_direction(
     context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
 ) -> None:
     report = make_report("Text.", language="ar")

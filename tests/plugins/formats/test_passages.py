@@ -10,8 +10,7 @@ import pytest
 
 from leadline.records import Document, Evidence, Hit, Report, Source, Verdict
 from leadline_plugins.formats.document import Medium, document
-from leadline_plugins.formats.html import MEDIUM
-from leadline_plugins.formats.html.page import page
+from leadline_plugins.formats.html import MEDIUM, render_page
 from leadline_plugins.formats.marks import Mark
 from leadline_plugins.formats.passages import Passages, deep_link, places
 from leadline_plugins.formats.tree import text
@@ -131,7 +130,7 @@ def test_a_passage_is_set_as_blocks_and_nothing_of_it_runs(make_report: Callable
     hostile = "# Title\n\nSee <script>alert(1)</script> [x](javascript:alert(1)) [@e2].\n\n- a\n- b"
     report = make_report("Deep [@e1].", figures=(), verdicts=())
     report = report.model_copy(update={"evidence": (report.evidence[0].model_copy(update={"quote": hostile}),)})
-    made = page(document(report, MEDIUM))
+    made = render_page(document(report, MEDIUM))
     assert "<strong>Title</strong>" in made
     assert "<li>a</li>" in made
     assert "<script>alert" not in made
@@ -154,6 +153,6 @@ def test_print_lists_passages_that_the_report_does_not_quote_itself(
 def test_the_page_has_the_passages_that_are_cited_and_no_others(make_report: Callable[..., Report]) -> None:
     report = make_report("It is deep [@e1].", figures=(), verdicts=())
     other = report.evidence[0].model_copy(update={"id": "e1b", "quote": "Another passage of the same page."})
-    made = page(document(report.model_copy(update={"evidence": (*report.evidence, other)}), MEDIUM))
+    made = render_page(document(report.model_copy(update={"evidence": (*report.evidence, other)}), MEDIUM))
     assert made.count('class="quote"') == 1
     assert "Another passage" not in made

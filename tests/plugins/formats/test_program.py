@@ -9,7 +9,7 @@ import pytest
 
 from leadline.errors import BadReply
 from leadline.testing.context import FakeCall
-from leadline_plugins.formats.program import run
+from leadline_plugins.formats.pandoc import run
 
 
 def python(code: str) -> tuple[str, ...]:
@@ -21,10 +21,10 @@ async def test_a_program_gets_its_input_and_gives_its_output() -> None:
     assert await run(python(code), b"abc", "nothing", FakeCall()) == b"cba"
 
 
-async def test_a_program_that_fails_says_why() -> None:
+async def test_the_error_of_a_program_is_reported() -> None:
     with pytest.raises(BadReply, match="could not be set: no room"):
         await run(python("import sys; sys.exit('no room')"), b"", "could not be set", FakeCall())
-    with pytest.raises(BadReply, match="could not be set: ended by 3"):
+    with pytest.raises(BadReply, match="could not be set: exit code 3"):
         await run(python("import sys; sys.exit(3)"), b"", "could not be set", FakeCall())
 
 

@@ -193,7 +193,7 @@ async def test_a_text_too_long_for_the_disk_takes_no_other_event_with_it(
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("leadline_plugins.observers.jsonl.write_whole", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     observer = await write(tmp_path, event("run.started", folder=str(tmp_path)), event("notice", message="kept"))
     with pytest.raises(OSError, match="No space left"):
         await observer.observe(event("message", text="a" * (2 * SEGMENT)))

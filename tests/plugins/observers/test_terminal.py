@@ -12,10 +12,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from leadline.records import Event
-from leadline_plugins.observers.lines import Lines
 from leadline_plugins.observers.live import LiveView
-from leadline_plugins.observers.standing import Standing
-from leadline_plugins.observers.terminal import Terminal, TerminalSettings, can_change
+from leadline_plugins.observers.progress import RunProgress
+from leadline_plugins.observers.terminal import PlainView, Terminal, TerminalSettings, can_change
 
 Make = Callable[..., Event]
 STEPS = ["clarify", "query", "search", "fetch", "review", "write"]
@@ -44,7 +43,7 @@ def research(event: Make) -> Iterator[Event]:
 
 def plain(events: Iterator[Event]) -> list[str]:
     out = io.StringIO()
-    view = Lines(out)
+    view = PlainView(out)
     for event in events:
         view.show(event)
     return out.getvalue().splitlines()
@@ -67,20 +66,20 @@ def test_a_wait_for_a_provider_is_told_once(event: Make) -> None:
     waits = [event("call.held", provider="acme", task="write", key=key, seconds=13.0) for key in "ab"]
     later = event("call.held", provider="acme", task="write", key="c", seconds=20.0)
     lines = [line.split(" s  ")[-1] for line in plain(iter([started(event), *waits, later]))]
-    assert lines[2:] == ["acme asks for patience: waiting 13 s", "acme asks for patience: waiting 20 s"]
+    assert lines[2:] == ["acme is rate limited: waiting 13 s", "acme is rate limited: waiting 20 s"]
 
 
 def test_a_pass_over_the_same_rounds_counts_once(event: Make) -> None:
-    standing = Standing()
+    standing = RunProgress()
     for one in (*research(event), *research(event)):
-        standing.take(one)
+        standing.update(one)
     assert list(standing.totals())[:3] == ["2 rounds", "4 queries", "2 sources"]
 
 
 def test_a_round_in_which_nothing_was_searched_is_none(event: Make) -> None:
-    standing = Standing()
+    standing = RunProgress()
     for one in (*research(event), event("progress", step="query", status="finished", data={"round": 3, "tasks": 0})):
-        standing.take(one)
+        standing.update(one)
     assert next(standing.totals()) == "2 rounds"
 
 
@@ -99,7 +98,7 @@ def test_a_reader_that_went_away_is_no_failure(event: Make) -> None:
             raise BrokenPipeError
 
     stream = Closed()
-    view = Lines(stream)
+    view = PlainView(stream)
     for one in research(event):
         view.show(one)
     view.close()

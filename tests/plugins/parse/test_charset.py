@@ -1,6 +1,6 @@
 import pytest
 
-from leadline_plugins.parse.charset import decode
+from leadline_plugins.parse.decode import decode
 
 TEXTS = {
     "zh-Hans": "吕凯，字季平，永昌不韦县人，三国时蜀汉永昌郡五官掾功曹。雍闿反叛时，吕凯与府丞王伉闭境拒守。",
@@ -26,7 +26,7 @@ def page(language: str, paragraphs: int) -> str:
 
 @pytest.mark.parametrize("paragraphs", [1, 20])
 @pytest.mark.parametrize(("language", "charset"), CHARSETS)
-def test_a_charset_that_nobody_names_is_found(language: str, charset: str, paragraphs: int) -> None:
+def test_an_unnamed_charset_is_found(language: str, charset: str, paragraphs: int) -> None:
     text = page(language, paragraphs)
     assert decode(text.encode(charset)) == text
 
@@ -58,7 +58,7 @@ def test_a_stray_byte_spoils_nothing_else(language: str, charset: str) -> None:
     assert read[: text.index("</body>") - 4] == text[: text.index("</body>") - 4]
 
 
-def test_names_mean_what_the_web_means_by_them() -> None:
+def test_charset_names_have_their_meaning_on_the_web() -> None:
     assert decode("朱镕基".encode("gb18030"), "gb2312") == "朱镕基"
     assert decode("①㈱".encode("cp932"), "x-sjis") == "①㈱"
     assert decode("똠방".encode("cp949"), "euc-kr") == "똠방"

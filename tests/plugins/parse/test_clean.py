@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from leadline.errors import Unsupported
 from leadline.records import Blob
-from leadline_plugins.parse.clean import clean, decode, document, file_title
+from leadline_plugins.parse.decode import clean, decode, document, file_title
 from leadline_plugins.parse.layout import Layout
 
 CHINESE = "吕凯，字季平，永昌不韦县人，三国时蜀汉永昌郡五官掾功曹。"
@@ -30,7 +30,7 @@ def test_a_charset_that_is_wrong_or_unknown_is_passed_over() -> None:
     assert decode("naïve".encode(), "no-such-charset") == "naïve"
 
 
-def test_what_cannot_be_seen_or_stored_goes() -> None:
+def test_invisible_and_unstorable_characters_are_removed() -> None:
     assert clean("a\x00b\x07\ud800\ufeff soft\xadhyphen") == "ab softhyphen"
 
 
@@ -48,7 +48,7 @@ def test_cleaning_twice_is_cleaning_once(text: str) -> None:
 
 
 def test_a_text_of_nothing_is_refused() -> None:
-    with pytest.raises(Unsupported, match=r"empty\.txt: holds no text"):
+    with pytest.raises(Unsupported, match=r"empty\.txt: no text"):
         document(Blob(name="empty.txt", media_type="text/plain", data=b""), Layout(" \n", ()))
 
 

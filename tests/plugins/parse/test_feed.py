@@ -58,11 +58,11 @@ def test_entities_are_not_grown_and_files_not_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["<html><p>no feed</p></html>", "", "no xml"])
-def test_what_is_no_feed_is_told(text: str) -> None:
-    with pytest.raises(BadReply, match="feed: is no feed"):
+def test_a_file_that_is_no_feed_is_refused(text: str) -> None:
+    with pytest.raises(BadReply, match="feed: not a feed"):
         read(text)
 
 
 def test_an_empty_feed_is_refused() -> None:
-    with pytest.raises(Unsupported, match="holds no text"):
+    with pytest.raises(Unsupported, match="no text"):
         read("<rss><channel><title>T</title></channel></rss>")

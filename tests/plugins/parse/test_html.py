@@ -26,7 +26,7 @@ def read(html: str, media_type: str = "text/html", charset: str = "utf-8") -> st
     ],
 )
 @pytest.mark.parametrize("main", [BODY, "<p>Little.</p>"])
-def test_what_the_page_hides_is_never_read(hidden: str, main: str) -> None:
+def test_hidden_text_is_never_read(hidden: str, main: str) -> None:
     text = read(f"<html><body><article>{main}{hidden}</article></body></html>")
     assert text
     assert "SECRET" not in text
@@ -62,5 +62,5 @@ def test_the_charset_is_the_headers_then_the_pages() -> None:
 
 @pytest.mark.parametrize("html", ["", "<html></html>", "<script>x</script>", "\x00\x01", "<div>" * 5000])
 def test_a_page_of_nothing_is_refused(html: str) -> None:
-    with pytest.raises(Unsupported, match=r"page\.html: holds no"):
+    with pytest.raises(Unsupported, match=r"page\.html: no text"):
         read(html)

@@ -28,12 +28,12 @@ def test_a_figure_has_its_caption_and_alternative_text() -> None:
     assert image == Image(url="https://example.org/lead.jpg", alt="A lead on a line", caption="A lead, 1890")
 
 
-def test_a_caption_of_several_pictures_is_nobodys() -> None:
+def test_a_caption_of_several_pictures_belongs_to_none() -> None:
     figure = "<figure><img src=a.jpg alt=One><img src=b.jpg title=Two><figcaption>Both</figcaption></figure>"
     assert [(image.alt, image.caption) for image in read(TEXT + figure)] == [("One", ""), ("", "Two")]
 
 
-def test_the_pages_own_picture_stands_last_and_only_once() -> None:
+def test_the_sharing_picture_is_last_and_only_once() -> None:
     head = "<meta property=og:image content=/og.png><meta property=og:image:alt content='A harbour'>"
     assert urls("<img src=big.jpg><img src=/og.png>", head) == [
         "https://example.org/a/big.jpg",
@@ -67,7 +67,7 @@ def test_the_pages_own_picture_stands_last_and_only_once() -> None:
         "<img>",
     ],
 )
-def test_what_belongs_to_the_site_or_cannot_be_fetched_is_no_illustration(image: str) -> None:
+def test_pictures_of_the_site_and_unfetchable_ones_are_no_illustrations(image: str) -> None:
     assert urls(image) == []
 
 

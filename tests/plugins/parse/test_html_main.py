@@ -33,7 +33,7 @@ def read(body: str) -> str:
         "<ul>" + "".join(f"<li><h3><a href=/{n}>Story</a></h3><p>{MORE}</p>" for n in range(3)) + "</ul>",
     ],
 )
-def test_what_is_around_the_text_is_left_out(part: str) -> None:
+def test_boilerplate_around_the_text_is_left_out(part: str) -> None:
     assert read(f"<div>{BODY}</div>{part}") == "\n\n".join(LINES)
 
 
@@ -65,11 +65,11 @@ def test_most_of_a_page_is_never_boilerplate() -> None:
 
 
 @pytest.mark.parametrize("before", [f"<p>{MORE}</p>", "<div class=sect><p>Short.</p></div>"])
-def test_what_introduces_the_largest_part_is_kept(before: str) -> None:
+def test_an_introduction_of_the_largest_part_is_kept(before: str) -> None:
     assert len(read(f"<div>{before}<div class=sect>{BODY * 3}</div></div>").split("\n\n")) > len(LINES)
 
 
-def test_a_heading_over_nothing_goes() -> None:
+def test_a_heading_without_text_is_removed() -> None:
     assert "Related" not in read(f"{BODY}<h2>Related pages</h2><ul><li><a href=/x>A page</a><li><a href=/y>B</a></ul>")
 
 

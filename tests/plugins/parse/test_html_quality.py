@@ -9,7 +9,7 @@ import pytest
 from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline_plugins.parse.html import parse
-from leadline_plugins.parse.html_hidden import hides
+from leadline_plugins.parse.html_tree import hides
 
 BODY = "".join(f"<p>Line {n}: the lead line sounds the depth under the keel of a ship, and more.</p>" for n in range(9))
 URL = "https://example.org/a/page.html"
@@ -44,7 +44,7 @@ def read(body: str, head: str = "", lang: str = "en") -> Document:
     ],
 )
 @pytest.mark.parametrize("main", [BODY, "<p>Little.</p>"])
-def test_what_is_hidden_by_a_trick_is_not_read(head: str, body: str, main: str) -> None:
+def test_text_hidden_by_a_trick_is_not_read(head: str, body: str, main: str) -> None:
     text = read(f"<article>{main}{body}<p>After.</p></article>", head).text
     assert "SECRET" not in text
     assert "After." in text or main == BODY
@@ -53,11 +53,11 @@ def test_what_is_hidden_by_a_trick_is_not_read(head: str, body: str, main: str) 
 @pytest.mark.parametrize(
     "style", ["opacity:0.5", "font-size:0.9em", "left:-5px", "height:100px;overflow:hidden", "opacity:1"]
 )
-def test_what_is_only_styled_stays(style: str) -> None:
+def test_styled_text_is_kept(style: str) -> None:
     assert not hides(style)
 
 
-def test_what_the_stylesheet_shows_again_stays() -> None:
+def test_text_that_the_stylesheet_shows_again_is_kept() -> None:
     head = "<style>.x{display:none} .x{display:block} @media print{.y{display:none}}</style>"
     text = read(
         f"<article>{BODY}<p class=x>One more line here.</p><p class=y>And another line.</p></article>", head

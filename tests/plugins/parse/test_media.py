@@ -1,6 +1,6 @@
 import pytest
 
-from leadline_plugins.parse.media import bare, charset, media_type
+from leadline_plugins.parse.media import bare_type, charset, media_type
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,6 @@ def test_a_file_name_tells_the_media_type(name: str, expected: str) -> None:
 
 
 def test_a_media_type_is_taken_apart() -> None:
-    assert bare("Text/HTML; charset=GBK") == "text/html"
+    assert bare_type("Text/HTML; charset=GBK") == "text/html"
     assert charset("Text/HTML; charset=GBK") == "gbk"
     assert charset("text/html") == ""

@@ -25,11 +25,11 @@ def test_pages_begin_where_their_offsets_say(pdf: Make) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
 def test_a_broken_file_is_named(pdf: Make, share: float) -> None:
     data = pdf([["Some text."]])
-    with pytest.raises((BadReply, Unsupported), match=r"chart\.pdf: (is no readable PDF|holds no text)"):
+    with pytest.raises((BadReply, Unsupported), match=r"chart\.pdf: (not a readable PDF|no text)"):
         parse(blob(data[: int(len(data) * share)]))
 
 
-def test_a_scan_says_what_it_needs(pdf: Make) -> None:
+def test_a_scan_is_refused_with_a_hint_at_ocr(pdf: Make) -> None:
     with pytest.raises(Unsupported, match="OCR"):
         parse(blob(pdf([[], []])))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leadline_plugins.parse.layout import Piece
-from leadline_plugins.parse.pdf_blocks import pieces_of
-from leadline_plugins.parse.pdf_lines import Line, Page, Pdf, Title
+from leadline_plugins.parse.pdf_blocks import Line, Page, Pdf, Title, pieces_of
 
 FULL, SHORT = 500.0, 200.0
 
@@ -51,7 +50,7 @@ def test_a_paragraph_begins_after_a_gap_a_short_end_and_another_size() -> None:
     assert texts([*page, line("small", 7, size=7.0)]) == ["One ends.", "Two is open", "Three", "small"]
 
 
-def test_an_open_sentence_goes_on_over_the_end_of_a_page() -> None:
+def test_an_unfinished_sentence_continues_on_the_next_page() -> None:
     (piece,) = pieces([line("The lead is", 20)], [line("heavy.", 1)])
     assert (piece.text, piece.page, piece.turns) == ("The lead is heavy.", 1, [(2, 12)])
 

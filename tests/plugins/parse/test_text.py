@@ -11,7 +11,7 @@ def blob(text: str | bytes, name: str = "a_note.md") -> Blob:
     return Blob(name=name, media_type="text/markdown", data=text.encode() if isinstance(text, str) else text)
 
 
-def test_front_matter_goes_and_its_title_stays() -> None:
+def test_front_matter_is_removed_and_its_title_kept() -> None:
     document = parse(blob("---\ntitle: 'Rope'\ntags: [a]\n---\n\n# Other\n\nBody --- of it.\n"))
     assert document.title == "Rope"
     assert document.text == "# Other\n\nBody --- of it."
@@ -38,7 +38,7 @@ def test_the_title_is_the_first_heading(text: str, title: str) -> None:
     assert heading(text) == title
 
 
-def test_the_file_name_stands_in_for_a_heading() -> None:
+def test_the_file_name_replaces_a_missing_heading() -> None:
     assert parse(blob("Just prose.")).title == "a note"
 
 
@@ -77,7 +77,7 @@ def test_ruby_is_looked_for_in_time_with_the_length_of_the_text(hostile: str) ->
 
 
 def test_binary_is_refused() -> None:
-    with pytest.raises(Unsupported, match="is binary"):
+    with pytest.raises(Unsupported, match="binary, not text"):
         parse(blob(b"\x7fELF\x00\x00"))
 
 

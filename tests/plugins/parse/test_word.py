@@ -64,7 +64,7 @@ def test_too_many_paragraphs_are_refused(word_file: Make, paragraph: Text, monke
 
 @pytest.mark.parametrize("data", [b"", b"not a zip", b"PK\x03\x04 cut off"])
 def test_a_broken_file_is_named(data: bytes) -> None:
-    with pytest.raises(BadReply, match=r"log\.docx: is no readable Word file"):
+    with pytest.raises(BadReply, match=r"log\.docx: not a readable Word file"):
         parse(blob(data))
 
 

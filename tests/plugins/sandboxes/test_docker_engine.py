@@ -18,7 +18,7 @@ from leadline_plugins.sandboxes.docker.engine import client_for
 )
 async def test_it_is_reached_by_httpxs_own_transport(tmp_path: Path, host: str, base: str) -> None:
     context = fake_context(tmp_path)
-    client = client_for(host, context)
+    client = client_for(host, context.http)
     assert isinstance(client._transport, httpx.AsyncHTTPTransport)
     assert client.base_url == base
     await context.close()
@@ -26,4 +26,4 @@ async def test_it_is_reached_by_httpxs_own_transport(tmp_path: Path, host: str, 
 
 def test_another_address_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unsupported, match="neither unix://SOCKET nor tcp://HOST:PORT"):
-        client_for("ssh://host", fake_context(tmp_path))
+        client_for("ssh://host", fake_context(tmp_path).http)

@@ -18,9 +18,9 @@ from typing import Any
 import httpx
 import pytest
 
+from leadline._hosting.context import PluginContext
 from leadline.errors import Unavailable, Unsupported
 from leadline.hookspecs import Offer
-from leadline.hosting.context import HouseContext
 from leadline.records import Blob, Code, Execution
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.contracts import SandboxContract
@@ -32,13 +32,13 @@ LIMITS: dict[str, Any] = {"timeout": 4, "memory": 256, "output": 10_000, "files"
 PNG = "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.savefig('a.png')\n"
 
 
-async def docker_here(context: HouseContext, preload: Preload = ()) -> docker.Docker:
+async def docker_here(context: PluginContext, preload: Preload = ()) -> docker.Docker:
     settings = docker.DockerSettings(preload=preload, **LIMITS)
     if reason := docker.ready(settings):
         pytest.skip(f"docker: {reason}")
     sandbox = docker.Docker(settings, context)
     try:
-        await sandbox._warm.execute("probe", Code(language="python", text="0"), 4)
+        await sandbox._interpreters.execute("probe", Code(language="python", text="0"), 4)
     except (Unavailable, Unsupported) as problem:
         pytest.skip(f"docker: {problem}")
     return sandbox
@@ -52,7 +52,7 @@ async def bubblewrap_here(preload: Preload = ()) -> bubblewrap.Bubblewrap:
         pytest.skip("there is no bwrap: install bubblewrap")
     sandbox = bubblewrap.Bubblewrap(settings)
     try:
-        await sandbox._warm.execute("probe", Code(language="python", text="0"), 4)
+        await sandbox._interpreters.execute("probe", Code(language="python", text="0"), 4)
     except Unavailable as problem:
         pytest.skip(str(problem))
     return sandbox
@@ -83,7 +83,7 @@ async def ran(sandbox: Any, text: str, *files: Blob) -> Execution:
 async def test_bubblewrap_never_runs_code_as_root() -> None:
     async with await bubblewrap_here() as sandbox:
         await ran(sandbox, "1")
-        process: Any = sandbox._warm._kept[""].interpreter
+        process: Any = sandbox._interpreters._kept[""].interpreter
         status = Path(f"/proc/{process._process.pid}/status").read_text()
     users = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
     assert "0" not in users
@@ -205,12 +205,12 @@ async def test_a_run_keeps_its_interpreter(sandbox: Any) -> None:
     await ran(sandbox, PNG)
     again = await ran(sandbox, PNG)
     assert again.files[0].data.startswith(b"\x89PNG")
-    assert len(sandbox._warm._kept) >= 1
+    assert len(sandbox._interpreters._kept) >= 1
 
 
 async def test_an_interpreter_that_is_lost_is_replaced(sandbox: Any) -> None:
     await ran(sandbox, "1")
-    await sandbox._warm._kept[""].interpreter.close()
+    await sandbox._interpreters._kept[""].interpreter.close()
     assert (await ran(sandbox, "6 * 7")).value == 42
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.context import PluginContext
 from leadline.hookspecs import Offer
-from leadline.hosting.context import HouseContext
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.server import ScriptedServer
+from leadline.testing.servers import ScriptedServer
 
 HERE = Path(__file__).parents[3]
 DATA = Path(os.environ.get("EVAL_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
@@ -23,7 +23,7 @@ KEY = "tvly-a-secret-of-twenty-four"
 
 
 @pytest.fixture
-async def context(tmp_path: Path) -> AsyncIterator[HouseContext]:
+async def context(tmp_path: Path) -> AsyncIterator[PluginContext]:
     """Lend the engine its context."""
     context = fake_context(tmp_path, name="engine")
     yield context
@@ -56,7 +56,7 @@ def settings_of(server: ScriptedServer, offer_of: Callable[[str], Offer[Any, Any
 
 @pytest.fixture
 def make(
-    settings_of: Callable[..., Any], context: HouseContext, offer_of: Callable[[str], Offer[Any, Any]]
+    settings_of: Callable[..., Any], context: PluginContext, offer_of: Callable[[str], Offer[Any, Any]]
 ) -> Callable[..., Any]:
     """Make an engine before the server, with these settings."""
 

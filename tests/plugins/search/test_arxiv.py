@@ -10,7 +10,7 @@ import pytest
 
 from leadline.errors import BadReply, Unsupported
 from leadline.records import SearchPage
-from leadline.testing.server import Said, ScriptedServer
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer
 
 Search = Callable[..., Awaitable[SearchPage]]
 FEED = """<?xml version="1.0" encoding="UTF-8"?>
@@ -43,13 +43,13 @@ def asked(server: ScriptedServer) -> str:
     ],
 )
 async def test_questions_become_queries(query: str, sent: str, search: Search, server: ScriptedServer) -> None:
-    server.answers = [Said(FEED.format(entries="").encode())]
+    server.answers = [ScriptedAnswer(FEED.format(entries="").encode())]
     await search("arxiv", query)
     assert asked(server) == sent
 
 
 async def test_subjects_and_days(search: Search, server: ScriptedServer) -> None:
-    server.answers = [Said(FEED.format(entries="").encode())]
+    server.answers = [ScriptedAnswer(FEED.format(entries="").encode())]
     await search("arxiv", "kelp", categories=["q-bio.PE", "cs.CL"], since="2024-01-02")
     assert asked(server) == (
         "(all:kelp) AND (cat:q-bio.PE OR cat:cs.CL) AND (submittedDate:[202401020000 TO 209912312359])"
@@ -57,7 +57,7 @@ async def test_subjects_and_days(search: Search, server: ScriptedServer) -> None
 
 
 async def test_hits(search: Search, server: ScriptedServer) -> None:
-    server.answers = [Said(FEED.format(entries=ENTRY).encode())]
+    server.answers = [ScriptedAnswer(FEED.format(entries=ENTRY).encode())]
     (hit,) = (await search("arxiv")).hits
     assert hit.url == "https://arxiv.org/abs/hep-th/9901001"
     assert hit.content_url == "https://arxiv.org/pdf/hep-th/9901001"
@@ -75,7 +75,7 @@ async def test_hits(search: Search, server: ScriptedServer) -> None:
 
 async def test_an_error_comes_as_an_entry(search: Search, server: ScriptedServer) -> None:
     entry = "<entry><id>http://arxiv.org/api/errors#bad</id><title>Error</title><summary>bad query</summary></entry>"
-    server.answers = [Said(FEED.format(entries=entry).encode())]
+    server.answers = [ScriptedAnswer(FEED.format(entries=entry).encode())]
     with pytest.raises(Unsupported, match="arXiv refuses the request: bad query"):
         await search("arxiv")
 
@@ -87,7 +87,7 @@ async def test_entities_are_not_expanded(search: Search, server: ScriptedServer,
     head = f'<!DOCTYPE feed [<!ENTITY e0 "{"kelp" * 10}">{layers}<!ENTITY file SYSTEM "{secret.as_uri()}">]>'
     entry = ENTRY.replace("An abstract.", "&e8; &file;")
     body = FEED.format(entries=entry).replace("<feed", f"{head}<feed", 1).encode()
-    server.answers = [Said(body)]
+    server.answers = [ScriptedAnswer(body)]
     try:
         page = await search("arxiv")
     except BadReply:

@@ -9,7 +9,7 @@ import pytest
 
 from leadline.errors import Denied, QuotaSpent, RateLimited
 from leadline.records import SearchPage
-from leadline.testing.server import ScriptedServer, said_json
+from leadline.testing.servers import ScriptedServer, json_answer
 
 Search = Callable[..., Awaitable[SearchPage]]
 
@@ -19,7 +19,7 @@ def params(server: ScriptedServer) -> dict[str, str]:
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({})]
+    server.answers = [json_answer({})]
     await search("brave", country="jp", since="2024-01-02", include_domains=["example.org"], request={"language": "ja"})
     assert server.asked[0].headers["x-subscription-token"] == "tvly-a-secret-of-twenty-four"
     assert params(server) == {
@@ -41,13 +41,13 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 async def test_a_language_that_brave_would_refuse_is_not_sent(
     language: str, sent: str | None, search: Search, server: ScriptedServer
 ) -> None:
-    server.answers = [said_json({})]
+    server.answers = [json_answer({})]
     await search("brave", request={"language": language})
     assert params(server).get("search_lang") == sent
 
 
 async def test_a_query_keeps_to_four_hundred_characters_and_fifty_words(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({})]
+    server.answers = [json_answer({})]
     for query in ("a " * 90, "kelpforest" * 60):
         await search("brave", query, exclude_domains=["example.org"])
         sent = params(server)["q"]
@@ -66,7 +66,7 @@ async def test_hits(search: Search, server: ScriptedServer) -> None:
         "thumbnail": {"src": "https://imgs.example.org/1", "original": "https://example.org/1.png"},
     }
     answer = {"query": {"more_results_available": True}, "web": {"results": [result]}}
-    server.answers = [said_json(answer)]
+    server.answers = [json_answer(answer)]
     page = await search("brave", request={"cursor": "8"})
     (hit,) = page.hits
     assert (hit.snippet, hit.published, hit.images) == ("One. … Two.", "2024-05-06", ("https://example.org/1.png",))
@@ -85,6 +85,6 @@ async def test_hits(search: Search, server: ScriptedServer) -> None:
 async def test_refusals(
     status: int, code: str, detail: str, kind: type[Exception], search: Search, server: ScriptedServer
 ) -> None:
-    server.answers = [said_json({"type": "ErrorResponse", "error": {"code": code, "detail": detail}}, status)]
+    server.answers = [json_answer({"type": "ErrorResponse", "error": {"code": code, "detail": detail}}, status)]
     with pytest.raises(kind, match=detail):
         await search("brave")

@@ -10,10 +10,10 @@ import pytest
 
 from leadline.errors import BadReply, RateLimited
 from leadline.records import SearchPage
-from leadline.testing.server import Said, ScriptedServer
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer
 
 Search = Callable[..., Awaitable[SearchPage]]
-EMPTY = Said(b'<html><div class="serp__results"><div class="no-results">No results.</div></div></html>')
+EMPTY = ScriptedAnswer(b'<html><div class="serp__results"><div class="no-results">No results.</div></div></html>')
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
@@ -29,18 +29,18 @@ async def test_advertisements_are_left_out(search: Search, server: ScriptedServe
     ad = '<div class="result result--ad"><h2><a class="result__a" href="https://ad.example">Buy</a></h2></div>'
     paid = '<div class="result"><a class="result__a" href="https://duckduckgo.com/y.js?ad_domain=x">Buy</a></div>'
     real = '<div class="result"><h2><a class="result__a" href="https://example.org/a">A</a></h2></div>'
-    server.answers = [Said(f'<div class="serp__results">{ad}{paid}{real}</div>'.encode())]
+    server.answers = [ScriptedAnswer(f'<div class="serp__results">{ad}{paid}{real}</div>'.encode())]
     assert [hit.url for hit in (await search("duckduckgo")).hits] == ["https://example.org/a"]
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        Said(b"<html>Unfortunately, bots use DuckDuckGo too.</html>", 202),
-        Said(b'<form id="challenge-form"><div class="anomaly-modal__title">Are you human?</div></form>'),
+        ScriptedAnswer(b"<html>Unfortunately, bots use DuckDuckGo too.</html>", 202),
+        ScriptedAnswer(b'<form id="challenge-form"><div class="anomaly-modal__title">Are you human?</div></form>'),
     ],
 )
-async def test_a_shut_door_is_not_nothing_found(said: Said, search: Search, server: ScriptedServer) -> None:
+async def test_a_shut_door_is_not_nothing_found(said: ScriptedAnswer, search: Search, server: ScriptedServer) -> None:
     server.answers = [said]
     with pytest.raises(RateLimited, match="takes this machine for a robot"):
         await search("duckduckgo")
@@ -51,9 +51,9 @@ async def test_saved_pages(
 ) -> None:
     for row in recorded("duckduckgo-html"):
         text, found = row["response"]["text"], row["n_result_links"]
-        server.answers = [Said(text.encode(), headers={"content-type": "text/html; charset=utf-8"})]
+        server.answers = [ScriptedAnswer(text.encode(), headers={"content-type": "text/html; charset=utf-8"})]
         if not found:  # the page for browsers with scripts: it holds no results
-            with pytest.raises(BadReply, match="no page of results"):
+            with pytest.raises(BadReply, match="not a page of results"):
                 await search("duckduckgo")
             continue
         page = await search("duckduckgo", request={"limit": 20})

@@ -15,7 +15,7 @@ from leadline.hookspecs import Offer
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts import SearchProviderContract
-from leadline.testing.server import Said, ScriptedServer, said_json, scripted_server
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer, scripted_server
 
 KEY = "tvly-a-secret-of-twenty-four"
 TITLE = "<b>Kelp</b> &amp; tides"
@@ -26,75 +26,75 @@ def urls(count: int) -> list[str]:
     return [f"https://example.org/{place}" for place in range(count)]
 
 
-def tavily(count: int) -> Said:
-    return said_json({"results": [{"url": url, "title": TITLE, "content": "c", "score": 0.5} for url in urls(count)]})
+def tavily(count: int) -> ScriptedAnswer:
+    return json_answer({"results": [{"url": url, "title": TITLE, "content": "c", "score": 0.5} for url in urls(count)]})
 
 
-def serper(count: int) -> Said:
-    return said_json({"organic": [{"link": url, "title": TITLE, "snippet": "c"} for url in urls(count)]})
+def serper(count: int) -> ScriptedAnswer:
+    return json_answer({"organic": [{"link": url, "title": TITLE, "snippet": "c"} for url in urls(count)]})
 
 
-def exa(count: int) -> Said:
-    return said_json({"results": [{"url": url, "title": TITLE, "highlights": ["c"]} for url in urls(count)]})
+def exa(count: int) -> ScriptedAnswer:
+    return json_answer({"results": [{"url": url, "title": TITLE, "highlights": ["c"]} for url in urls(count)]})
 
 
-def brave(count: int) -> Said:
+def brave(count: int) -> ScriptedAnswer:
     listed = [{"url": url, "title": TITLE, "description": "<strong>c</strong>"} for url in urls(count)]
-    return said_json({"type": "search", "web": {"results": listed}} if listed else {"type": "search"})
+    return json_answer({"type": "search", "web": {"results": listed}} if listed else {"type": "search"})
 
 
-def searxng(count: int) -> Said:
-    return said_json({"results": [{"url": url, "title": TITLE, "content": "<em>c</em>"} for url in urls(count)]})
+def searxng(count: int) -> ScriptedAnswer:
+    return json_answer({"results": [{"url": url, "title": TITLE, "content": "<em>c</em>"} for url in urls(count)]})
 
 
-def wikipedia(count: int) -> Said:
+def wikipedia(count: int) -> ScriptedAnswer:
     pages = [
         {"index": place, "title": TITLE, "extract": "c", "canonicalurl": url} for place, url in enumerate(urls(count))
     ]
-    return said_json({"batchcomplete": True, "query": {"pages": pages}} if pages else {"batchcomplete": True})
+    return json_answer({"batchcomplete": True, "query": {"pages": pages}} if pages else {"batchcomplete": True})
 
 
-def openalex(count: int) -> Said:
+def openalex(count: int) -> ScriptedAnswer:
     words = {"kelp": [1], "The": [0], "grows": [2]}
     works = [{"id": url, "display_name": TITLE, "abstract_inverted_index": words} for url in urls(count)]
-    return said_json({"meta": {"count": count}, "results": works})
+    return json_answer({"meta": {"count": count}, "results": works})
 
 
-def arxiv(count: int) -> Said:
+def arxiv(count: int) -> ScriptedAnswer:
     entries = "".join(
         f"<entry><id>http://arxiv.org/abs/2401.0000{place}v1</id><title>{escape(TITLE)}</title><summary>c</summary>"
         "</entry>"
         for place in range(count)
     )
-    return Said(f'<feed xmlns="http://www.w3.org/2005/Atom">{entries}</feed>'.encode())
+    return ScriptedAnswer(f'<feed xmlns="http://www.w3.org/2005/Atom">{entries}</feed>'.encode())
 
 
-def duckduckgo(count: int) -> Said:
+def duckduckgo(count: int) -> ScriptedAnswer:
     found = "".join(
         f'<div class="result web-result"><h2><a class="result__a" href="//duckduckgo.com/l/?uddg={quote(url)}&rut=0">'
         f'{TITLE}</a></h2><a class="result__snippet">c</a></div>'
         for url in urls(count)
     )
-    return Said(
+    return ScriptedAnswer(
         f'<html><div class="serp__results">{found}</div></html>'.encode(), headers={"content-type": "text/html"}
     )
 
 
-def model(count: int) -> Said:
+def model(count: int) -> ScriptedAnswer:
     told = [
         {"type": "url_citation", "url": url, "title": TITLE, "start_index": 0, "end_index": 4} for url in urls(count)
     ]
     part = {"type": "output_text", "text": "Kelp grows.", "annotations": told}
-    return said_json({"object": "response", "output": [{"type": "message", "content": [part]}]})
+    return json_answer({"object": "response", "output": [{"type": "message", "content": [part]}]})
 
 
-def recall(count: int) -> Said:
+def recall(count: int) -> ScriptedAnswer:
     told = json.dumps({"statements": [{"title": TITLE, "text": f"Kelp grows {place}."} for place in range(count)]})
     reply = {"choices": [{"message": {"role": "assistant", "content": told}, "finish_reason": "stop"}], "model": "m"}
-    return said_json(reply)
+    return json_answer(reply)
 
 
-ANSWERS: dict[str, Callable[[int], Said]] = {
+ANSWERS: dict[str, Callable[[int], ScriptedAnswer]] = {
     "tavily": tavily,
     "serper": serper,
     "exa": exa,
@@ -117,7 +117,7 @@ def asked_text(server: ScriptedServer) -> str:
     return unquote_plus(asked.path) + unquote_plus(body.decode())
 
 
-async def failure(search: Search, name: str, server: ScriptedServer, *said: Said) -> ProviderError:
+async def failure(search: Search, name: str, server: ScriptedServer, *said: ScriptedAnswer) -> ProviderError:
     server.answers = list(said)
     with pytest.raises(ProviderError) as caught:
         await search(name)
@@ -165,7 +165,7 @@ async def test_a_key_that_is_not_accepted(
 ) -> None:
     keyed = "api_key" in offer_of(name).settings.model_fields
     words = f"no such account: {KEY}" if keyed else "no such account"
-    error = await failure(search, name, server, said_json({"error": words}, status))
+    error = await failure(search, name, server, json_answer({"error": words}, status))
     assert isinstance(error, Denied)
     assert f"(HTTP {status})" in str(error)
     assert not error.retry
@@ -173,14 +173,14 @@ async def test_a_key_that_is_not_accepted(
 
 @ENGINES
 async def test_an_account_without_credit(name: str, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, said_json({"message": "out of credits"}, 402))
+    error = await failure(search, name, server, json_answer({"message": "out of credits"}, 402))
     assert isinstance(error, QuotaSpent)
     assert "out of credits" in str(error)
 
 
 @ENGINES
 async def test_a_server_that_asks_to_wait(name: str, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, said_json({"error": "slow down"}, 429, retry_after="7"))
+    error = await failure(search, name, server, json_answer({"error": "slow down"}, 429, retry_after="7"))
     assert isinstance(error, RateLimited)
     assert error.retry_after == 7
 
@@ -188,7 +188,7 @@ async def test_a_server_that_asks_to_wait(name: str, search: Search, server: Scr
 @ENGINES
 @pytest.mark.parametrize("status", [500, 502, 503])
 async def test_a_server_in_trouble(name: str, status: int, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, said_json({"error": "Bad\nGateway"}, status))
+    error = await failure(search, name, server, json_answer({"error": "Bad\nGateway"}, status))
     assert isinstance(error, Unavailable)
     assert error.retry
     assert "Bad Gateway" in str(error)
@@ -196,14 +196,14 @@ async def test_a_server_in_trouble(name: str, status: int, search: Search, serve
 
 @ENGINES
 async def test_a_request_that_is_refused(name: str, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, said_json({"error": "what is this?"}, 400))
+    error = await failure(search, name, server, json_answer({"error": "what is this?"}, 400))
     assert type(error) is Unsupported
     assert "what is this?" in str(error)
 
 
 @ENGINES
 async def test_an_address_that_leads_elsewhere(name: str, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, Said(b"", 302, {"location": "https://login.example.org"}))
+    error = await failure(search, name, server, ScriptedAnswer(b"", 302, {"location": "https://login.example.org"}))
     assert isinstance(error, ProviderError)
     assert not error.retry
     assert len(server.asked) == 1
@@ -214,7 +214,7 @@ async def test_an_address_that_leads_elsewhere(name: str, search: Search, server
 async def test_nonsense_is_a_bad_reply(name: str, body: bytes, search: Search, server: ScriptedServer) -> None:
     if body == b"{}" and name in ("brave", "serper"):
         body = b'{"web": 3, "organic": 3}'  # an empty object is how these two say that nothing was found
-    error = await failure(search, name, server, Said(body))
+    error = await failure(search, name, server, ScriptedAnswer(body))
     # Where models are asked a web page says that the address is wrong, and it will be there the next time, too.
     assert isinstance(error, Unsupported if (name, body[:1]) == ("recall", b"<") else BadReply)
 
@@ -222,14 +222,14 @@ async def test_nonsense_is_a_bad_reply(name: str, body: bytes, search: Search, s
 @ENGINES
 async def test_an_answer_cut_off(name: str, search: Search, server: ScriptedServer) -> None:
     whole = ANSWERS[name](3).body
-    error = await failure(search, name, server, Said(whole[: len(whole) // 2], cut=True))
+    error = await failure(search, name, server, ScriptedAnswer(whole[: len(whole) // 2], cut=True))
     assert isinstance(error, Unavailable | BadReply)
     assert error.retry
 
 
 @ENGINES
 async def test_a_silent_server_is_given_up(name: str, make: Callable[..., Any], server: ScriptedServer) -> None:
-    server.answers = [Said(b"{}", wait=2)]
+    server.answers = [ScriptedAnswer(b"{}", wait=2)]
     own = {"read_timeout": 0.1} if name == "recall" else {}  # its call is a chat, which may take long
     engine = make(name, **own)
     with pytest.raises(Unavailable):
@@ -270,7 +270,7 @@ class TestEngines(SearchProviderContract):
 
     @pytest.fixture
     async def refused(self, name: str, make: Callable[..., Any]) -> AsyncIterator[Any]:
-        async with scripted_server(said_json({"error": f"no such account: {KEY}"}, 401)) as shut:
+        async with scripted_server(json_answer({"error": f"no such account: {KEY}"}, 401)) as shut:
             yield make(name, base_url=shut.url)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import leadline
-from leadline.testing.server import ScriptedServer, said_json
+from leadline.testing.servers import ScriptedServer, json_answer
 
 QUESTION = "How deep was the harbour of Port Ellery measured, in fathoms?"
 TEXT = "The harbour of Port Ellery was measured in 1871. It was nine fathoms deep at the mole of Port Ellery."
@@ -26,7 +26,7 @@ def written(folder: Path) -> bytes:
 
 async def test_full_text_of_an_engine_is_read_quoted_and_cited(server: ScriptedServer, tmp_path: Path) -> None:
     found = {"url": "https://example.org/harbour", "title": "The <b>harbour</b>", "content": "…", "raw_content": TEXT}
-    server.answers = [said_json({"results": [found]})]
+    server.answers = [json_answer({"results": [found]})]
     settings = {
         "plugins__tavily__api_key": KEY,
         "plugins__tavily__base_url": server.url,
@@ -43,7 +43,7 @@ async def test_full_text_of_an_engine_is_read_quoted_and_cited(server: ScriptedS
 
 
 async def test_a_rejected_key_is_told_without_the_key(server: ScriptedServer, tmp_path: Path) -> None:
-    server.answers = [said_json({"detail": {"error": f"Unauthorized: {KEY} is unknown"}}, 401)]
+    server.answers = [json_answer({"detail": {"error": f"Unauthorized: {KEY} is unknown"}}, 401)]
     settings = {"plugins__tavily__api_key": KEY, "plugins__tavily__base_url": server.url}
     async with client(tmp_path, ["tavily"], **settings) as runs:
         result = await runs.research(QUESTION)
@@ -58,7 +58,7 @@ async def test_a_rejected_key_is_told_without_the_key(server: ScriptedServer, tm
 
 async def test_nothing_rests_on_what_a_model_remembers(server: ScriptedServer, tmp_path: Path) -> None:
     told = json.dumps({"statements": [{"title": "Harbour", "text": TEXT}]})
-    server.answers = [said_json({"model": "m", "choices": [{"message": {"role": "assistant", "content": told}}]})]
+    server.answers = [json_answer({"model": "m", "choices": [{"message": {"role": "assistant", "content": told}}]})]
     settings = {"plugins__recall__base_url": server.url, "plugins__recall__model": "m"}
     async with client(tmp_path, ["recall"], **settings) as runs:
         result = await runs.research(QUESTION)

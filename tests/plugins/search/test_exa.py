@@ -8,13 +8,13 @@ from typing import Any
 
 from leadline.records import SearchPage, Usage
 from leadline.testing.context import FakeCall
-from leadline.testing.server import ScriptedServer, said_json
+from leadline.testing.servers import ScriptedServer, json_answer
 
 Search = Callable[..., Awaitable[SearchPage]]
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"results": []})]
+    server.answers = [json_answer({"results": []})]
     await search("exa", category="research paper", full_text=True, since="2024-01-02", exclude_domains=["example.com"])
     (asked,) = server.asked
     assert asked.path == "/search"
@@ -31,7 +31,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 
 
 async def test_what_it_bills_is_told(search: Search, server: ScriptedServer, call: FakeCall) -> None:
-    server.answers = [said_json({"results": [], "costDollars": {"total": 0.005}})]
+    server.answers = [json_answer({"results": [], "costDollars": {"total": 0.005}})]
     await search("exa")
     assert call.spent == [Usage(cost=Decimal("0.005"))]
 
@@ -43,7 +43,7 @@ async def test_the_vendors_examples(
         told = row["response"]["json"]
         if "results" not in told:
             continue  # of its other services
-        server.answers = [said_json(told)]
+        server.answers = [json_answer(told)]
         for full in (True, False):
             page = await search("exa", full_text=full)
             hit, one = page.hits[0], told["results"][0]

@@ -10,9 +10,9 @@ import pytest
 from leadline.errors import Denied
 from leadline.records import SearchPage
 from leadline.testing.context import FakeCall
-from leadline.testing.server import Said, ScriptedServer, said_json
-from leadline_plugins.search.model import gemini
-from leadline_plugins.search.model.settings import ModelSettings, ready, vendor_of
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
+from leadline_plugins.search.model import vendors
+from leadline_plugins.search.model.settings import ModelSearchSettings, ready, vendor_of
 from leadline_plugins.search.model.vendors import around
 
 Search = Callable[..., Awaitable[SearchPage]]
@@ -27,7 +27,7 @@ def answer(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 async def test_what_openai_is_asked(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"output": []})]
+    server.answers = [json_answer({"output": []})]
     await search("model", include_domains=["example.org"], country="jp")
     (asked,) = server.asked
     assert asked.path == "/responses"
@@ -47,7 +47,7 @@ async def test_openais_recorded_answers(
     search: Search, server: ScriptedServer, call: FakeCall, recorded: Recorded
 ) -> None:
     told = answer(recorded("openai-responses"), "openai-responses/test_openai_include_raw_annotations_non_streaming#0")
-    server.answers = [said_json(told)]
+    server.answers = [json_answer(told)]
     (hit,) = (await search("model")).hits
     assert hit.url == "https://www.britannica.com/place/Mount-Columbia"
     assert hit.snippet.startswith("The tallest mountain in Alberta is Mount Columbia")
@@ -57,7 +57,7 @@ async def test_openais_recorded_answers(
 
 
 async def test_openais_sources_follow_its_citations(search: Search, server: ScriptedServer, recorded: Recorded) -> None:
-    server.answers = [said_json(answer(recorded("openai-vercel"), "openai-vercel/openai-web-search-tool.1.json"))]
+    server.answers = [json_answer(answer(recorded("openai-vercel"), "openai-vercel/openai-web-search-tool.1.json"))]
     page = await search("model", request={"limit": 50})
     assert page.hits[0].title == "Why OpenAI declared a code red for ChatGPT | The Verge"
     assert len({hit.url for hit in page.hits}) == len(page.hits) > 5
@@ -70,7 +70,7 @@ async def test_openrouters_recorded_answers(
     search: Search, server: ScriptedServer, call: FakeCall, recorded: Recorded
 ) -> None:
     rows = recorded("openrouter")
-    server.answers = [said_json(answer(rows, "openrouter/test_openrouter_web_search_annotations#0"))]
+    server.answers = [json_answer(answer(rows, "openrouter/test_openrouter_web_search_annotations#0"))]
     page = await search("model", **ROUTER, exclude_domains=["pydantic.dev"])
     (asked,) = server.asked
     assert asked.body["tools"][0]["type"] == "openrouter:web_search"
@@ -79,7 +79,7 @@ async def test_openrouters_recorded_answers(
     assert "Stars: 19265" in page.hits[0].snippet
     assert not any("pydantic.dev/" in hit.url for hit in page.hits)
     assert str(call.spent[0].cost) == "0.007637029"
-    server.answers = [said_json(answer(rows, "openrouter/test_openrouter_web_search_tool_usage#0"))]
+    server.answers = [json_answer(answer(rows, "openrouter/test_openrouter_web_search_tool_usage#0"))]
     assert (await search("model", **ROUTER)).hits == ()  # it cited nothing: what it says is no page
 
 
@@ -92,9 +92,13 @@ async def test_geminis_recorded_answer(
 ) -> None:
     told = answer(recorded("gemini"), "gemini/test_google_model_web_search_tool#0")
     for chunk in told["candidates"][0]["groundingMetadata"]["groundingChunks"]:
-        chunk["web"]["uri"] = chunk["web"]["uri"].replace(gemini.REDIRECTS, server.url)
-    monkeypatch.setattr(gemini, "REDIRECTS", server.url)
-    server.answers = [said_json(told), Said(b"", 302, {"location": "https://example.org/weather"}), Said(b"", 404)]
+        chunk["web"]["uri"] = chunk["web"]["uri"].replace(vendors.REDIRECTS, server.url)
+    monkeypatch.setattr(vendors, "REDIRECTS", server.url)
+    server.answers = [
+        json_answer(told),
+        ScriptedAnswer(b"", 302, {"location": "https://example.org/weather"}),
+        ScriptedAnswer(b"", 404),
+    ]
     page = await search("model", **GEMINI)
     first, *leads = server.asked
     assert first.path == "/models/gemini-2.5-flash:generateContent"
@@ -111,16 +115,16 @@ async def test_geminis_recorded_answer(
 
 async def test_geminis_word_for_a_bad_key(search: Search, server: ScriptedServer) -> None:
     said = {"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}
-    server.answers = [said_json(said, 400)]
+    server.answers = [json_answer(said, 400)]
     with pytest.raises(Denied, match=r"check plugins\.engine\.gemini_api_key"):
         await search("model", **GEMINI)
 
 
 def test_the_first_vendor_with_a_key_is_asked() -> None:
-    assert vendor_of(ModelSettings(openrouter_api_key="x")) == "openrouter"
-    assert ready(ModelSettings(gemini_api_key="x")) is None
-    assert "OPENAI_API_KEY or GEMINI_API_KEY" in (ready(ModelSettings()) or "")
-    assert "set GEMINI_API_KEY," in (ready(ModelSettings(vendor="gemini")) or "")
+    assert vendor_of(ModelSearchSettings(openrouter_api_key="x")) == "openrouter"
+    assert ready(ModelSearchSettings(gemini_api_key="x")) is None
+    assert "OPENAI_API_KEY or GEMINI_API_KEY" in (ready(ModelSearchSettings()) or "")
+    assert "set GEMINI_API_KEY," in (ready(ModelSearchSettings(vendor="gemini")) or "")
 
 
 @pytest.mark.parametrize(("start", "end", "line"), [(7, 9, "Two"), (0, 0, "One"), (5, 99, ""), (None, 2, "")])

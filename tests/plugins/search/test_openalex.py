@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from leadline.records import SearchPage
-from leadline.testing.server import ScriptedServer, said_json
-from leadline_plugins.search.scholarly import abstract, author
+from leadline.testing.servers import ScriptedServer, json_answer
+from leadline_plugins.search.results import abstract, author
 
 Search = Callable[..., Awaitable[SearchPage]]
 WORK: dict[str, Any] = {
@@ -30,7 +30,7 @@ WORK: dict[str, Any] = {
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"results": []})]
+    server.answers = [json_answer({"results": []})]
     await search("openalex", "what is kelp?", since="2020-01-01", open_access=True, request={"language": "de"})
     asked = parse_qs(urlsplit(server.asked[0].path).query)
     assert asked["search"] == ["what is kelp"]
@@ -39,13 +39,13 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 
 
 async def test_without_a_key_none_is_sent(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"results": []})]
+    server.answers = [json_answer({"results": []})]
     await search("openalex", api_key="")
     assert "authorization" not in server.asked[0].headers
 
 
 async def test_a_work_that_can_only_be_bought_has_its_abstract(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"results": [WORK]})]
+    server.answers = [json_answer({"results": [WORK]})]
     (hit,) = (await search("openalex")).hits
     assert hit.url == "https://doi.org/10.1234/kelp"
     assert (hit.text, hit.content_url, hit.published) == ("Kelp grows and grows", None, "2021-03-04")
@@ -63,7 +63,7 @@ async def test_a_work_that_can_only_be_bought_has_its_abstract(search: Search, s
 
 async def test_an_open_work_is_read_where_it_is_free(search: Search, server: ScriptedServer) -> None:
     free = {"pdf_url": "https://example.org/kelp.pdf", "landing_page_url": "https://example.org/kelp"}
-    server.answers = [said_json({"results": [WORK | {"best_oa_location": free}]})]
+    server.answers = [json_answer({"results": [WORK | {"best_oa_location": free}]})]
     (hit,) = (await search("openalex")).hits
     assert (hit.text, hit.content_url) == (None, "https://example.org/kelp.pdf")
     assert hit.snippet == "Kelp grows and grows"

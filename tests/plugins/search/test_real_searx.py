@@ -15,11 +15,11 @@ from typing import Any
 import httpx
 import pytest
 
+from leadline._hosting.context import PluginContext
 from leadline.errors import Unavailable
-from leadline.hosting.context import HouseContext
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.server import Said, ScriptedServer, said_json
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
 from leadline_plugins.search.searxng import Searxng, SearxngSettings
 
 RUN = shutil.which("searx-run", path="/usr/bin") or ""
@@ -126,13 +126,13 @@ async def answering(url: str, process: asyncio.subprocess.Process, log: Path) ->
     pytest.fail(f"searx ended: {log.read_text()[-2000:]}")
 
 
-async def asked(url: str, context: HouseContext, query: str = "kelp 海藻 & more") -> SearchPage:
+async def asked(url: str, context: PluginContext, query: str = "kelp 海藻 & more") -> SearchPage:
     engine = Searxng(SearxngSettings(base_url=url), context)
     return await engine.search(SearchRequest(query=query, limit=10), FakeCall())
 
 
-async def test_a_real_instance_is_searched(server: ScriptedServer, context: HouseContext, tmp_path: Path) -> None:
-    server.answers = [said_json({"results": FOUND})]
+async def test_a_real_instance_is_searched(server: ScriptedServer, context: PluginContext, tmp_path: Path) -> None:
+    server.answers = [json_answer({"results": FOUND})]
     async with searx(tmp_path, server.url) as url:
         page = await asked(url, context)
         assert [hit.url for hit in page.hits] == [one["url"] for one in FOUND[:10]]
@@ -141,6 +141,6 @@ async def test_a_real_instance_is_searched(server: ScriptedServer, context: Hous
         assert "%E6%B5%B7%E8%97%BB" in server.asked[0].path
         several = await asyncio.gather(*(asked(url, context, f"query {number}") for number in range(10)))
         assert all(len(one.hits) == 10 for one in several)
-        server.answers = [Said(b"", 500)]
+        server.answers = [ScriptedAnswer(b"", 500)]
         with pytest.raises(Unavailable, match=r"none of its engines answered: sea"):
             await asked(url, context)

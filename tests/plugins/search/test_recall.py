@@ -11,16 +11,16 @@ import pytest
 from leadline.errors import BadReply
 from leadline.records import SearchPage
 from leadline.testing.context import FakeCall
-from leadline.testing.server import Said, ScriptedServer, said_json
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
 
 Search = Callable[..., Awaitable[SearchPage]]
 TOLD = {"statements": [{"title": "Kelp", "text": "Kelp grows fast."}, {"title": "No text", "text": " "}, "odd"]}
 
 
-def chat(text: str) -> Said:
+def chat(text: str) -> ScriptedAnswer:
     message = {"role": "assistant", "content": text}
     usage = {"prompt_tokens": 10, "completion_tokens": 5}
-    return said_json({"model": "m-1", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+    return json_answer({"model": "m-1", "choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
 
 
 @pytest.mark.parametrize("form", ["{}", "Sure!\n```json\n{}\n```", "<think>hm</think>{}", '{"reply": {}}'])
@@ -49,5 +49,5 @@ async def test_what_the_model_is_asked(search: Search, server: ScriptedServer) -
 
 async def test_prose_is_no_answer(search: Search, server: ScriptedServer) -> None:
     server.answers = [chat("Kelp is a large brown alga.")]
-    with pytest.raises(BadReply, match="is no Statements"):
+    with pytest.raises(BadReply, match="has no list of statements"):
         await search("recall")

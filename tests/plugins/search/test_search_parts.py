@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from leadline.errors import Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
 from leadline_plugins.search.filters import Domains, either, shortened, with_sites
-from leadline_plugins.search.refusals import Refusal, refused
+from leadline_plugins.search.http import ServiceRefusal, service_error
 from leadline_plugins.search.results import day, images, joined
 
 
@@ -48,11 +48,11 @@ def test_dates(told: str | None, iso: str | None) -> None:
         ),
         (403, b'{"message": "usage limit reached"}', QuotaSpent, "no credit left (HTTP 403): usage limit reached"),
         (429, b'{"error": "monthly quota exceeded"}', QuotaSpent, "monthly quota exceeded"),
-        (429, b"", RateLimited, "asks to slow down (HTTP 429)"),
+        (429, b"", RateLimited, "rate limit reached (HTTP 429)"),
         (429, b"Please try again in 12s.", RateLimited, "try again in 12s"),
         (414, b"", TooLong, "refuses the request (HTTP 414)"),
-        (302, b"", Unsupported, "sends elsewhere (HTTP 302); check base_url"),
-        (404, b"<h1>Not Found</h1>", Unsupported, "knows no such address (HTTP 404): Not Found; check base_url"),
+        (302, b"", Unsupported, "redirects (HTTP 302); check base_url"),
+        (404, b"<h1>Not Found</h1>", Unsupported, "has no such address (HTTP 404): Not Found; check base_url"),
         (422, b'{"error": "invalid api_key"}', Denied, "does not accept the key"),
         (422, b'{"error": "num is too large"}', Unsupported, "num is too large"),
         (503, b"\xff\xfe", Unavailable, "is not available (HTTP 503)"),
@@ -62,7 +62,7 @@ def test_dates(told: str | None, iso: str | None) -> None:
     ],
 )
 def test_what_refusals_mean(status: int, body: bytes, kind: type[ProviderError], words: str) -> None:
-    error = refused(Refusal(status, {}, body), "Kelp 100%", "plugins.kelp.api_key")
+    error = service_error(ServiceRefusal(status, {}, body), "Kelp 100%", "plugins.kelp.api_key")
     assert type(error) is kind
     assert words in str(error)
     assert len(str(error)) < 400
@@ -73,12 +73,12 @@ def test_what_refusals_mean(status: int, body: bytes, kind: type[ProviderError],
     [({"retry-after": "3"}, b"", 3.0), ({}, b'{"error": "try again in 1m2s"}', 62.0), ({}, b"", None)],
 )
 def test_how_long_a_service_asks_to_wait(headers: dict[str, str], body: bytes, seconds: float | None) -> None:
-    assert refused(Refusal(429, headers, body), "Kelp").retry_after == seconds
+    assert service_error(ServiceRefusal(429, headers, body), "Kelp").retry_after == seconds
 
 
 @pytest.mark.parametrize("domain", ["https://example.org", "a b.org", "example", "user@example.org", ""])
 def test_what_is_no_domain(domain: str) -> None:
-    with pytest.raises(ValidationError, match=r"is no domain: write it as example\.org"):
+    with pytest.raises(ValidationError, match=r"is not a domain: write it as example\.org"):
         Domains(include_domains=[domain])
 
 

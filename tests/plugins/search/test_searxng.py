@@ -9,13 +9,13 @@ import pytest
 
 from leadline.errors import Denied, Unavailable
 from leadline.records import SearchPage
-from leadline.testing.server import Said, ScriptedServer, said_json
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
 
 Search = Callable[..., Awaitable[SearchPage]]
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"results": []})]
+    server.answers = [json_answer({"results": []})]
     await search(
         "searxng",
         categories=["general", "science"],
@@ -39,7 +39,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 
 
 async def test_traditional_chinese_is_asked_for_by_a_region(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"results": []})]
+    server.answers = [json_answer({"results": []})]
     await search("searxng", request={"language": "zh-Hant"})
     assert parse_qs(urlsplit(server.asked[0].path).query)["language"] == ["zh-TW"]
 
@@ -54,18 +54,20 @@ async def test_hits(search: Search, server: ScriptedServer) -> None:
         "img_src": "//no.scheme/x.png",
         "thumbnail": "https://example.org/1.png",
     }
-    server.answers = [said_json({"results": [result]})]
+    server.answers = [json_answer({"results": [result]})]
     (hit,) = (await search("searxng")).hits
     assert (hit.published, hit.score, hit.images) == ("2024-05-06", None, ("https://example.org/1.png",))
 
 
 async def test_an_instance_without_json_says_what_to_change(search: Search, server: ScriptedServer) -> None:
-    server.answers = [Said(b"<h1>Forbidden</h1>", 403)]
+    server.answers = [ScriptedAnswer(b"<h1>Forbidden</h1>", 403)]
     with pytest.raises(Denied, match=r"add json to search\.formats"):
         await search("searxng")
 
 
 async def test_nothing_found_because_nobody_answered_is_a_failure(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"results": [], "unresponsive_engines": [["google", "CAPTCHA"], ["bing", "timeout"]]})]
+    server.answers = [
+        json_answer({"results": [], "unresponsive_engines": [["google", "CAPTCHA"], ["bing", "timeout"]]})
+    ]
     with pytest.raises(Unavailable, match=r"google \(CAPTCHA\), bing \(timeout\)"):
         await search("searxng")

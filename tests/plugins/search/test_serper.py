@@ -9,13 +9,13 @@ import pytest
 
 from leadline.errors import QuotaSpent, Unsupported
 from leadline.records import SearchPage
-from leadline.testing.server import ScriptedServer, said_json
+from leadline.testing.servers import ScriptedServer, json_answer
 
 Search = Callable[..., Awaitable[SearchPage]]
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"organic": []})]
+    server.answers = [json_answer({"organic": []})]
     await search(
         "serper",
         country="TW",
@@ -39,23 +39,23 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 
 async def test_news(search: Search, server: ScriptedServer) -> None:
     news = {"link": "https://example.org/n", "title": "N", "snippet": "s", "date": "3 hours ago"}
-    server.answers = [said_json({"news": [news] * 9})]
+    server.answers = [json_answer({"news": [news] * 9})]
     page = await search("serper", kind="news")
     assert server.asked[0].path == "/news"
     assert page.hits[0].published is None  # no clock is asked: the same answer is the same hit on replay
     assert page.cursor == "2"
-    server.answers = [said_json({"news": [news]})]
+    server.answers = [json_answer({"news": [news]})]
     assert (await search("serper", kind="news")).cursor is None  # behind so short a page there is none
 
 
 async def test_an_empty_account_is_told_with_the_status_400(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"message": "Not enough credits", "statusCode": 400}, 400)]
+    server.answers = [json_answer({"message": "Not enough credits", "statusCode": 400}, 400)]
     with pytest.raises(QuotaSpent, match="Not enough credits"):
         await search("serper")
 
 
 async def test_a_foreign_cursor(search: Search) -> None:
-    with pytest.raises(Unsupported, match="no cursor"):
+    with pytest.raises(Unsupported, match="not a cursor"):
         await search("serper", request={"cursor": "page two"})
 
 
@@ -64,7 +64,7 @@ async def test_a_recorded_answer(
 ) -> None:
     (row,) = recorded("serper")
     told = row["response"]["json"]
-    server.answers = [said_json(told)]
+    server.answers = [json_answer(told)]
     page = await search("serper", told["searchParameters"]["q"])
     assert [hit.url for hit in page.hits] == [one["link"] for one in told["organic"]][:10]
     assert page.hits[0].published == "2023-01-29"

@@ -9,10 +9,10 @@ import pytest
 
 from leadline.errors import QuotaSpent
 from leadline.records import SearchPage
-from leadline.testing.server import ScriptedServer, said_json
+from leadline.testing.servers import ScriptedServer, json_answer
 
 Search = Callable[..., Awaitable[SearchPage]]
-NOTHING = said_json({"results": []})
+NOTHING = json_answer({"results": []})
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
@@ -63,14 +63,14 @@ async def test_text_dates_and_scores(search: Search, server: ScriptedServer) -> 
         "published_date": "Mon, 02 Sep 2024 10:00:00 GMT",
     }
     broken = {"title": "no address"}
-    server.answers = [said_json({"results": [result, broken]})]
+    server.answers = [json_answer({"results": [result, broken]})]
     (hit,) = (await search("tavily", topic="news")).hits
     assert (hit.text, hit.published, hit.score) == ("All of it.", "2024-09-02", 0.9)
 
 
 @pytest.mark.parametrize("status", [432, 433])
 async def test_its_own_statuses_for_a_plan_used_up(status: int, search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"detail": {"error": "This request exceeds your plan's set usage limit."}}, status)]
+    server.answers = [json_answer({"detail": {"error": "This request exceeds your plan's set usage limit."}}, status)]
     with pytest.raises(QuotaSpent, match="exceeds your plan's set usage limit"):
         await search("tavily")
 
@@ -80,7 +80,7 @@ async def test_recorded_answers(
 ) -> None:
     for row in recorded("tavily"):
         told = row["response"]["json"]
-        server.answers = [said_json(told, row["response"]["status"])]
+        server.answers = [json_answer(told, row["response"]["status"])]
         page = await search("tavily", row["request"]["body"]["query"])
         assert [hit.url for hit in page.hits] == [one["url"] for one in told["results"]]
         assert all(hit.snippet and hit.title and hit.score for hit in page.hits)

@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from leadline._hosting.context import PluginContext
 from leadline.errors import RateLimited, Unavailable, Unsupported
-from leadline.hosting.context import HouseContext
 from leadline.records import SearchPage
-from leadline.testing.server import ScriptedServer, said_json
+from leadline.testing.servers import ScriptedServer, json_answer
 from leadline_plugins.search.wikipedia import Wikipedia, WikipediaSettings
 
 Search = Callable[..., Awaitable[SearchPage]]
@@ -28,7 +28,7 @@ PAGES = [
 
 
 async def test_the_request(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"batchcomplete": True})]
+    server.answers = [json_answer({"batchcomplete": True})]
     await search("wikipedia", request={"limit": 50, "cursor": "20"}, contact="me@example.org")
     parts = urlsplit(server.asked[0].path)
     asked = parse_qs(parts.query)
@@ -40,7 +40,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 
 
 async def test_hits_stand_in_the_order_of_the_search(search: Search, server: ScriptedServer) -> None:
-    server.answers = [said_json({"continue": {"gsroffset": 10}, "query": {"pages": PAGES}})]
+    server.answers = [json_answer({"continue": {"gsroffset": 10}, "query": {"pages": PAGES}})]
     page = await search("wikipedia")
     assert [hit.title for hit in page.hits] == ["First", "Second"]
     assert page.hits[0].images == ("https://upload.example.org/1.png",)
@@ -60,7 +60,7 @@ async def test_hits_stand_in_the_order_of_the_search(search: Search, server: Scr
         ("", "evil.example/", "https://en.wikipedia.org"),
     ],
 )
-def test_the_language_chooses_the_wikipedia(language: str, question: str, host: str, context: HouseContext) -> None:
+def test_the_language_chooses_the_wikipedia(language: str, question: str, host: str, context: PluginContext) -> None:
     engine: Any = Wikipedia(WikipediaSettings(language=language), context)
     assert engine._api(language or ("" if question == "und" else question))._base == host
 
@@ -72,6 +72,6 @@ def test_the_language_chooses_the_wikipedia(language: str, question: str, host: 
 async def test_errors_come_with_the_status_200(
     code: str, kind: type[Exception], search: Search, server: ScriptedServer
 ) -> None:
-    server.answers = [said_json({"error": {"code": code, "info": "Told\nin words."}})]
+    server.answers = [json_answer({"error": {"code": code, "info": "Told\nin words."}})]
     with pytest.raises(kind, match=rf"\({code}\): Told in words\."):
         await search("wikipedia")

@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
+
 import pytest
 
-from leadline.findings import Analysis, Perspective, Question
 from leadline.records import Evidence
-from leadline_plugins.prompting.passages import ShownPassage, ShownSource
-from leadline_plugins.stages.analyze import ASK, AnalyzeSettings, best_passages, mended, taken, unusable, wanted
-from leadline_plugins.tasks.writing import AnalyzeRequest
+from leadline.research_findings import Analysis, Perspective, Question
+from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
+from leadline_plugins.prompting.writing_tasks import AnalyzeRequest
+from leadline_plugins.stages.analyze import (
+    TASK,
+    AnalyzeSettings,
+    accept_after_retry,
+    asks_for_analysis,
+    best_passages,
+    cited_perspectives,
+    reply_faults,
+)
 
 AUTO = AnalyzeSettings()
 
@@ -37,17 +48,23 @@ AUTO = AnalyzeSettings()
     ],
 )
 def test_a_question_may_ask_for_analysis(question: str) -> None:
-    assert wanted(question, AUTO)
+    assert asks_for_analysis(question, AUTO)
 
 
 @pytest.mark.parametrize("question", ["When are default values evaluated?", "How deep is the bay?", "黄河有多长"])
 def test_most_questions_do_not_ask_for_analysis(question: str) -> None:
-    assert not wanted(question, AUTO)
+    assert not asks_for_analysis(question, AUTO)
+
+
+def test_the_examples_of_the_word_lists_ask_for_analysis() -> None:
+    data = tomllib.loads(files("leadline_plugins.stages").joinpath("analyze.toml").read_text("utf-8"))
+    for question in (example for group in data.values() for example in group["examples"]):
+        assert asks_for_analysis(question, AUTO), question
 
 
 def test_the_settings_decide_first() -> None:
-    assert wanted("How deep?", AnalyzeSettings(mode="on"))
-    assert not wanted("Why?", AnalyzeSettings(mode="off"))
+    assert asks_for_analysis("How deep?", AnalyzeSettings(mode="on"))
+    assert not asks_for_analysis("Why?", AnalyzeSettings(mode="off"))
 
 
 PASSAGES = tuple(ShownPassage(id=name, number=number, text="Deep.") for number, name in enumerate("ab", start=1))
@@ -62,23 +79,23 @@ def analysis(*texts: str) -> Analysis:
 
 
 def test_perspectives_cite_the_passages_and_those_that_cite_none_are_left_out() -> None:
-    made = taken(REQUEST, analysis("It is deep [1][2].", "It may be deep.", "It is deep [7]."))
+    made = cited_perspectives(REQUEST, analysis("It is deep [1][2].", "It may be deep.", "It is deep [7]."))
     assert made.perspectives == (Perspective(name="view 0", text="It is deep [@a][@b]."),)
 
 
 def test_a_perspective_that_cites_nothing_is_asked_for_again_and_left_out_the_second_time() -> None:
     made = analysis("It is deep [1].", "It may be deep.")
-    assert "view 1**' cites no passage" in unusable(REQUEST, made)
-    assert mended(REQUEST, made) == (made, "the analysis is shown without what cites no passage")
-    assert mended(REQUEST, analysis("It may be deep.")) is None
-    assert not unusable(REQUEST, analysis("It is deep [1]."))
+    assert "view 1**' cites no passage" in reply_faults(REQUEST, made)
+    assert accept_after_retry(REQUEST, made) == (made, "parts of the analysis that cite no passage were left out")
+    assert accept_after_retry(REQUEST, analysis("It may be deep.")) is None
+    assert not reply_faults(REQUEST, analysis("It is deep [1]."))
 
 
 def test_the_prompt_shows_numbered_passages_and_what_is_known() -> None:
     text = REQUEST.model_copy(update={"synthesis": "It is deep."}).as_text()
     assert "Known so far: It is deep." in text
     assert "[2] Deep." in text
-    assert Analysis.model_validate_json(ASK.example).perspectives[0].name == "critical"
+    assert Analysis.model_validate_json(TASK.example).perspectives[0].name == "critical"
 
 
 def test_the_best_passages_are_shown_within_a_budget() -> None:

@@ -15,10 +15,10 @@ import leadline
 from leadline.errors import Unavailable
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Answer, Json, Message
-from leadline.settings.model import Clarify as Rules
-from leadline.testing.chat import Reply, ScriptedChat
+from leadline.testing.fakes import Reply, ScriptedChat
 from leadline.testing.plugins import plugin
-from leadline_plugins.stages.clarify import is_complex, unclear
+from leadline_plugins.stages.clarify import ClarifySettings as Rules
+from leadline_plugins.stages.clarify import is_complex, unclear_reasons
 
 COMPLEX = "A comprehensive study of the depth of the harbour of Porto Alvo"
 PLAIN = "How deep is the harbour of Porto Alvo at low water?"
@@ -101,7 +101,7 @@ async def test_a_model_that_fails_costs_the_run_nothing_and_is_told(tmp_path: Pa
     result, _, known = await gated(tmp_path, COMPLEX, [Unavailable("no")] * 9)
     assert result.report
     assert known["needs_clarification"] is False
-    assert any(note.startswith("no model looked at whether the question is clear") for note in result.metadata.notices)
+    assert any(note.startswith("no model checked whether the question is clear") for note in result.metadata.notices)
 
 
 def examples(name: str) -> list[str]:
@@ -120,18 +120,18 @@ def test_most_questions_have_no_mark_of_complexity(question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("vague", "vague terms"), ("short", "only short terms"), ("own", "a case of one's own")]
+    ("name", "reason"), [("vague", "vague terms"), ("short", "short terms only"), ("own", "personal case")]
 )
 def test_the_examples_of_a_word_list_are_unclear_for_its_reason(name: str, reason: str) -> None:
     for question in examples(name):
-        assert [one for one in unclear(question, Rules()) if reason in one], question
+        assert [one for one in unclear_reasons(question, Rules()) if reason in one], question
 
 
 def test_the_literal_rules_count_every_vague_term_and_no_case_of_ones_own() -> None:
     literal = Rules(rules="literal")
-    assert [one for one in unclear("How deep is the harbour of Porto Alvo?", literal) if "vague" in one]
-    assert not list(unclear("Which anchor suits my boat in mud?", literal))
-    assert [one for one in unclear("黄河有多长", literal) if "short" in one]
+    assert [one for one in unclear_reasons("How deep is the harbour of Porto Alvo?", literal) if "vague" in one]
+    assert not list(unclear_reasons("Which anchor suits my boat in mud?", literal))
+    assert [one for one in unclear_reasons("黄河有多长", literal) if "short" in one]
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_the_literal_rules_count_every_vague_term_and_no_case_of_ones_own() -> N
     ],
 )
 def test_a_question_that_tells_enough_is_clear(question: str) -> None:
-    assert list(unclear(question, Rules())) == []
+    assert list(unclear_reasons(question, Rules())) == []

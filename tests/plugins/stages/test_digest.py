@@ -7,14 +7,13 @@ import re
 from pathlib import Path
 
 import leadline
-from leadline.findings import Digest, Plan, PlannedSection
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import ChatRequest, Message
-from leadline.testing.chat import ScriptedChat
+from leadline.research_findings import Digest, Plan, PlannedSection
+from leadline.testing.fakes import ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
-from leadline_plugins.stages.digest import merged
-from leadline_plugins.tasks.reading import DigestReply
+from leadline_plugins.prompting.research_tasks import DigestReply
+from leadline_plugins.stages.digest import merge_reply
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 PLAN = {
@@ -82,7 +81,7 @@ async def test_without_a_new_search_no_digest_follows(tmp_path: Path) -> None:
 
 def test_sections_that_a_reply_does_not_name_are_covered() -> None:
     reply = DigestReply.model_validate({"sections": [{"id": "section 2", "coverage": "missing"}], "gaps": ["x?"]})
-    digest = merged(reply, Digest(), OUTLINE)
+    digest = merge_reply(reply, Digest(), OUTLINE)
     assert digest.section_coverage == {"1": "covered", "2": "missing"}
     assert digest.review is not None
     assert not digest.review.is_sufficient
@@ -90,4 +89,4 @@ def test_sections_that_a_reply_does_not_name_are_covered() -> None:
 
 
 def test_a_reply_without_a_synthesis_keeps_the_last() -> None:
-    assert merged(DigestReply(), Digest(synthesis="deep"), OUTLINE).synthesis == "deep"
+    assert merge_reply(DigestReply(), Digest(synthesis="deep"), OUTLINE).synthesis == "deep"

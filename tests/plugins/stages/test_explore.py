@@ -26,10 +26,9 @@ from leadline.records import (
     SearchRequest,
     ToolCall,
 )
-from leadline.testing.chat import Reply, ScriptedChat, brought, calls, data
+from leadline.testing.fakes import SITE, Reply, ScriptedChat, fake_web, fenced_data, tool_results, tool_turn
 from leadline.testing.plugins import plugin
-from leadline.testing.web import SITE, fake_web
-from leadline_plugins.shrinking import LEFT_OUT
+from leadline_plugins.prompting.shrinking import LEFT_OUT
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 STAGES = ["plan", "explore", "extract", "synthesize", "write", "verify", "export"]
@@ -49,13 +48,15 @@ def fetch(url: str, **more: int) -> tuple[str, dict[str, Any]]:
     return "web_fetch", {"url": url, **more}
 
 
-ENOUGH = calls(("respond", {"found": "Enough.", "missing": ["How deep is it today?"]}))
+ENOUGH = tool_turn(("respond", {"found": "Enough.", "missing": ["How deep is it today?"]}))
 
 
 def read_first(request: ChatRequest, count: int = 2) -> Message:
     """Read the first pages that the last turn's searches found."""
-    found = [hit["url"] for text in brought(request) if '"results"' in text for hit in data(text)["results"]]
-    return calls(*map(fetch, found[:count]))
+    found = [
+        hit["url"] for text in tool_results(request) if '"results"' in text for hit in fenced_data(text)["results"]
+    ]
+    return tool_turn(*map(fetch, found[:count]))
 
 
 class Runner:
@@ -97,7 +98,7 @@ def searches(result: leadline.Result) -> list[dict[str, Any]]:
 
 
 async def test_what_is_read_with_tools_is_cited_as_what_the_stages_read(tmp_path: Path) -> None:
-    first = calls(search("depth of the harbour", section="s1"), search("soundings of the harbour"))
+    first = tool_turn(search("depth of the harbour", section="s1"), search("soundings of the harbour"))
     result, _ = await explored(tmp_path, [first, read_first, ENOUGH])
     assert (result.status, result.metadata.notices) == ("complete", ())
     assert result.report
@@ -114,7 +115,7 @@ async def test_what_is_read_with_tools_is_cited_as_what_the_stages_read(tmp_path
 
 
 async def test_messages_are_only_added_to_and_the_open_points_stand_last(tmp_path: Path) -> None:
-    first = calls(search("depth of the harbour", section="s1"), search("soundings of the harbour"))
+    first = tool_turn(search("depth of the harbour", section="s1"), search("soundings of the harbour"))
     _, chat = await explored(tmp_path, [first, read_first, ENOUGH])
     one, two, three = (request.messages for request in chat.asked)
     assert two[: len(one)] == one
@@ -151,36 +152,36 @@ async def test_a_page_gives_no_orders(tmp_path: Path) -> None:
             return Blob(name=request.url, media_type="text/plain", data=INJECTION.encode())
 
     web = Offer(lambda s, c: Web(), PluginSettings, "Injects")
-    replies: list[Reply] = [calls(search("depth")), read_first, calls(fetch(EVIL)), ENOUGH]
+    replies: list[Reply] = [tool_turn(search("depth")), read_first, tool_turn(fetch(EVIL)), ENOUGH]
     injecting = plugin("injecting", search_providers=web, fetchers=web)
     settings: dict[str, Any] = {"search__engines": ["injecting"], "read__fetchers": ["injecting"]}
     result, chat = await explored(tmp_path, replies, injecting, **settings)
     assert result.status == "complete"
     # The page is shown whole, and it cannot close the fence it stands in.
     for request in chat.asked[1:]:
-        for text in brought(request):
+        for text in tool_results(request):
             assert text.count("</data>") == 1
-    assert data(brought(chat.asked[2])[0])["text"] == INJECTION.replace("</data>", "&lt;/data>")
+    assert fenced_data(tool_results(chat.asked[2])[0])["text"] == INJECTION.replace("</data>", "&lt;/data>")
     # A model that obeys it all the same is refused: nobody but a search, or the question, gives addresses.
-    assert data(brought(chat.asked[3])[0])["error"].startswith("no search gave this address")
+    assert fenced_data(tool_results(chat.asked[3])[0])["error"].startswith("no search gave this address")
     assert fetched == ["https://good.example/"]
 
 
 async def test_an_address_in_the_question_may_be_read(tmp_path: Path) -> None:
-    chat = ScriptedChat([calls(fetch(f"{SITE}abc/0"), fetch(f"{SITE}abc/1")), ENOUGH])
+    chat = ScriptedChat([tool_turn(fetch(f"{SITE}abc/0"), fetch(f"{SITE}abc/1")), ENOUGH])
     async with client_of(tmp_path, chat) as runs:
         await runs.research(f"How deep was the harbour measured (by {SITE}abc/0)?")
-    named, other = map(data, brought(chat.asked[1]))
+    named, other = map(fenced_data, tool_results(chat.asked[1]))
     assert named["text"].startswith("The harbour of page abc/0")
     assert other["error"].startswith("no search gave this address")
 
 
 async def test_a_page_is_read_by_the_address_it_was_found_by(tmp_path: Path) -> None:
     def leak(request: ChatRequest) -> Message:
-        url = data(brought(request)[0])["results"][0]["url"]
-        return calls(fetch(f"{url}?utm_source=all+that+is+known#secret"))
+        url = fenced_data(tool_results(request)[0])["results"][0]["url"]
+        return tool_turn(fetch(f"{url}?utm_source=all+that+is+known#secret"))
 
-    result, _ = await explored(tmp_path, [calls(search("depth")), leak, ENOUGH])
+    result, _ = await explored(tmp_path, [tool_turn(search("depth")), leak, ENOUGH])
     events = (result.folder / "events.jsonl").read_text()
     assert result.metadata.calls["fetch/fakeweb"] == 1
     assert "utm_source" not in events
@@ -199,24 +200,14 @@ async def test_calls_of_one_reply_run_side_by_side_in_the_order_they_were_made(t
             return SearchPage(hits=(Hit(url=f"{SITE}{request.query}/0", title=request.query),))
 
     engine = plugin("meeting", search_providers=Offer(lambda s, c: Meeting(), PluginSettings, "Waits for another"))
-    replies: list[Reply] = [calls(search("depth"), search("soundings")), read_first, ENOUGH]
+    replies: list[Reply] = [tool_turn(search("depth"), search("soundings")), read_first, ENOUGH]
     result, chat = await explored(tmp_path, replies, engine, search__engines=["meeting"])
-    assert [data(text)["results"][0]["title"] for text in brought(chat.asked[1])] == ["depth", "soundings"]
+    assert [fenced_data(text)["results"][0]["title"] for text in tool_results(chat.asked[1])] == ["depth", "soundings"]
     assert [one["task"]["query"] for one in searches(result)] == ["depth", "soundings"]
 
 
-async def test_each_rule_of_the_context_is_a_switch(tmp_path: Path) -> None:
-    settings: dict[str, Any] = dict.fromkeys(
-        (f"plugins__explore__{name}" for name in ("append_only", "recite", "keep_errors")), False
-    )
-    replies: list[Reply] = [calls(search("depth"), fetch(EVIL)), read_first, ENOUGH]
-    _, chat = await explored(tmp_path, replies, **settings)
-    assert [message.text for message in chat.asked[2].messages if message.role == "tool"][:2] == [LEFT_OUT, "Failed."]
-    assert all(text.endswith("</data>") for request in chat.asked[1:] for text in brought(request))
-
-
 async def test_more_of_the_budget_takes_an_exploration_on_from_where_it_was(tmp_path: Path) -> None:
-    chat = ScriptedChat([calls(search("depth")), read_first, calls(search("soundings")), read_first, ENOUGH])
+    chat = ScriptedChat([tool_turn(search("depth")), read_first, tool_turn(search("soundings")), read_first, ENOUGH])
     async with client_of(tmp_path, chat, budget__model_calls=2) as runs:
         first = await runs.research(QUESTION)
     async with client_of(tmp_path, chat, budget__model_calls=9) as runs:
@@ -228,7 +219,7 @@ async def test_more_of_the_budget_takes_an_exploration_on_from_where_it_was(tmp_
 
 
 async def test_a_masked_tool_stays_defined_and_is_refused_in_words(tmp_path: Path) -> None:
-    first = calls(search("depth"), ("code_execute", {"code": "1"}), ("shell", {"command": "ls"}))
+    first = tool_turn(search("depth"), ("code_execute", {"code": "1"}), ("shell", {"command": "ls"}))
     settings: dict[str, Any] = {
         "pipelines__exploring__tools": ["respond", "web_search", "web_fetch"],
         "code__sandbox": "runner",
@@ -237,7 +228,7 @@ async def test_a_masked_tool_stays_defined_and_is_refused_in_words(tmp_path: Pat
     assert result.status == "complete"
     assert [request.allowed for request in chat.asked] == [("respond", "web_search", "web_fetch")] * 3
     assert "code_execute" in [tool.name for tool in chat.asked[0].tools]
-    _, refused, unknown = brought(chat.asked[1])
+    _, refused, unknown = tool_results(chat.asked[1])
     there = "is no tool of this pipeline. It has: respond, web_search, web_fetch."
     assert refused == f'Refused: "code_execute" {there}'
     assert unknown.startswith(f'Refused: "shell" {there}')
@@ -246,13 +237,15 @@ async def test_a_masked_tool_stays_defined_and_is_refused_in_words(tmp_path: Pat
 
 
 async def test_code_runs_in_the_sandbox_and_nowhere_else(tmp_path: Path) -> None:
-    first = calls(search("depth"), ("code_execute", {"code": "print(6 * 7)"}))
+    first = tool_turn(search("depth"), ("code_execute", {"code": "print(6 * 7)"}))
     result, chat = await explored(tmp_path / "without", [first, read_first, ENOUGH])
     assert chat.asked[0].allowed == ("respond", "web_search", "web_fetch")
-    assert brought(chat.asked[1])[1].startswith("Refused: no sandbox is set up here, so no code is run: do without.")
+    assert tool_results(chat.asked[1])[1].startswith(
+        "Refused: no sandbox is set up here, so no code is run: do without."
+    )
     result, chat = await explored(tmp_path / "with", [first, read_first, ENOUGH], code__sandbox="runner")
     assert chat.asked[0].allowed is None
-    assert data(brought(chat.asked[1])[1]) == {"exit_code": 0, "stdout": "ran python: print(6 * 7)"}
+    assert fenced_data(tool_results(chat.asked[1])[1]) == {"exit_code": 0, "stdout": "ran python: print(6 * 7)"}
     assert result.metadata.calls["execute/runner"] == 1
 
 
@@ -269,89 +262,98 @@ async def test_failures_stay_in_view_and_end_nothing(tmp_path: Path) -> None:
 
     offer = Offer(lambda s, c: Broken(), PluginSettings, "Fails")
     broken = plugin("broken", search_providers=offer, fetchers=offer)
-    replies: list[Reply] = [calls(search("depth")), read_first, ENOUGH]
+    replies: list[Reply] = [tool_turn(search("depth")), read_first, ENOUGH]
     result, chat = await explored(tmp_path, replies, broken, read__fetchers=["broken", "fakeweb"])
     assert result.status == "complete"
-    gone, read = brought(chat.asked[2])
-    assert "this page is gone" in data(gone)["error"]
-    assert data(read)["text"].startswith("The harbour of page")
-    replies = [calls(search("depth")), calls(search("soundings")), Message(role="assistant", text="Nothing.")]
+    gone, read = tool_results(chat.asked[2])
+    assert "this page is gone" in fenced_data(gone)["error"]
+    assert fenced_data(read)["text"].startswith("The harbour of page")
+    replies = [tool_turn(search("depth")), tool_turn(search("soundings")), Message(role="assistant", text="Nothing.")]
     result, chat = await explored(tmp_path / "none", replies, broken, search__engines=["broken"])
     assert result.status == "no_evidence"
-    assert "this engine cannot" in data(brought(chat.asked[1])[0])["error"]
+    assert "this engine cannot" in fenced_data(tool_results(chat.asked[1])[0])["error"]
     assert [bool(one["failure"]) for one in searches(result)] == [True, True]
 
 
 async def test_bad_arguments_are_told_once_and_then_dropped(tmp_path: Path) -> None:
     bad = ("web_search", {"words": "depth"})
-    replies: list[Reply] = [calls(bad), calls(bad), calls(search("depth"), bad), calls(bad), read_pages, ENOUGH]
+    replies: list[Reply] = [
+        tool_turn(bad),
+        tool_turn(bad),
+        tool_turn(search("depth"), bad),
+        tool_turn(bad),
+        read_pages,
+        ENOUGH,
+    ]
     result, chat = await explored(tmp_path, replies)
     assert result.status == "complete"
-    told, dropped = (brought(chat.asked[place])[0] for place in (1, 2))
+    told, dropped = (tool_results(chat.asked[place])[0] for place in (1, 2))
     assert told.startswith("Not done: query: Field required. Call it once more with arguments of this schema: {")
     assert dropped.startswith("Dropped: the arguments of web_search are unusable again.")
-    assert brought(chat.asked[3])[1].startswith("Not done:")
+    assert tool_results(chat.asked[3])[1].startswith("Not done:")
     assert len(searches(result)) == 1
 
 
 async def test_arguments_that_are_no_json_are_told_likewise(tmp_path: Path) -> None:
     broken = ToolCall(id="c0", name="web_search", arguments={}, unread='{"query": "dep')
     first = Message(role="assistant", tool_calls=(broken,))
-    _, chat = await explored(tmp_path, [first, calls(search("depth")), read_first, ENOUGH])
-    assert brought(chat.asked[1])[0].startswith("Not done: the arguments are no JSON object. Call it once more with")
+    _, chat = await explored(tmp_path, [first, tool_turn(search("depth")), read_first, ENOUGH])
+    assert tool_results(chat.asked[1])[0].startswith(
+        "Not done: the arguments are no JSON object. Call it once more with"
+    )
 
 
 def read_pages(request: ChatRequest) -> Message:
     """Read the first pages that any search found."""
     texts = [message.text for message in request.messages if message.role == "tool" and '"results"' in message.text]
-    return calls(*(fetch(hit["url"]) for hit in data(texts[0])["results"][:2]))
+    return tool_turn(*(fetch(hit["url"]) for hit in fenced_data(texts[0])["results"][:2]))
 
 
 async def test_a_reply_without_a_call_is_a_response(tmp_path: Path) -> None:
-    replies: list[Reply] = [calls(search("depth")), read_first, Message(role="assistant", text="It was deep.")]
+    replies: list[Reply] = [tool_turn(search("depth")), read_first, Message(role="assistant", text="It was deep.")]
     result, chat = await explored(tmp_path, replies)
     assert (result.status, len(chat.asked)) == ("complete", 3)
 
 
 async def test_when_the_steps_are_spent_only_respond_is_left(tmp_path: Path) -> None:
-    replies: list[Reply] = [calls(search("depth")), read_first, calls(search("more"))]
+    replies: list[Reply] = [tool_turn(search("depth")), read_first, tool_turn(search("more"))]
     result, chat = await explored(tmp_path, replies, plugins__explore__steps=3)
     assert (result.status, len(chat.asked), len(searches(result))) == ("complete", 3, 1)
     assert chat.asked[-1].allowed == ("respond",)
-    assert brought(chat.asked[-1])[-1].endswith("The next reply is the last: call respond.")
+    assert tool_results(chat.asked[-1])[-1].endswith("The next reply is the last: call respond.")
 
 
 async def test_searches_and_pages_are_counted_and_none_is_made_twice(tmp_path: Path) -> None:
-    many = calls(*(search(f"depth {n}") for n in range(4)), search("Depth  0"))
+    many = tool_turn(*(search(f"depth {n}") for n in range(4)), search("Depth  0"))
     settings: dict[str, Any] = {"research__max_queries": 3, "research__pages_per_query": 1}
     result, chat = await explored(tmp_path, [many, lambda request: read_pages_of(request, 4), ENOUGH], **settings)
-    errors = [data(text).get("error", "") for text in brought(chat.asked[1])]
+    errors = [fenced_data(text).get("error", "") for text in tool_results(chat.asked[1])]
     assert errors[:3] == ["", "", ""]
     assert errors[3].startswith("all searches of this run are made")
     assert len(searches(result)) == 3
-    assert data(brought(chat.asked[2])[3])["error"].startswith("all pages of this run are read")
+    assert fenced_data(tool_results(chat.asked[2])[3])["error"].startswith("all pages of this run are read")
     assert result.report
     assert len(result.report.sources) <= 3
-    again = calls(search("depth"), search(" DEPTH "), search("other"))
+    again = tool_turn(search("depth"), search(" DEPTH "), search("other"))
     result, chat = await explored(tmp_path / "again", [again, read_first, ENOUGH])
-    assert data(brought(chat.asked[1])[1])["error"].startswith("this was searched before")
+    assert fenced_data(tool_results(chat.asked[1])[1])["error"].startswith("this was searched before")
     assert [one["id"] for one in searches(result)] == ["q1.1", "q1.2"]
 
 
 def read_pages_of(request: ChatRequest, count: int) -> Message:
-    found = [hit["url"] for text in brought(request)[:1] for hit in data(text)["results"]]
-    return calls(*map(fetch, found[:count]))
+    found = [hit["url"] for text in tool_results(request)[:1] for hit in fenced_data(text)["results"]]
+    return tool_turn(*map(fetch, found[:count]))
 
 
 async def test_a_long_page_is_read_on_from_where_it_was_left(tmp_path: Path) -> None:
     def on(request: ChatRequest) -> Message:
-        page = data(brought(request)[0])
+        page = fenced_data(tool_results(request)[0])
         assert page["left"].endswith("more characters, from start=300")
-        return calls(fetch(page["url"], start=300))
+        return tool_turn(fetch(page["url"], start=300))
 
-    replies: list[Reply] = [calls(search("depth")), lambda request: read_first(request, 1), on, ENOUGH]
+    replies: list[Reply] = [tool_turn(search("depth")), lambda request: read_first(request, 1), on, ENOUGH]
     result, chat = await explored(tmp_path, replies, plugins__explore__page=300)
-    first, second = (data(brought(chat.asked[place])[0])["text"] for place in (2, 3))
+    first, second = (fenced_data(tool_results(chat.asked[place])[0])["text"] for place in (2, 3))
     assert result.report
     assert result.report.sources[0].document.text.startswith(first + second)
     assert result.metadata.calls["read/read"] == 1
@@ -359,10 +361,10 @@ async def test_a_long_page_is_read_on_from_where_it_was_left(tmp_path: Path) -> 
 
 async def test_over_the_context_the_oldest_results_are_left_out(tmp_path: Path) -> None:
     replies: list[Reply] = [
-        calls(search("depth"), search("soundings")),
+        tool_turn(search("depth"), search("soundings")),
         read_first,
         TooLong("too long"),
-        calls(search("tides")),
+        tool_turn(search("tides")),
         ENOUGH,
     ]
     result, chat = await explored(tmp_path, replies)
@@ -381,8 +383,8 @@ async def test_where_no_model_calls_tools_the_plan_is_searched_as_usual(tmp_path
     usual = ["plan", "query", "search", "fetch", *STAGES[2:]]
     other, _ = await explored(tmp_path / "usual", [], pipelines__exploring__stages=usual)
     assert (result.status, chat.asked) == ("complete", [])
-    reason = "no language model is asked first" if tools else "the model m calls no tools"
-    assert [note for note in result.metadata.notices if "in place of an exploration" in note and reason in note]
+    reason = "no language model is configured for it" if tools else "the model m calls no tools"
+    assert [note for note in result.metadata.notices if "instead of an exploration" in note and reason in note]
     assert result.report
     assert other.report
     assert result.report.sources == other.report.sources
@@ -398,30 +400,30 @@ async def test_a_model_that_calls_nothing_leaves_the_search_to_the_plan(tmp_path
 
 async def test_a_loop_ends_when_there_is_nothing_more_to_explore(tmp_path: Path) -> None:
     rounds = {"loop": ["explore", "extract"], "at_most": 5}
-    replies: list[Reply] = [calls(search("depth")), read_first, ENOUGH, ENOUGH]
+    replies: list[Reply] = [tool_turn(search("depth")), read_first, ENOUGH, ENOUGH]
     stages = ["plan", rounds, *STAGES[3:]]
     result, chat = await explored(tmp_path, replies, pipelines__exploring__stages=stages)
     assert (result.status, result.metadata.notices) == ("complete", ())
     assert (result.metadata.iterations, len(chat.asked)) == (2, 4)
-    inputs = data(chat.asked[3].messages[1].text)
+    inputs = fenced_data(chat.asked[3].messages[1].text)
     assert [one["query"] for one in inputs["past"]] == ["depth"]
     assert inputs["gaps"] == ["How deep is it today?"]
 
 
 async def test_a_model_that_reads_nothing_has_the_best_pages_read(tmp_path: Path) -> None:
-    result, _ = await explored(tmp_path, [calls(search("depth"), search("soundings")), ENOUGH])
+    result, _ = await explored(tmp_path, [tool_turn(search("depth"), search("soundings")), ENOUGH])
     assert result.status == "complete"
-    assert [note for note in result.metadata.notices if note.startswith("the model read no page")]
+    assert [note for note in result.metadata.notices if note.startswith("the model read none of the pages")]
     assert result.report
     assert len(result.report.sources) == 6
-    replies: list[Reply] = [calls(search("depth")), Unavailable("gone"), Unavailable("gone"), Unavailable("gone")]
+    replies: list[Reply] = [tool_turn(search("depth")), Unavailable("gone"), Unavailable("gone"), Unavailable("gone")]
     result, _ = await explored(tmp_path / "gone", replies)
     assert (result.status, len(result.metadata.notices)) == ("complete", 2)
 
 
 async def test_a_model_that_fails_midway_loses_nothing_that_was_read(tmp_path: Path) -> None:
     gone = [Unavailable("gone")] * 3
-    result, _ = await explored(tmp_path, [calls(search("depth")), read_first, *gone])
+    result, _ = await explored(tmp_path, [tool_turn(search("depth")), read_first, *gone])
     assert result.status == "complete"
     assert [note for note in result.metadata.notices if note.startswith("the exploration ended before")]
     assert result.report
@@ -429,14 +431,14 @@ async def test_a_model_that_fails_midway_loses_nothing_that_was_read(tmp_path: P
 
 
 async def test_a_spent_budget_ends_the_exploration_and_not_the_report(tmp_path: Path) -> None:
-    result, chat = await explored(tmp_path, [calls(search("depth")), read_first], budget__model_calls=2)
+    result, chat = await explored(tmp_path, [tool_turn(search("depth")), read_first], budget__model_calls=2)
     assert (result.status, len(chat.asked)) == ("partial", 2)
     assert result.report
     assert len(result.report.sources) == 2
 
 
 async def test_a_finished_exploration_is_replayed_offline(tmp_path: Path) -> None:
-    chat = ScriptedChat([calls(search("depth"), search("soundings")), read_first, ENOUGH])
+    chat = ScriptedChat([tool_turn(search("depth"), search("soundings")), read_first, ENOUGH])
     async with client_of(tmp_path, chat) as runs:
         result = await runs.research(QUESTION)
         again = await runs.replay(result.folder)

@@ -9,11 +9,11 @@ import pytest
 
 import leadline
 from leadline.errors import ConfigError
-from leadline.findings import REPORT
 from leadline.hookspecs import PluginSettings, StageOffer
+from leadline.research_findings import REPORT
+from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
-from leadline_plugins.stages.export import Exporting
+from leadline_plugins.stages.export import ExportStage
 
 WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "report.formats": []}
 
@@ -37,8 +37,8 @@ async def test_a_pipeline_that_exports_into_no_format_is_refused_before_it_begin
 
 
 async def test_a_stage_that_was_built_on_it_says_so_too(tmp_path: Path) -> None:
-    def make(settings: PluginSettings, context: Any) -> Exporting:
-        return Exporting()
+    def make(settings: PluginSettings, context: Any) -> ExportStage:
+        return ExportStage()
 
     ships = plugin("ships", stages=StageOffer(make, PluginSettings, "Ships", needs=(REPORT,)))
     pipelines = {"mine": {"extends": "research", "replace": {"export": ["ships"]}}}

@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import cast
 
 from leadline.contracts import Run
-from leadline.findings import EVIDENCE, PLAN, QUESTION, SOURCES, TASKS, Plan, PlannedSection, Question, SearchTask
 from leadline.records import Document, Evidence, Hit, Source
+from leadline.research_findings import (
+    EVIDENCE,
+    PLAN,
+    QUESTION,
+    SOURCES,
+    TASKS,
+    Plan,
+    PlannedSection,
+    Question,
+    SearchTask,
+)
 from leadline.testing.context import FakeRun
-from leadline_plugins.passages import passages_of
-from leadline_plugins.stages.extract import Extraction
+from leadline_plugins.passages.cutting import passages_of
+from leadline_plugins.stages.extract import ExtractStage
 
 FILLER = "The sea is wide and the wind is cold and the birds are loud. " * 5
 LONG = (
@@ -35,8 +45,8 @@ async def extracted(
         SOURCES: (page,),
     }
     run = FakeRun()
-    found = list(await Extraction().map(page, findings, cast("Run", run)))  # type: ignore[arg-type]
-    assert bool(run.told) is bool(found), "what was learnt is shown"
+    found = list(await ExtractStage().map(page, findings, cast("Run", run)))  # type: ignore[arg-type]
+    assert bool(run.emitted) is bool(found), "what was learnt is shown"
     return found
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leadline.findings import Found, SearchTask
 from leadline.records import Hit
-from leadline_plugins.stages.fetch import by_rank, helping, source_id
+from leadline.research_findings import Found, SearchTask
+from leadline_plugins.stages.fetch import first_pages, hits_by_rank, source_id
 
 
 def found(name: str, *urls: str) -> Found:
@@ -19,9 +19,9 @@ def scored(**scores: float | None) -> Found:
 
 def test_pages_are_chosen_by_rank_and_only_citable_new_ones() -> None:
     one, two = found("one", "a", "recall", "b", "c"), found("two", "d", "a")
-    assert [hit.url for hit in helping(one, {"b"}, 2)] == ["a", "c"]
+    assert [hit.url for hit in first_pages(one, {"b"}, 2)] == ["a", "c"]
     ranked = [("a", "one"), ("d", "two"), ("b", "one"), ("a", "two"), ("c", "one")]
-    assert [(hit.url, task) for hit, task in by_rank([one, two])] == ranked
+    assert [(hit.url, task) for hit, task in hits_by_rank([one, two])] == ranked
 
 
 def test_the_id_of_a_source_is_that_of_its_address() -> None:
@@ -29,7 +29,7 @@ def test_the_id_of_a_source_is_that_of_its_address() -> None:
 
 
 def test_a_page_far_below_the_best_of_its_search_is_not_read() -> None:
-    assert [hit.url for hit in helping(scored(a=39.5, b=11.0, c=4.98), set(), 3)] == ["a", "b"]
-    assert [hit.url for hit in helping(scored(a=9.0, b=1.0), set(), 3, near=False)] == ["a", "b"]
-    assert [hit.url for hit in helping(scored(a=None, b=None), set(), 3)] == ["a", "b"]
-    assert [hit.url for hit in helping(scored(a=-1.0, b=-9.0), set(), 3)] == ["a", "b"]
+    assert [hit.url for hit in first_pages(scored(a=39.5, b=11.0, c=4.98), set(), 3)] == ["a", "b"]
+    assert [hit.url for hit in first_pages(scored(a=9.0, b=1.0), set(), 3, near=False)] == ["a", "b"]
+    assert [hit.url for hit in first_pages(scored(a=None, b=None), set(), 3)] == ["a", "b"]
+    assert [hit.url for hit in first_pages(scored(a=-1.0, b=-9.0), set(), 3)] == ["a", "b"]

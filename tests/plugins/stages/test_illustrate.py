@@ -20,8 +20,8 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
-from leadline.testing.raw_server import RawServer, raw_server, reply
-from leadline_plugins.images import checking
+from leadline.testing.servers import RawServer, raw_reply, raw_server
+from leadline_plugins.images import validation
 
 ASKED = "How is the depth of a harbour measured with a lead line and tallow?"
 SENTENCES = {
@@ -74,7 +74,7 @@ def serve(server: RawServer, **pictures: list[str]) -> Engine:
     for name, sentence in SENTENCES.items():
         figures = "".join(figure(url, sentence[:60]) for url in pictures.get(name, ()))
         page = f"<html lang=en><title>{name}</title><article><p>{sentence}</p><p>{MORE}</p>{figures}</article></html>"
-        server.routes[f"/{name}"] = reply(page.encode())
+        server.routes[f"/{name}"] = raw_reply(page.encode())
     return Engine(*(server.at(f"/{name}") for name in SENTENCES))
 
 
@@ -97,7 +97,7 @@ def client(folder: Path, server: RawServer, engine: Engine, **more: Any) -> lead
 
 
 def picture(body: bytes, kind: str = "image/png", **more: Any) -> bytes:
-    return reply(body, Content_Type=kind, **more)
+    return raw_reply(body, Content_Type=kind, **more)
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -172,13 +172,13 @@ async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tm
         bomb += b"\0\0\0\0IDAT" + crc32(b"IDAT").to_bytes(4, "big")
         server.routes |= {
             "/fake.png": picture(b"<html>not a picture</html>"),
-            "/page.png": reply(b"<html>an error page</html>"),
+            "/page.png": raw_reply(b"<html>an error page</html>"),
             "/bomb.png": picture(bomb),
             "/huge.png": picture(b"\x89PNG\r\n\x1a\n" + bytes(9_000_000)),
             "/tiny.png": picture(png(size=(30, 30))),
-            "/away.png": reply(status="302 Found", Location="http://10.0.0.1/lead.png"),
-            "/round.png": reply(status="302 Found", Location="/round.png"),
-            "/moved.png": reply(status="301 Moved", Location="/lead.png"),
+            "/away.png": raw_reply(status="302 Found", Location="http://10.0.0.1/lead.png"),
+            "/round.png": raw_reply(status="302 Found", Location="/round.png"),
+            "/moved.png": raw_reply(status="301 Moved", Location="/lead.png"),
             "/lead.png": picture(png()),
         }
         server.routes["/slow.png"] = hang
@@ -257,7 +257,7 @@ async def test_switched_off_nothing_is_fetched(tmp_path: Path, off: dict[str, An
 async def test_without_the_extra_the_report_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(checking, "ready", lambda: False)
+    monkeypatch.setattr(validation, "can_read_pictures", lambda: False)
     async with raw_server() as server:
         engine = serve(server, lead=["/lead.png"])
         async with client(tmp_path, server, engine) as runs:
@@ -273,11 +273,11 @@ async def test_pictures_that_have_to_do_with_something_else_are_not_fetched(tmp_
         page = server.routes["/lead"]
         assert isinstance(page, bytes)
         body = page.partition(b"\r\n\r\n")[2].replace(b"</article>", figure("/x.png", "The editor").encode())
-        server.routes["/lead"] = reply(body + b"</article></html>")
+        server.routes["/lead"] = raw_reply(body + b"</article></html>")
         async with client(tmp_path, server, engine) as runs:
             result = await runs.research(ASKED)
         assert "/x.png" not in server.paths
-    assert "no picture of the pages that were read belongs to what the report says" in told(result)
+    assert "no picture on the pages read fits the text of the report" in told(result)
 
 
 async def test_where_the_first_fetcher_reads_pages_only_the_next_brings_the_picture(tmp_path: Path) -> None:

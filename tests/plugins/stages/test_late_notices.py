@@ -5,10 +5,10 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from leadline.findings import REPORT
 from leadline.records import Blob, Document, Files, Hit, Report, Source
-from leadline_plugins.stages.export import Exporting
-from leadline_plugins.stages.method import with_notices
+from leadline.research_findings import REPORT
+from leadline_plugins.stages.export import ExportStage
+from leadline_plugins.writing.methodology import with_notices
 
 LATE = "8 of 23 claims were judged by words, not by the model (it said nothing of them)"
 
@@ -43,7 +43,7 @@ class Run:
 async def test_what_is_said_while_claims_are_checked_is_in_the_report() -> None:
     run: Any = Run()
     findings: Any = {REPORT: made(method={"queries": [], "notices": ["it was late"]})}
-    await Exporting().run(findings, run)
+    await ExportStage().run(findings, run)
     facts: Any = run.rendered[0].metadata["method"]
     assert facts == {"queries": [], "notices": [LATE]}
 

@@ -11,11 +11,11 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.errors import Refused
-from leadline.findings import Found, Question, SearchTask, Unread
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Document, Failure, FetchRequest, Hit, Source
+from leadline.research_findings import Found, Question, SearchTask, Unread
+from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline.testing.web import fake_web
 from leadline_plugins.stages.synthesize import no_evidence
 
 ASKED = Question(text="Who pays?")
@@ -34,20 +34,20 @@ def unread(number: int, reason: str) -> Unread:
 @pytest.mark.parametrize(
     ("searches", "pages", "said"),
     [
-        ((), (), "nothing was found on: Who pays?"),
-        ((found(1),), (), "nothing was found on: Who pays?"),
+        ((), (), "nothing was found for: Who pays?"),
+        ((found(1),), (), "nothing was found for: Who pays?"),
         ((found(1, failure="HTTP 401"), found(2, failure="x")), (), "every search failed (2); the first: HTTP 401"),
         (
             (found(1), found(2, failure="HTTP 401")),
             (),
-            "nothing was found on: Who pays?; 1 of 2 searches failed; the first: HTTP 401",
+            "nothing was found for: Who pays?; 1 of 2 searches failed; the first: HTTP 401",
         ),
         (
             (found(1, engine_failures=(DOWN,)), found(2, engine_failures=(DOWN,))),
             (),
-            "nothing was found on: Who pays?; alpha failed in 2: HTTP 503",
+            "nothing was found for: Who pays?; alpha failed in 2: HTTP 503",
         ),
-        ((found(1, hits=(HIT,)),), (), "nothing that can be cited was found on: Who pays?"),
+        ((found(1, hits=(HIT,)),), (), "nothing that can be cited was found for: Who pays?"),
         (
             (found(1, hits=(HIT,)),),
             (unread(1, "HTTP 404"),),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.findings import Plan, PlannedSection, Question
-from leadline_plugins.stages.plan import markdown, numbered, whole
+from leadline.research_findings import Plan, PlannedSection, Question
+from leadline_plugins.stages.plan import markdown, single_section_plan, with_unique_ids
 
 
 def plan_of(*ids: str) -> Plan:
@@ -23,7 +23,7 @@ def plan_of(*ids: str) -> Plan:
     ],
 )
 def test_every_section_has_an_id_of_its_own_and_the_first_keeps_it(given: tuple[str, ...], ids: list[str]) -> None:
-    assert [section.id for section in numbered(plan_of(*given)).sections] == ids
+    assert [section.id for section in with_unique_ids(plan_of(*given)).sections] == ids
 
 
 def test_a_section_without_a_title_has_its_goal_or_first_question() -> None:
@@ -31,12 +31,12 @@ def test_a_section_without_a_title_has_its_goal_or_first_question() -> None:
         PlannedSection(id="1", title=" ", goal="The depth"),
         PlannedSection(id="2", title="", questions=("Who measured it?",)),
     )
-    titles = [section.title for section in numbered(Plan(title="Depth", sections=sections)).sections]
+    titles = [section.title for section in with_unique_ids(Plan(title="Depth", sections=sections)).sections]
     assert titles == ["The depth", "Who measured it?"]
 
 
 def test_the_plan_of_last_resort_asks_the_question() -> None:
-    (section,) = whole(Question(text="How deep is it?")).sections
+    (section,) = single_section_plan(Question(text="How deep is it?")).sections
     assert section.questions == ("How deep is it?",)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.findings import Plan, PlannedSection, Query, Question, SearchTask
-from leadline_plugins.stages.query import fresh, next_queries, priority, with_sections
+from leadline.research_findings import Plan, PlannedSection, Query, Question, SearchTask
+from leadline_plugins.stages.query import new_tasks, next_queries, priority, with_sections
 
 QUESTION = Question(text="How deep is the bay?")
 
@@ -27,7 +27,7 @@ def test_queries_are_new_numbered_and_high_priority_first() -> None:
         Query(query="sounding 1831", priority=1),
         Query(query="one too many", priority=1),
     )
-    tasks = fresh(proposed, done, 2)
+    tasks = new_tasks(proposed, done, 2)
     assert [(task.id, task.query, task.priority, task.round) for task in tasks] == [
         ("q2.1", "sounding 1831", "high", 2),
         ("q2.2", "who sounded it", "low", 2),

@@ -7,11 +7,11 @@ from typing import cast
 import pytest
 
 from leadline.contracts import Run
-from leadline.findings import DIGEST, EVIDENCE, REVIEW, TASKS, Digest, Review, SearchTask
 from leadline.records import Evidence
-from leadline.settings.model import Settings
+from leadline.research_findings import DIGEST, EVIDENCE, REVIEW, TASKS, Digest, Review, SearchTask
+from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
-from leadline_plugins.stages.review import Reviewing, leadline_stages
+from leadline_plugins.stages.review import ReviewStage, leadline_stages
 
 OPEN = Review(priority_gaps=("How deep?",))
 TASKS_OF_TWO = (SearchTask(id="q1", query="depth", round=1), SearchTask(id="q2", query="tide", round=2))
@@ -28,7 +28,7 @@ async def reviewed(
     (offer,) = leadline_stages()
     findings = fake_findings(offer, {DIGEST: digest, TASKS: TASKS_OF_TWO, EVIDENCE: evidence})
     run = FakeRun(Settings.model_validate({"research": {"max_queries": most}}))
-    await Reviewing().run(findings, cast("Run", run))
+    await ReviewStage().run(findings, cast("Run", run))
     return findings.patch[REVIEW], findings.loop_ended
 
 

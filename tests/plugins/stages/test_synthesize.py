@@ -9,7 +9,8 @@ import pytest
 
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
-from leadline.findings import (
+from leadline.records import Document, Evidence, Hit, Ranking, Section, SectionRequest, Source, Tier
+from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
     PLAN,
@@ -22,11 +23,10 @@ from leadline.findings import (
     Question,
     SearchTask,
 )
-from leadline.records import Document, Evidence, Hit, Ranking, Section, SectionRequest, Source, Tier
-from leadline.settings.model import Settings
+from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
-from leadline_plugins.passages import tokens_of
-from leadline_plugins.stages.synthesize import Synthesis, leadline_stages, requests_for, without_copies
+from leadline_plugins.passages.cutting import tokens_of
+from leadline_plugins.stages.synthesize import SynthesizeStage, leadline_stages, section_requests, without_copies
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -54,7 +54,7 @@ class Runs(FakeRun):
         self.asked: list[SectionRequest] = []
         self.begun = 0
 
-    def ahead(self, work: Any) -> None:
+    def prefetch(self, work: Any) -> None:
         self.begun += 1
         work.close()
 
@@ -73,7 +73,7 @@ class Runs(FakeRun):
 
     @property
     def notices(self) -> list[str]:
-        return [str(data["message"]) for kind, data in self.told if kind == "notice"]
+        return [str(data["message"]) for kind, data in self.emitted if kind == "notice"]
 
 
 def _first(request: SectionRequest) -> str:
@@ -117,12 +117,12 @@ async def run(
         **({DIGEST: digest} if digest else {}),
     }
     findings = fake_findings(offer, values)
-    await Synthesis().run(findings, cast("Run", runs))
+    await SynthesizeStage().run(findings, cast("Run", runs))
     return list(findings.patch[SECTIONS])
 
 
 async def requests(runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = ()) -> list[SectionRequest]:
-    return await requests_for(plan, ASKED, page[1], [page[0]], tasks, None, cast("Run", runs))
+    return await section_requests(plan, ASKED, page[1], [page[0]], tasks, None, cast("Run", runs))
 
 
 def ids(request: SectionRequest) -> set[str]:
@@ -281,13 +281,13 @@ async def test_where_no_section_has_an_answer_the_run_ends_without_evidence() ->
     runs.reply = lambda request: {"text": " ", "unanswered": request.questions}
     with pytest.raises(NoEvidence) as raised:
         await run(runs)
-    assert str(raised.value) == f"nothing that was found answers: {DEPTH}; {FEES}"
+    assert str(raised.value) == f"no source found answers: {DEPTH}; {FEES}"
 
 
 async def test_without_a_passage_the_run_ends_without_evidence() -> None:
     with pytest.raises(NoEvidence, match="none of the 1 pages read has any text to cite"):
         await run(Runs(), pages=(source("s1"),))
-    with pytest.raises(NoEvidence, match="nothing was found on: How is the harbour"):
+    with pytest.raises(NoEvidence, match="nothing was found for: How is the harbour"):
         await run(Runs(), pages=())
 
 

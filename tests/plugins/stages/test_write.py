@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 
 from leadline.contracts import Run
-from leadline.findings import (
+from leadline.records import Document, Evidence, Figure, Hit, Report, Section, Source
+from leadline.research_findings import (
     ANALYSIS,
     EVIDENCE,
     FIGURES,
@@ -27,12 +28,11 @@ from leadline.findings import (
     Review,
     SectionReview,
 )
-from leadline.records import Document, Evidence, Figure, Hit, Report, Section, Source
 from leadline.tasks import Task
 from leadline.testing.context import FakeRun, fake_findings
-from leadline_plugins.stages.write import Writing, body, leadline_stages
-from leadline_plugins.synthesizers.compose import Composed
-from leadline_plugins.tasks.writing import Composition
+from leadline_plugins.prompting.writing_tasks import Composition
+from leadline_plugins.stages.write import WriteStage, leadline_stages, report_sections
+from leadline_plugins.writing.composition import ComposedReport
 
 SOURCE = Source(
     id="s1", hit=Hit(url="https://example.org/"), document=Document(text="It is deep. It is old. It is far.")
@@ -66,7 +66,7 @@ class Runs(FakeRun):
     async def perform(self, task: Task[Any]) -> Any:
         return self.composition
 
-    def ahead(self, work: Any) -> None:
+    def prefetch(self, work: Any) -> None:
         self.begun.append(work)
         work.close()
 
@@ -83,7 +83,7 @@ async def report(composition: Composition | None = None, **more: Any) -> tuple[R
     keys = SimpleNamespace(figures=FIGURES, analysis=ANALYSIS, review=REVIEW, sections=SECTIONS)
     values |= {getattr(keys, name): value for name, value in more.items()}
     findings, runs = fake_findings(offer, values), Runs(composition)
-    await Writing().run(findings, cast("Run", runs))
+    await WriteStage().run(findings, cast("Run", runs))
     return findings.patch[REPORT], runs
 
 
@@ -93,7 +93,7 @@ async def report(composition: Composition | None = None, **more: Any) -> tuple[R
 )
 def test_the_conclusion_is_titled_in_the_language_of_the_report(language: str, title: str) -> None:
     sections = (Section(id="1", title="A", text="x"), Section(id="2", title="B", text="y"))
-    assert body(Composed("T", sections, conclusion="So."), "?", language)[-1].title == title
+    assert report_sections(ComposedReport("T", sections, conclusion="So."), "?", language)[-1].title == title
 
 
 async def test_summary_analysis_and_conclusion_stand_around_the_sections() -> None:
@@ -110,7 +110,7 @@ async def test_without_a_model_the_sections_are_the_report() -> None:
     made, runs = await report()
     assert made.sections == WRITTEN
     assert made.title == "The harbour"
-    assert [data["kind"] for kind, data in runs.told if kind == "message"] == ["report"]
+    assert [data["kind"] for kind, data in runs.emitted if kind == "message"] == ["report"]
 
 
 async def test_a_report_carries_the_passages_that_writers_had_or_that_it_cites() -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from leadline.errors import CallFailed, JournalError
 from leadline.records import Failure, Hit, SearchPage, SearchRequest
-from leadline.settings.model import Settings
+from leadline.settings import Settings
 from leadline.testing.context import FakeCall
 from leadline_plugins.strategies.batch import Batch, BatchSettings
 from leadline_plugins.strategies.fallback import Fallback
-from leadline_plugins.strategies.fusing import fuse
 from leadline_plugins.strategies.hybrid import Hybrid, HybridSettings
+from leadline_plugins.strategies.parallel_search import fuse
 from leadline_plugins.strategies.race import Race, RaceSettings
 
 REQUEST = SearchRequest(query="depth", limit=3)
@@ -106,7 +106,7 @@ async def test_batch_waits_for_stragglers_only_so_long_and_ends_them() -> None:
 
 async def test_batch_says_which_engine_it_did_not_wait_for() -> None:
     found = await batch().search(REQUEST, {"slow": finds("b", after=60), "one": finds("a")}, call(straggler=0.01))
-    assert [failure.text for failure in found.failures] == ["search by slow: no answer 0.01 s after the first"]
+    assert [failure.text for failure in found.failures] == ["search by slow: no answer within 0.01 s after the first"]
 
 
 async def test_batch_stops_waiting_for_an_engine_that_was_late_time_and_again_and_gives_it_another_chance() -> None:

@@ -25,7 +25,7 @@ from leadline_plugins.text.language import _words
         ("123 …", "und"),
     ],
 )
-def test_script_and_stop_words_tell_the_language(text: str, expected: str) -> None:
+def test_script_and_stop_words_identify_the_language(text: str, expected: str) -> None:
     assert language(text) == expected
 
 
@@ -103,7 +103,7 @@ def test_english_stays_english(text: str) -> None:
         "Kraków ceny",
     ],
 )
-def test_what_too_little_speaks_for_is_no_language(text: str) -> None:
+def test_a_language_without_enough_evidence_is_unknown(text: str) -> None:
     assert language(text) == "und"
 
 
@@ -130,10 +130,26 @@ def test_what_too_little_speaks_for_is_no_language(text: str) -> None:
         ("OpenAI와 Anthropic의 enterprise pricing strategy 분석", "ko"),
     ],
 )
-def test_the_form_of_han_tells_chinese_from_chinese_and_japanese(text: str, expected: str) -> None:
+def test_the_form_of_han_distinguishes_simplified_traditional_and_japanese(text: str, expected: str) -> None:
     assert language(text) == expected
 
 
 @given(st.text(st.characters(max_codepoint=127)))
-def test_words_of_ascii_are_its_letters_in_lower_case(text: str) -> None:
+def test_words_of_ascii_are_runs_of_letters_in_lower_case(text: str) -> None:
     assert _words(text) == re.findall("[a-z]+", text.lower()) == _words(f"{text} é")[:-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("El pont es va construir l'any 1912 i encara avui hi passen milers de cotxes cada dia.", "ca"),
+        ("Most bol postavený v roku 1912 a dodnes po ňom každý deň prejdú tisíce áut.", "sk"),
+        ("Most je izgrađen 1912. godine i još uvijek njime svaki dan prolaze tisuće automobila.", "hr"),
+        ("Tiltas buvo pastatytas 1912 metais ir iki šiol juo kasdien pravažiuoja tūkstančiai automobilių.", "lt"),
+        ("Мостот е изграден во 1912 година и сè уште секој ден по него минуваат илјадници возила.", "mk"),
+        ("Silta valmistui vuonna 1912, ja sen yli ajaa edelleen tuhansia autoja joka päivä.", "fi"),
+    ],
+)
+def test_cld3_identifies_languages_without_stop_words(text: str, expected: str) -> None:
+    pytest.importorskip("gcld3", reason="cld3-py has no wheel for this platform")
+    assert language(text) == expected

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text.repeats import SAME, Said
+from leadline_plugins.text.repeats import SAME, RepeatIndex
 
 SENTENCES = st.frozensets(st.sampled_from("abcdefghijklmnopqrst"), max_size=18)
 
 
 @given(st.lists(SENTENCES, max_size=12), SENTENCES)
 def test_a_repetition_is_one_by_any_pair(before: list[frozenset[str]], words: frozenset[str]) -> None:
-    said = Said()
+    said = RepeatIndex()
     for sentence in before:
         said.add(sentence)
     pairs = ((words, other) for other in before if words and other)
@@ -24,7 +24,7 @@ def test_it_repeats_only_those_that_have_all_that_tells_it_apart(
     before: list[frozenset[str]], words: frozenset[str], data: st.DataObject
 ) -> None:
     telling = data.draw(st.frozensets(st.sampled_from(sorted(words)))) if words else frozenset()
-    every, having = Said(), Said()
+    every, having = RepeatIndex(), RepeatIndex()
     for sentence in before:
         every.add(sentence)
         if telling <= sentence:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline_plugins.text import sentences
+from leadline_plugins.text.sentences import depends_on_previous
 
 
 def cut(text: str) -> list[str]:
@@ -60,7 +61,7 @@ def test_cjk_terminators_end_sentences_outside_of_brackets(text: str, expected: 
         ("И. В. Петров жил тут.", ["И. В. Петров жил тут."]),
     ],
 )
-def test_a_full_stop_behind_an_ordinal_ends_nothing(text: str, expected: list[str]) -> None:
+def test_a_full_stop_after_an_ordinal_ends_no_sentence(text: str, expected: list[str]) -> None:
     assert cut(text) == expected
 
 
@@ -98,7 +99,7 @@ def test_wrapped_lines_are_one_sentence_and_short_lines_are_their_own() -> None:
     ]
 
 
-def test_list_items_rows_headings_and_code_stand_for_themselves() -> None:
+def test_list_items_rows_headings_and_code_are_sentences() -> None:
     items = "# Head\n- first thing\n- second thing\n1. The third. And more.\n"
     text = f"{items}| a | b |\n|---|---|\n| 1 | 2 |\n\n```\nx = 1. Y\n```\n"
     assert cut(text) == [
@@ -188,3 +189,25 @@ def test_spans_are_in_order_apart_and_trimmed(text: str) -> None:
 def test_no_letter_is_lost(text: str) -> None:
     kept = "".join(text[start:stop] for start, stop in sentences(text))
     assert [char for char in kept if char.isalnum()] == [char for char in text if char.isalnum()]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "It fell.",
+        "As a result, it fell.",
+        "Outcome: 4 crowns.",
+        "- Results: none",
+        "其中，税收下降。",
+        "三是增加支出。",
+    ],
+)
+def test_a_sentence_without_a_subject_depends_on_the_one_before(sentence: str) -> None:
+    assert depends_on_previous(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Lorn fell.", "Results of 1931 rose.", "In 1931, Lorn rose.", "一般公共预算收入增长。"]
+)
+def test_a_sentence_that_names_its_subject_depends_on_nothing(sentence: str) -> None:
+    assert not depends_on_previous(sentence)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text import Said, content_set, content_words, length, tokens
+from leadline_plugins.text import content_set, content_words, length, tokens
+from leadline_plugins.text.repeats import RepeatIndex
 
 
 @pytest.mark.parametrize(
@@ -74,11 +75,11 @@ def test_korean_particles_carry_nothing() -> None:
 
 
 @given(st.text(max_size=60) | st.text(alphabet="กาน้ำเที่ยกขម្រုကျ်क़िं ٣ـَب'한국의", max_size=30))
-def test_what_carries_a_topic_can_be_found(text: str) -> None:
+def test_content_words_are_found_as_tokens(text: str) -> None:
     assert set(content_words(text)) <= set(tokens(text))
 
 
-def test_content_words_leave_out_what_asks_and_joins() -> None:
+def test_content_words_leave_out_question_words_and_particles() -> None:
     assert content_words("When was the bridge of Elm built?") == ["bridg", "elm", "built"]
     assert content_words("大桥的长度是多少？") == ["大桥", "长度"]
     assert content_words("この橋の名前はなんですか") == ["橋", "名前"]
@@ -103,7 +104,7 @@ def test_near_repetitions_are_seen() -> None:
         frozenset(content_words(text))
         for text in ("The old bridge was built by Ada.", "Ada built the old bridge.", "The tower is high.")
     )
-    said = Said()
+    said = RepeatIndex()
     said.add(other)
     assert not said.repeats(one)
     said.add(same)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from leadline.records import Section
-from leadline_plugins.verification.claims import Statements, of_sections
-from leadline_plugins.verification.data import languages
+from leadline_plugins.verification.claims import Statements, section_statements
+from leadline_plugins.verification.lexicon import languages
 
 
 def read(text: str) -> Statements:
-    return of_sections([Section(id="s1", title="Costs", text=text)])
+    return section_statements([Section(id="s1", title="Costs", text=text)])
 
 
 def claims(text: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ import pytest
 
 from leadline.hookspecs import PluginSettings
 from leadline.records import Judgement, JudgeRequest
-from leadline_plugins.verification.judges.exact import Exact
+from leadline_plugins.verification.judges.exact import ExactJudge
 
 PASSAGE = "The bay is **40 fathoms** deep; it was “sounded” in 1831. It is not true that ships are safe."
 PASSAGE += "\n\n- one lamp\n- two lamps"
@@ -17,7 +17,7 @@ NewRequest = Callable[..., JudgeRequest]
 
 
 async def judged(request: JudgeRequest) -> list[Judgement]:
-    found = await Exact(PluginSettings(), cast("Any", None)).judge(request, cast("Any", None))
+    found = await ExactJudge(PluginSettings(), cast("Any", None)).judge(request, cast("Any", None))
     return list(found.judgements)
 
 

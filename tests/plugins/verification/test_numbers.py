@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from leadline_plugins.verification.data import languages
-from leadline_plugins.verification.numbers import Number, missing, numbers, values_of
+from leadline_plugins.verification.lexicon import languages
+from leadline_plugins.verification.number_parsing import Number, find_numbers
+from leadline_plugins.verification.numbers import missing_numbers, values_of
 
 
 def _rows(*tables: str) -> Iterator[tuple[str, list[str]]]:
@@ -21,7 +22,7 @@ def _rows(*tables: str) -> Iterator[tuple[str, list[str]]]:
 )
 def test_the_example_of_each_row_reads_as_the_row_says(table: str, row: list[str]) -> None:
     example = row[3] if table == "units" else row[2]
-    found = numbers(example)
+    found = find_numbers(example)
     assert any(_is(table, row, one) for one in found), found
 
 
@@ -41,7 +42,7 @@ def _is(table: str, row: list[str], one: Number) -> bool:
 
 @pytest.mark.parametrize("row", [row for _, row in _rows("ranges")])
 def test_the_lower_end_of_a_range_has_the_scale_of_the_upper_one(row: list[str]) -> None:
-    low, _ = numbers(row[2])
+    low, _ = find_numbers(row[2])
     assert any(value >= 30_000 for value in low.readings)
 
 
@@ -67,7 +68,7 @@ def test_the_lower_end_of_a_range_has_the_scale_of_the_upper_one(row: list[str])
     ],
 )
 def test_a_number_is_found_in_another_notation(claim: str, source: str) -> None:
-    assert missing(claim, [values_of(source)]) == []
+    assert missing_numbers(claim, [source]) == []
 
 
 @pytest.mark.parametrize(
@@ -82,12 +83,12 @@ def test_a_number_is_found_in_another_notation(claim: str, source: str) -> None:
     ],
 )
 def test_another_value_is_missing(claim: str, source: str, lacks: str) -> None:
-    assert [one.text for one in missing(claim, [values_of(source)])] == [lacks]
+    assert [one.text for one in missing_numbers(claim, [source])] == [lacks]
 
 
 @pytest.mark.parametrize("claim", ["the second one", "COVID-19 and x86_64", "may march on", "万一十分"])
 def test_what_may_be_no_number_is_never_missing(claim: str) -> None:
-    assert missing(claim, [values_of("")]) == []
+    assert missing_numbers(claim, [""]) == []
 
 
 @pytest.mark.parametrize(
@@ -101,15 +102,15 @@ def test_what_may_be_no_number_is_never_missing(claim: str) -> None:
     ],
 )
 def test_difference_sum_share_and_ratio_are_computed_from_a_quote(claim: str, quote: str) -> None:
-    [number] = numbers(claim)
+    [number] = find_numbers(claim)
     assert values_of(quote).computes(number)
 
 
 def test_an_unrelated_value_is_not_computed() -> None:
-    [number] = numbers("999 billion")
+    [number] = find_numbers("999 billion")
     assert not values_of("20 million euros in 2024").computes(number)
 
 
 def test_each_number_has_its_span_in_the_text() -> None:
     text = "Ｉn ２０２４ it rose to 2.5 million (三百人)."
-    assert [text[one.start : one.end] for one in numbers(text)] == ["２０２４", "2.5 million", "三百"]
+    assert [text[one.start : one.end] for one in find_numbers(text)] == ["２０２４", "2.5 million", "三百"]

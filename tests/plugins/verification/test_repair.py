@@ -10,13 +10,14 @@ import pytest
 
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
-from leadline.findings import REPORT, VERIFICATION, Audit, Findings, Verification
+from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings
 from leadline.records import Judgement, Judgements, JudgeRequest, Report
+from leadline.research_findings import REPORT, VERIFICATION, Audit, Verification
 from leadline_plugins.stages.audit import markdown, reasons
-from leadline_plugins.stages.verify import Verifying
-from leadline_plugins.verification.judges.exact import Exact
-from leadline_plugins.verification.repair import tidied
+from leadline_plugins.stages.verify import VerifyStage
+from leadline_plugins.verification.judges.exact import ExactJudge
+from leadline_plugins.verification.repair import tidy_markdown
 from leadline_plugins.verification.tasks import Reworded, RewordedReply
 
 NewRun = Callable[..., Run]
@@ -31,12 +32,12 @@ class Strict:
         return Judgements(judgements=tuple(made))
 
 
-JUDGES = {"exact": Exact(PluginSettings(), cast("Any", None)), "strict": Strict()}
+JUDGES = {"exact": ExactJudge(PluginSettings(), cast("Any", None)), "strict": Strict()}
 
 
 async def verified(run: Run, report: Report) -> tuple[Report, Verification]:
     findings: dict[Any, Any] = {REPORT: report}
-    await Verifying().run(cast("Findings", findings), run)
+    await VerifyStage().run(cast("Findings", findings), run)
     return findings[REPORT], findings[VERIFICATION]
 
 
@@ -151,7 +152,7 @@ async def test_weakened_claims_have_the_models_wording_if_it_is_supported(
 
 def test_tidying_leaves_what_is_whole() -> None:
     whole = "Intro:\n\n- one\n- two\n\n### A\n\n![](figure:x)\n\n### B\n\n```\ncode:\n```\n\n| a |\n|---|\n| 1 |"
-    assert tidied(whole) == whole
+    assert tidy_markdown(whole) == whole
 
 
 async def test_the_audit_lists_what_is_not_supported_with_its_passage(new_run: NewRun, new_report: NewReport) -> None:

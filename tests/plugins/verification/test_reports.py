@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from leadline.records import Section
-from leadline_plugins.verification.claims import of_sections
-from leadline_plugins.verification.reports import CitedReport, read
-from leadline_plugins.verification.reports.references import headings, names_list
+from leadline_plugins.verification.claims import section_statements
+from leadline_plugins.verification.reports.reader import CitedReport, read_report
+from leadline_plugins.verification.reports.references import headings, is_list_title
 
 SOURCES = (
     "\n\n## Sources\n\n[1] One: https://example.org/1\n[2] Two: https://example.org/2\n[3] Three\n[4] Four\n[5] Five\n"
@@ -20,7 +20,7 @@ def keys(report: CitedReport) -> list[str]:
 
 def claims(report: CitedReport) -> dict[str, list[str]]:
     """Return the claims of a report with the keys and addresses that each cites."""
-    found = of_sections([Section(id="s", title="", text=report.text)]).claims
+    found = section_statements([Section(id="s", title="", text=report.text)]).claims
     return {claim.text: [report.targets[int(place)] for place in claim.evidence_ids] for claim in found}
 
 
@@ -47,17 +47,17 @@ def claims(report: CitedReport) -> dict[str, list[str]]:
     ],
 )
 def test_marks_in_the_text(said: str, expected: list[str]) -> None:
-    report = read(said + SOURCES)
+    report = read_report(said + SOURCES)
     assert keys(report) == expected
     assert not list(report.dangling())
 
 
 def test_an_escaped_bracket_is_no_mark_where_others_are() -> None:
-    report = read(rf"The bay is deep \[9\]. [1] It is \[1, 2\] wide. [2]{SOURCES}")
+    report = read_report(rf"The bay is deep \[9\]. [1] It is \[1, 2\] wide. [2]{SOURCES}")
     assert keys(report) == ["1", "2"]
     assert not list(report.dangling())
     assert claims(report) == {"The bay is deep [9].": ["1"], "It is [1, 2] wide.": ["2"]}
-    assert not read(rf"Deep. [1]{SOURCES}\[9\] Not an entry https://example.org/9").entry("9")
+    assert not read_report(rf"Deep. [1]{SOURCES}\[9\] Not an entry https://example.org/9").entry("9")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_an_escaped_bracket_is_no_mark_where_others_are() -> None:
     ],
 )
 def test_lists_of_sources(listed: str) -> None:
-    report = read(f"# Bay\n\nThe bay is deep [1]. It is wide [2].\n\n{listed}")
+    report = read_report(f"# Bay\n\nThe bay is deep [1]. It is wide [2].\n\n{listed}")
     found = [report.entry(key) for key in keys(report)]
     assert [entry.urls[0] for entry in found if entry] == ["https://example.org/a_(b)", "https://example.org/2"]
     assert set(report.urls) == {"https://example.org/a_(b)", "https://example.org/2"}
@@ -117,7 +117,7 @@ def test_lists_of_sources(listed: str) -> None:
     ],
 )
 def test_lists_of_sources_without_addresses_have_names_in_many_languages(title: str) -> None:
-    report = read(
+    report = read_report(
         f"# T\n\nDeep. [1] Wide. [2]\n\n## {title}\n\n1. Wang: Depths, 2020.\n2. Li: Widths, 2021.\n\n## More\n\nText."
     )
     assert [report.entries[key].text for key in ("1", "2")] == ["Wang: Depths, 2020.", "Li: Widths, 2021."]
@@ -128,7 +128,7 @@ def test_lists_of_sources_without_addresses_have_names_in_many_languages(title: 
     "title", ["Risiken", "Die Quellen der Donau", "Источники энергии", "المياه", "The sources of rivers"]
 )
 def test_other_headings_name_no_list(title: str) -> None:
-    assert not names_list(title)
+    assert not is_list_title(title)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_other_headings_name_no_list(title: str) -> None:
     ],
 )
 def test_a_last_section_of_nothing_but_the_numbers_that_are_cited_is_the_list(listed: str) -> None:
-    report = read(f"# T\n\n## Body\n\nDeep. [1]\n\n## Vitlaust\n\n{listed}")
+    report = read_report(f"# T\n\n## Body\n\nDeep. [1]\n\n## Vitlaust\n\n{listed}")
     assert report.entries["1"].text == "Wang: Depths, 2020."
     assert not list(report.dangling())
 
@@ -154,16 +154,16 @@ def test_a_last_section_of_nothing_but_the_numbers_that_are_cited_is_the_list(li
     ],
 )
 def test_other_last_lists_are_none(listed: str) -> None:
-    report = read(f"# T\n\n## Body\n\nDeep. [1]\n\n## Steps\n\n{listed}")
+    report = read_report(f"# T\n\n## Body\n\nDeep. [1]\n\n## Steps\n\n{listed}")
     assert not report.entries
 
 
 def test_a_last_list_that_lacks_a_number_is_none() -> None:
-    assert not read("# T\n\nDeep. [1] Wide. [7]\n\n## Steps\n\n1. Dig.\n2. Fill.").entries
+    assert not read_report("# T\n\nDeep. [1] Wide. [7]\n\n## Steps\n\n1. Dig.\n2. Fill.").entries
 
 
 def test_authors_with_years_point_at_the_entry_that_begins_with_them() -> None:
-    report = read(
+    report = read_report(
         "The bay is deep (Fitz, 1831). Beaufort et al. (1832) sounded it again. So did others (Nobody, 1900).\n\n"
         "## References\n\nBeaufort, F. (1832). *Soundings*. https://example.org/b\n\n"
         "Fitz, R. (1831). *The bay*. https://example.org/f\n"
@@ -173,7 +173,7 @@ def test_authors_with_years_point_at_the_entry_that_begins_with_them() -> None:
 
 
 def test_sites_with_years_point_at_the_entry_that_lies_there() -> None:
-    report = read(
+    report = read_report(
         "The bay is deep (maps.bay.example, 1831). It is wide (www.tide.example, 1832; maps.bay.example, 1831). "
         "It is cold (nowhere.example, 1831), and older than (maps.bay.example, 1700).\n\n"
         "## References\n\n- The tide. (1832). *Tide*. https://tide.example/a\n"
@@ -184,7 +184,9 @@ def test_sites_with_years_point_at_the_entry_that_lies_there() -> None:
 
 
 def test_marks_of_all_kinds_come_in_the_order_of_the_text() -> None:
-    report = read("Deep ([Fitz](https://fitz.example/)) [1], wide ([Tide](https://tide.example/)) [2]." + SOURCES)
+    report = read_report(
+        "Deep ([Fitz](https://fitz.example/)) [1], wide ([Tide](https://tide.example/)) [2]." + SOURCES
+    )
     assert [mark.url or mark.keys for mark in report.marks] == [
         "https://fitz.example/",
         ("1",),
@@ -194,7 +196,7 @@ def test_marks_of_all_kinds_come_in_the_order_of_the_text() -> None:
 
 
 def test_a_link_is_cited_for_the_sentence_it_stands_in() -> None:
-    report = read(
+    report = read_report(
         "The bay is 40 fathoms deep ([Fitz, 1831](https://example.org/f)). [Others](https://x.org/) agree fully."
     )
     assert claims(report) == {
@@ -215,21 +217,21 @@ def test_a_link_is_cited_for_the_sentence_it_stands_in() -> None:
 def test_a_row_is_a_claim_with_its_header_cells(rows: str, expected: dict[str, list[str]]) -> None:
     columns = rows.partition("\n")[0].count("|") - 1
     head = f"|{'|'.join('abc'[:columns])}|\n{'|-' * columns}|"
-    assert claims(read(f"{head}\n{rows}{SOURCES}")) == expected
+    assert claims(read_report(f"{head}\n{rows}{SOURCES}")) == expected
 
 
 def test_a_quotation_is_one_claim() -> None:
-    report = read("> The bay is deep.\n>\n> - It is wide.\n>\n> It is cold. [1]" + SOURCES)
+    report = read_report("> The bay is deep.\n>\n> - It is wide.\n>\n> It is cold. [1]" + SOURCES)
     assert claims(report) == {"The bay is deep. It is wide. It is cold.": ["1"]}
 
 
 @pytest.mark.parametrize("row", headings(), ids=lambda row: str(row["name"]))
 def test_the_examples_of_headings_name_lists(row: dict[str, list[str]]) -> None:
-    assert all(map(names_list, row["examples"]))
+    assert all(map(is_list_title, row["examples"]))
 
 
 def test_a_report_of_ours_is_read_without_what_it_says_of_itself() -> None:
-    report = read(
+    report = read_report(
         "# Bay\n\nDeep. [1]\n\n## Method\n\nMade today.\n\n## Checks\n\n1 claim checked.\n\n"
         "## Cited Sources (Used in Report)\n\n[1] One - https://example.org/1\n\n"
         "## Citation Statistics\n\n- Cited: 1 of 1 source\n"
@@ -240,7 +242,7 @@ def test_a_report_of_ours_is_read_without_what_it_says_of_itself() -> None:
 
 
 def test_what_points_nowhere_is_said() -> None:
-    report = read("The bay is deep [1][9]." + SOURCES)
+    report = read_report("The bay is deep [1][9]." + SOURCES)
     assert list(report.dangling()) == ["9"]
 
 
@@ -248,4 +250,4 @@ def test_what_points_nowhere_is_said() -> None:
     "text", ["", "[", "[1]", "![](", "# \n\n[1]", "## Sources\n\n## Sources", "[1]: ", "> [^1]\n\n[^1]:"]
 )
 def test_whatever_comes_is_read(text: str) -> None:
-    assert isinstance(read(text), CitedReport)
+    assert isinstance(read_report(text), CitedReport)

@@ -12,8 +12,8 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.hookspecs import PluginSettings
 from leadline.records import Failure, Judgement, Judgements, JudgeRequest, Report, Section, Verdict
-from leadline_plugins.verification.claims import statements
-from leadline_plugins.verification.judges.exact import Exact
+from leadline_plugins.verification.claims import report_statements
+from leadline_plugins.verification.judges.exact import ExactJudge
 from leadline_plugins.verification.judges.model import ModelJudge
 from leadline_plugins.verification.tasks import ClaimReply, SupportedReply, VerdictsReply
 from leadline_plugins.verification.verdicts import Library, judge, prejudge
@@ -39,12 +39,12 @@ def supports(claim: Any, request: JudgeRequest, quote: str = "") -> Judgement:
     return Judgement(claim_id=claim.id, verdict="supported", quote=quote or request.passages[0].quote)
 
 
-def exact() -> Exact:
-    return Exact(PluginSettings(), cast("Any", None))
+def exact() -> ExactJudge:
+    return ExactJudge(PluginSettings(), cast("Any", None))
 
 
 async def judged(run: Run, report: Report) -> list[Verdict]:
-    return await judge(run, statements(report).claims, Library.of(report))
+    return await judge(run, report_statements(report).claims, Library.of(report))
 
 
 async def test_each_judge_gets_what_the_earlier_left_with_their_findings(
@@ -160,7 +160,7 @@ async def test_a_judge_that_fails_leaves_its_claims_to_the_next(new_run: NewRun,
     run: Any = new_run({"fails": Fails(), "own": Says(supports)})
     [found] = await judged(run, new_report("Ships come.[@a]", "Some ships arrive."))
     assert found.judge == "own"
-    assert run.notices == ["the judge fails judged nothing (judge by own: gone)"]
+    assert run.notices == ["the judge fails returned no verdicts (judge by own: gone)"]
 
 
 # --- the judge `model` -----------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def replies(*said: ClaimReply) -> dict[str, Any]:
         (ClaimReply(claim=1, quote="ships […] leave", verdict="supported"), "not_judged", "quotes words that no cited"),
         (ClaimReply(claim=1, quote="", verdict="contradicted"), "not_judged", "quotes no words of a passage"),
         (ClaimReply(claim=1, quote="", verdict="unsupported", reason="not said"), "unsupported", "not said"),
-        (ClaimReply(claim=7, quote="ships arrive", verdict="supported"), "not_judged", "said nothing about it"),
+        (ClaimReply(claim=7, quote="ships arrive", verdict="supported"), "not_judged", "returned no verdict on it"),
     ],
 )
 async def test_a_models_verdict_counts_with_words_of_a_passage(
@@ -211,10 +211,10 @@ async def test_the_prompt_has_passages_by_source_and_claims_by_number(new_run: N
     report = new_report("### Ships\n\nIt is old. 50 ships come.[@a][@b]", "Some ships arrive.", "It is a bay.")
     run: Any = new_run({"exact": exact(), "model": ModelJudge()}, replies())
     await judged(run, report)
-    from leadline_plugins.verification.tasks import VERIFY
+    from leadline_plugins.verification.tasks import VERIFY_TASK
 
-    assert VERIFY.show
-    shown = VERIFY.show(next(inputs for name, inputs in run.asked if name == "verify_claim"))
+    assert VERIFY_TASK.show
+    shown = VERIFY_TASK.show(next(inputs for name, inputs in run.asked if name == "verify_claim"))
     assert "# Source: Page 0, 0.example\n\n[1] Some ships arrive." in shown
     assert "Claim 2: 50 ships come.\ncites: [1][2]\nunder: The bay > Ships\nafter: It is old.\nnote: “50” does" in shown
 

@@ -1,4 +1,4 @@
-"""What holds for plugins of every kind."""
+"""The contract that plugins of every kind must fulfil."""
 
 from __future__ import annotations
 
@@ -14,117 +14,115 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import pytest
 import pytest_asyncio
 
-from leadline.door.secrets import SHORTEST, Secrets
+from leadline._hosting.catalog import PluginCatalog, missing
+from leadline._hosting.context import PluginContext
+from leadline._hosting.lifecycle import PluginLifecycle, awaitable
+from leadline._settings.redaction import secrets_of
+from leadline._settings.schema import is_secret
+from leadline._settings.secrets import SHORTEST, Secrets
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.hosting.asynchronous import awaitable
-from leadline.hosting.context import HouseContext
-from leadline.hosting.host import Host
-from leadline.hosting.lifecycle import Keeper
-from leadline.hosting.requirements import missing
 from leadline.records import Record
-from leadline.settings.secrecy import secrets_of
-from leadline.settings.types import is_secret
 from leadline.testing.context import FakeCall, FakeRun, fake_context
-from leadline.testing.contracts.conduct import (
+from leadline.testing.contracts.checks import (
     GRACE,
     Failure,
+    accepted,
     answered,
     check_spent,
     ended,
+    force_end,
     longest_hold,
     must,
     outcome,
-    put_down,
-    taken,
-    watching,
+    record_tasks,
     within,
 )
 from leadline.testing.plugins import plugin as entry_point
 
+# The value of secrets in the settings of a tested plugin.
 KEY = "leadline-test-key-of-32-letters!"
-"""What stands where the settings of a plugin want a secret, unless a test gives settings of its own."""
 AT_ONCE = 10
+# Iterations of the event loop after which a call is cancelled: at its beginning and in its middle.
 _TURNS = tuple(2**power for power in range(10))
-"""Of the event loop, after which a call is cancelled: at its beginning, and in its midst."""
-_MIXED = "what belongs to a call must not stand in the instance; `steady = False` where no two replies are the same"
-_HELD = "wait with `await`, call what blocks by `context.in_thread`, compute by `leadline.computing.compute`"
+_MIXED = "do not keep data of a call in the instance; set `steady = False` if replies to one request may differ"
+_HELD = "wait with `await`, run blocking code with `context.in_thread`, compute with `leadline.workers.compute`"
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
 
 
 class PluginContract(Generic[Q, R]):
-    """The base of the contracts. Give a fixture `offer`; override the others where they do not fit.
+    """The base of the contracts. Define the fixture `offer`, and override others that do not fit.
 
-    | fixture | is |
+    | fixture | value |
     |---|---|
-    | `offer` | what the plugin offers, an `Offer` |
-    | `settings` | its settings; by default all defaults, and `KEY` for each secret |
-    | `requests` | what it is asked, one or several; it must be able to answer each |
-    | `new_call` | makes the call that goes with a request |
-    | `context` | what it is lent when it is made |
-    | `plugin` | itself, made as the house makes it |
-    | `refused` | itself before a service that refuses it, if that can be had |
+    | `offer` | the `Offer` of the plugin |
+    | `settings` | its settings; by default all defaults, with `KEY` for each secret |
+    | `requests` | one or more requests that it can answer |
+    | `new_call` | a function that creates the call for a request |
+    | `context` | the context that it receives when it is created |
+    | `plugin` | the provider, created as Leadline creates it |
+    | `refused` | optional: the provider with a service that refuses its requests |
     """
 
     pytestmark = pytest.mark.asyncio
     kind: ClassVar[str]
     record: ClassVar[type[Record]]
-    """Of the reply."""
+    """The record of the reply."""
     verb: ClassVar[str]
-    """The method that is awaited."""
+    """The name of the method."""
     steady: ClassVar[bool] = True
-    """Whether the same request gets the same reply: then it does so too when it is asked beside others."""
+    """True if equal requests get equal replies, also when they run concurrently."""
     patience: ClassVar[float] = 30.0
-    """Seconds in which it must answer."""
+    """Seconds within which it must answer."""
     longest_hold: ClassVar[float] = 1.0
-    """Seconds for which it may keep the event loop to itself: all runs of the process stand still meanwhile."""
+    """Seconds for which it may block the event loop, and thereby all runs of the process."""
 
     # --- what is tested ---
 
     @pytest.fixture
     def settings(self, offer: Offer[Any, Any]) -> PluginSettings:
-        """Return the plugin's settings."""
+        """Return the settings of the plugin."""
         fields = offer.settings.model_fields.items()
         made: PluginSettings = offer.settings(**{name: KEY for name, field in fields if is_secret(field.annotation)})
         return made
 
     @pytest.fixture
     def secrets(self, settings: PluginSettings) -> Secrets:
-        """Return what finds the secrets of the settings."""
+        """Return a detector of the secrets in the settings."""
         texts = list(secrets_of(settings.model_dump()))
         short = [text for text in texts if 0 < len(text) < SHORTEST]
-        must(not short, f"give settings whose secrets have {SHORTEST} characters: shorter ones are not looked for")
+        must(not short, f"use secrets of at least {SHORTEST} characters in `settings`: shorter ones cannot be detected")
         return Secrets(texts)
 
     @pytest_asyncio.fixture
-    async def context(self, tmp_path: Path) -> AsyncIterator[HouseContext]:
-        """Lend what the house lends: with no parser."""
+    async def context(self, tmp_path: Path) -> AsyncIterator[PluginContext]:
+        """Return a context without parsers."""
         context = fake_context(tmp_path / "cache", name="tested")
         yield context
         await context.close()
 
     @pytest_asyncio.fixture
     async def plugin(
-        self, offer: Offer[Any, Any], settings: PluginSettings, context: HouseContext
+        self, offer: Offer[Any, Any], settings: PluginSettings, context: PluginContext
     ) -> AsyncIterator[Any]:
-        """Make, enter and leave the plugin as the house does; skips where it cannot work here."""
+        """Create, enter and exit the plugin as Leadline does; skip the test if it cannot work here."""
         if lacks := missing(offer):
             pytest.skip(f"pip install {' '.join(lacks)}")
         if reason := offer.ready(settings):
             pytest.skip(reason)
         ready = partial(awaitable, kinds=[self.kind], who="the plugin")
-        keeper = Keeper("tested", partial(offer.make, settings, context), ready)
-        yield await keeper.get()
-        await keeper.close()
+        lifecycle = PluginLifecycle("tested", partial(offer.make, settings, context), ready)
+        yield await lifecycle.get()
+        await lifecycle.close()
 
     @pytest.fixture
     def refused(self) -> Any:
-        """Return the plugin before a service that refuses it; None: nothing is asked of that."""
+        """Return the plugin with a service that refuses its requests; None skips the test."""
         return None
 
     @pytest.fixture
     def new_call(self) -> Callable[[], FakeCall]:
-        """Return what makes a call; its run has settings and a clock, and no door."""
+        """Return a function that creates a call; its run has settings and a clock, but makes no calls."""
 
         def make() -> FakeCall:
             call = FakeCall(seconds=self.patience)
@@ -136,14 +134,14 @@ class PluginContract(Generic[Q, R]):
     # --- for the contracts of the kinds ---
 
     def ask(self, plugin: Any, request: Q, call: FakeCall) -> Any:
-        """Begin what the plugin does."""
+        """Call the method of the plugin."""
         return getattr(plugin, self.verb)(request, call)
 
     def check(self, request: Q, reply: R, call: FakeCall) -> None:
-        """Raise AssertionError where a reply is none to this request."""
+        """Raise AssertionError if a reply does not answer this request."""
 
     async def reply(self, plugin: Any, request: Q, call: FakeCall, secrets: Secrets) -> R:
-        """Return the reply to a request, checked."""
+        """Return the checked reply to a request."""
         reply: R = await answered(self.ask(plugin, request, call), self._record, secrets, self.patience)
         self.check(request, reply, call)
         check_spent(call)
@@ -154,27 +152,33 @@ class PluginContract(Generic[Q, R]):
         return cast("type[R]", self.record)
 
     async def failure_or_reply(self, plugin: Any, request: Q, call: FakeCall, secrets: Secrets) -> Failure | R:
-        """Return the reply to a request that cannot be answered well, checked, or the failure that was raised."""
+        """Return the checked reply to a request without a good answer, or the failure that was raised."""
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
             return found
-        reply = taken(found, self._record)
+        reply = accepted(found, self._record)
         self.check(request, reply, call)
         return reply
 
     # --- the tests ---
 
     async def test_the_host_takes_the_offer(self, offer: Offer[Any, Any]) -> None:
-        host = Host.discover([entry_point("contract_test", **{self.kind: offer})])
-        host.offer(self.kind, "contract_test")  # says itself what is wrong
-        must(bool(offer.summary.strip()) and "\n" not in offer.summary, "the summary is one line that says what it is")
-        must(offer.at_once >= 1, "at_once is at least 1")
-        must(offer.interval >= 0, "interval is at least 0 s")
-        must(offer.timeout is None or offer.timeout > 0, "timeout is more than 0 s")
+        catalog = PluginCatalog.discover([entry_point("contract_test", **{self.kind: offer})])
+        catalog.offer(self.kind, "contract_test")  # raises an error that names the problem
+        must(
+            bool(offer.summary.strip()) and "\n" not in offer.summary,
+            "summary must be one line that describes the provider",
+        )
+        must(offer.at_once >= 1, "at_once must be at least 1")
+        must(offer.interval >= 0, "interval must be at least 0 s")
+        must(offer.timeout is None or offer.timeout > 0, "timeout must be more than 0 s")
 
     async def test_it_says_whether_it_is_ready(self, offer: Offer[Any, Any], settings: PluginSettings) -> None:
         reason = offer.ready(settings)
-        must(reason is None or (isinstance(reason, str) and bool(reason)), f"ready is None or a reason, not {reason!r}")
+        must(
+            reason is None or (isinstance(reason, str) and bool(reason)),
+            f"ready must return None or a reason, not {reason!r}",
+        )
 
     async def test_it_answers(
         self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -190,7 +194,7 @@ class PluginContract(Generic[Q, R]):
         if self.steady:
             alone = [await self.reply(plugin, one, new_call(), secrets) for one in several]
             mixed = sum(one != other for one, other in zip(alone, together, strict=True))
-            must(not mixed, f"{mixed} of {AT_ONCE} requests got another reply at once than alone: {_MIXED}")
+            must(not mixed, f"{mixed} of {AT_ONCE} concurrent requests got a different reply than alone: {_MIXED}")
 
     async def test_it_lets_itself_be_cancelled(
         self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -200,29 +204,29 @@ class PluginContract(Generic[Q, R]):
             for _ in range(turns):
                 await asyncio.sleep(0)
             if not task.done():
-                must(await put_down(task), f"does not end within {GRACE:g} s when it is cancelled")
+                must(await force_end(task), f"does not end within {GRACE:g} s after its cancellation")
                 if not task.cancelled():
-                    raise AssertionError(f"is cancelled and {ended(task)} all the same: let CancelledError pass")
+                    raise AssertionError(f"{ended(task)} although it was cancelled: let CancelledError propagate")
         await self.reply(plugin, requests[0], new_call(), secrets)
 
     async def test_it_leaves_nothing_running(
         self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
     ) -> None:
-        with watching() as begun:
+        with record_tasks() as begun:
             await self.reply(plugin, requests[0], new_call(), secrets)
         if begun:
             await asyncio.wait(begun, timeout=GRACE / 4)
         left = [task for task in begun if not task.done()]
         for task in left:
-            await put_down(task)
-        must(not left, f"leaves tasks behind when it has answered: {', '.join(map(str, left))}")
+            await force_end(task)
+        must(not left, f"leaves tasks running after its answer: {', '.join(map(str, left))}")
 
     async def test_it_leaves_the_event_loop_free(
         self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
     ) -> None:
-        await self.reply(plugin, requests[0], new_call(), secrets)  # what it imports once is no matter
+        await self.reply(plugin, requests[0], new_call(), secrets)  # imports of the first call do not count
         held = await longest_hold(self.reply(plugin, requests[0], new_call(), secrets))
-        must(held <= self.longest_hold, f"held the event loop for {held:.1f} s: {_HELD}")
+        must(held <= self.longest_hold, f"blocked the event loop for {held:.1f} s: {_HELD}")
 
     async def test_its_secrets_stay_inside(
         self,
@@ -233,13 +237,13 @@ class PluginContract(Generic[Q, R]):
         caplog: pytest.LogCaptureFixture,
     ) -> None:
         if not secrets:
-            pytest.skip("its settings hold no secret")
+            pytest.skip("its settings have no secret")
         caplog.set_level(logging.INFO)
         call = new_call()
         reply = await self.reply(plugin, requests[0], call, secrets)
-        said = {"its reply": reply.model_dump_json(), "what it streamed": "".join(piece for _, piece in call.emitted)}
-        for what, text in (said | {"the log": caplog.text}).items():
-            must(secrets.scrub(text) == text, f"a secret stands in {what}")
+        texts = {"the reply": reply.model_dump_json(), "the streamed text": "".join(piece for _, piece in call.emitted)}
+        for place, text in (texts | {"the log": caplog.text}).items():
+            must(secrets.scrub(text) == text, f"a secret is in {place}")
 
     async def test_a_refusal_is_raised(
         self, refused: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -247,6 +251,6 @@ class PluginContract(Generic[Q, R]):
         if refused is None:
             pytest.skip("no fixture `refused`")
         found = await within(self.patience, outcome(self.ask(refused, requests[0], new_call()), secrets))
-        must(isinstance(found, Failure), f"returned {type(found).__name__} where its service refused it")
+        must(isinstance(found, Failure), f"returned {type(found).__name__} although its service refused the request")
         assert isinstance(found, Exception)
-        must(bool(re.search(r"\w", str(found))), "its error says nothing: tell what the service said")
+        must(bool(re.search(r"\w", str(found))), "its error has no message: include the message of the service")

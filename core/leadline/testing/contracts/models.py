@@ -1,20 +1,37 @@
-"""The contracts of those who do the typed tasks: chat vendors, and algorithms."""
+"""Contracts of AI providers, task providers, embedders, rerankers and claim judges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 import pytest
 
+from leadline._settings.secrets import Secrets
 from leadline.contracts import AIProvider
-from leadline.door.secrets import Secrets
 from leadline.errors import Unsupported
-from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Tool, ToolCall
+from leadline.records import (
+    ChatReply,
+    ChatRequest,
+    Claim,
+    Embeddings,
+    EmbedRequest,
+    Judgements,
+    JudgeRequest,
+    Message,
+    ModelTraits,
+    Ranking,
+    Record,
+    RerankRequest,
+    Tool,
+    ToolCall,
+)
 from leadline.tasks import Task
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.conduct import answered, must, outcome, told, within
+from leadline.testing.contracts.checks import answered, describe, must, outcome, within
+from leadline.testing.contracts.reports import evidence, sources
 
 _TOOL = Tool(
     name="sound",
@@ -24,7 +41,7 @@ _TOOL = Tool(
 
 
 class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
-    """What every chat vendor does. Fixture: `offer`; `requests`, where the empty model is not the vendor's default."""
+    """Contract of AI providers. Fixture: `offer`; also `requests` if the empty model name is not the default."""
 
     kind = "ai_providers"
     record = ChatReply
@@ -37,32 +54,34 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
         return [ChatRequest(model="", messages=(Message(role="user", text=text),)) for text in texts]
 
     def check(self, request: ChatRequest, reply: ChatReply, call: FakeCall) -> None:
-        """Check who speaks, what is called, and that the pieces that were streamed are the reply."""
+        """Check the role, the tool calls, and that the streamed pieces equal the reply."""
         message = reply.message
-        must(message.role == "assistant", f"the reply is said by {message.role!r}: it is the assistant's")
+        must(message.role == "assistant", f"the role of the reply is {message.role!r}; it must be assistant")
         offered = {tool.name for tool in request.tools}
         strange = [wish.name for wish in message.tool_calls if wish.name not in offered]
-        must(not strange, f"calls tools that it was not offered: {strange}")
+        must(not strange, f"calls tools that the request does not offer: {strange}")
         ids = [wish.id for wish in message.tool_calls]
-        must(all(ids) and len({*ids}) == len(ids), f"the calls of tools need ids of their own: {ids}")
+        must(all(ids) and len({*ids}) == len(ids), f"each tool call needs a unique id: {ids}")
         for piece in call.emitted:
             must(piece[0] in ("text", "reasoning"), f"emits pieces of an unknown kind: {piece[0]!r}")
-            must(isinstance(piece[1], str), f"emits {type(piece[1]).__name__}: pieces are texts")
+            must(isinstance(piece[1], str), f"emits {type(piece[1]).__name__}; pieces must be text")
         for kind, whole in (("text", message.text), ("reasoning", reply.reasoning)):
             pieces = [text for of, text in call.emitted if of == kind]
-            must(not pieces or "".join(pieces) == whole, f"the pieces of {kind} do not add up to that of the reply")
+            must(not pieces or "".join(pieces) == whole, f"the streamed pieces of {kind} differ from the reply")
 
     @pytest.mark.parametrize("model", ["", "no-such-model"])
     async def test_its_traits_are_known_at_once(self, model: str, plugin: Any) -> None:
-        """Asked before each call, of any name that stands in the settings; nothing is awaited for it."""
+        """`traits` is called before each call, for any model name of the settings, and is synchronous."""
         try:
             traits, again = plugin.traits(model), plugin.traits(model)
         except Exception as error:
-            raise AssertionError(f"traits({model!r}) raised {told(error)}") from error
+            raise AssertionError(f"traits({model!r}) raised {describe(error)}") from error
         must(isinstance(traits, ModelTraits), f"traits({model!r}) is {type(traits).__name__}, not ModelTraits")
-        must(traits == again, f"traits({model!r}) differs from one time to the next")
+        must(traits == again, f"traits({model!r}) differs between two calls")
         known = traits.context_tokens
-        must(known is None or known > 0, f"traits({model!r}) has a context of {known} tokens: None where it is unknown")
+        must(
+            known is None or known > 0, f"traits({model!r}) has a context of {known} tokens; use None if it is unknown"
+        )
 
     async def test_it_answers_where_nobody_follows(
         self, plugin: Any, requests: Sequence[ChatRequest], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -78,9 +97,9 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
         new_call: Callable[[], FakeCall],
         secrets: Secrets,
     ) -> None:
-        """What it called comes back to it with what came of the call."""
+        """A tool call is sent back to the model together with its result."""
         if not plugin.traits(requests[0].model).tools:
-            pytest.skip("by its traits it takes no tools")
+            pytest.skip("its traits support no tools")
         wish = ToolCall(id="call_1", name=_TOOL.name, arguments={"place": "the mole"})
         turns = (
             *requests[0].messages,
@@ -96,13 +115,13 @@ class _Unheard(Record):
 
 
 class TaskProviderContract(PluginContract[Any, Any]):
-    """What every provider of typed tasks without chat does. Fixtures: `offer`, and `requests`: tasks it knows."""
+    """Contract of task providers, which need no chat. Fixtures: `offer` and `requests`, tasks that it knows."""
 
     kind = "ai_providers"
     verb = "perform"
 
     async def reply(self, plugin: Any, request: Task[Any], call: FakeCall, secrets: Secrets) -> Any:
-        """Return the reply to a task, of the task's own record."""
+        """Return the reply to a task, an instance of the reply record of the task."""
         return await answered(self.ask(plugin, request, call), request.reply, secrets, self.patience)
 
     async def test_a_task_it_does_not_know_is_unsupported(
@@ -110,4 +129,134 @@ class TaskProviderContract(PluginContract[Any, Any]):
     ) -> None:
         task = Task("a_task_nobody_knows", _Unheard(), _Unheard)
         found = await within(self.patience, outcome(self.ask(plugin, task, new_call()), secrets))
-        must(isinstance(found, Unsupported), f"gives {found!r} for a task it does not know: raise Unsupported")
+        must(isinstance(found, Unsupported), f"returns {found!r} for an unknown task; raise Unsupported")
+
+
+_TEXTS = ("How deep is the harbour?", "The harbour is nine fathoms deep.", "海底", "", "Grain was dear in spring.")
+
+
+class EmbedderContract(PluginContract[EmbedRequest, Embeddings]):
+    """Contract of embedders. Fixture: `offer`; also `requests` if the empty model name is not the default."""
+
+    kind = "embedders"
+    record = Embeddings
+    verb = "embed"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[EmbedRequest]:
+        """Return requests for several texts, separately and together."""
+        return [EmbedRequest(model="", texts=texts) for texts in (_TEXTS, *((text,) for text in _TEXTS))]
+
+    def check(self, request: EmbedRequest, reply: Embeddings, call: FakeCall) -> None:
+        """Check that there is one vector per text, of equal length and finite numbers."""
+        wanted, given = len(request.texts), len(reply.vectors)
+        must(given == wanted, f"returns {given} vectors for {wanted} texts; return one per text, in order")
+        sizes = {len(vector) for vector in reply.vectors}
+        must(len(sizes) <= 1 and 0 not in sizes, f"returns vectors of different lengths: {sorted(sizes)}")
+        must(
+            all(isfinite(place) for vector in reply.vectors for place in vector), "returns numbers that are not finite"
+        )
+
+    async def test_no_texts_have_no_vectors(
+        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        await self.reply(plugin, requests[0].model_copy(update={"texts": ()}), new_call(), secrets)
+
+    async def test_vectors_are_as_long_whatever_the_text(
+        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        replies = [await self.reply(plugin, request, new_call(), secrets) for request in requests]
+        sizes = {len(vector) for reply in replies for vector in reply.vectors}
+        must(
+            len(sizes) == 1,
+            f"returns vectors of different lengths between calls: {sorted(sizes)}; they must be comparable",
+        )
+
+
+class RerankerContract(PluginContract[RerankRequest, Ranking]):
+    """Contract of rerankers. Fixture: `offer`."""
+
+    kind = "rerankers"
+    record = Ranking
+    verb = "rerank"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[RerankRequest]:
+        """Return requests for several texts, together and separately."""
+        asked = ((_TEXTS[0], texts) for texts in (_TEXTS[1:], *((text,) for text in _TEXTS[1:])))
+        return [RerankRequest(query=query, texts=texts) for query, texts in asked]
+
+    def check(self, request: RerankRequest, reply: Ranking, call: FakeCall) -> None:
+        """Check that there is one finite score per text."""
+        wanted, given = len(request.texts), len(reply.scores)
+        must(given == wanted, f"returns {given} scores for {wanted} texts; return one per text, in order")
+        must(all(map(isfinite, reply.scores)), "returns scores that are not finite numbers")
+
+    async def test_no_texts_have_no_scores(
+        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        await self.reply(plugin, RerankRequest(query=_TEXTS[0], texts=()), new_call(), secrets)
+
+
+_CLAIMS = (
+    ("The harbour of Port Ellery is nine fathoms deep at the mole.", ("e0",)),
+    ("A cable further out it is twelve fathoms deep.", ("e1", "e0")),
+    ("Ships of nine fathoms were built there from 1771 on.", ("e2",)),
+    ("海港很深。", ("e0", "e1", "e2")),
+)
+
+
+def _request(claims: Sequence[tuple[str, Sequence[str]]]) -> JudgeRequest:
+    made = (
+        Claim(id=f"1.{place}", section_id="1", text=text, span=(0, len(text)), evidence_ids=tuple(cited))
+        for place, (text, cited) in enumerate(claims, start=1)
+    )
+    return JudgeRequest(claims=tuple(made), passages=evidence(), sources=sources(), language="en")
+
+
+class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
+    """Contract of claim judges. Fixture: `offer`; also `new_call` if it uses more of its run than settings."""
+
+    kind = "claim_judges"
+    record = Judgements
+    verb = "judge"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[JudgeRequest]:
+        """Return requests for several claims, together and separately."""
+        return [_request(_CLAIMS), *(_request([claim]) for claim in _CLAIMS)]
+
+    def check(self, request: JudgeRequest, reply: Judgements, call: FakeCall) -> None:
+        """Check that each judgement concerns one claim of the request and quotes a passage that the claim cites."""
+        cited = {claim.id: claim.evidence_ids for claim in request.claims}
+        quotes = {one.id: f"{one.lead}\n{one.quote}" for one in request.passages}
+        named = [one.claim_id for one in reply.judgements]
+        must({*named} <= {*cited}, f"judges claims that are not in the request: {sorted({*named} - {*cited})}")
+        must(len({*named}) == len(named), f"judges a claim twice: {named}")
+        for one in reply.judgements:
+            must(0 <= one.confidence <= 1, f"has confidence {one.confidence}; it must be from 0 to 1")
+            must(one.verdict != "supported" or bool(one.quote), f"supports claim {one.claim_id} without a quote")
+            if one.quote:
+                known = one.evidence_id in cited[one.claim_id]
+                must(known, f"quotes passage {one.evidence_id!r}, which claim {one.claim_id} does not cite")
+                first, *others = one.quote.split(" […] ")
+                must(
+                    first in quotes.get(one.evidence_id, ""),
+                    f"quotes words that its passage does not contain: {first!r}",
+                )
+                for words in others:
+                    occurs = any(words in quotes.get(name, "") for name in cited[one.claim_id])
+                    must(occurs, f"quotes words that no cited passage contains: {words!r}")
+
+    async def test_a_claim_without_a_passage_is_not_supported(
+        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        request = _request([(text, ()) for text, _ in _CLAIMS]).model_copy(update={"passages": (), "sources": ()})
+        reply = await self.reply(plugin, request, new_call(), secrets)
+        supported = [one.claim_id for one in reply.judgements if one.verdict == "supported"]
+        must(not supported, f"supports claims that cite no passage: {supported}")
+
+    async def test_no_claims_have_no_judgements(
+        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        await self.reply(plugin, _request([]), new_call(), secrets)

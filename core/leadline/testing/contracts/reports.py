@@ -1,4 +1,4 @@
-"""The contracts of writing: sections from evidence, files from a report."""
+"""Contracts of synthesizers, report formatters, chart runners and sandboxes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,26 @@ from typing import Any
 
 import pytest
 
-from leadline.door.secrets import Secrets
-from leadline.records import Document, Evidence, Files, Hit, Report, Section, SectionRequest, Source
-from leadline.runs.folder import EVENTS, JOURNAL, LOCK, METADATA
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, METADATA
+from leadline._settings.secrets import Secrets
+from leadline.records import (
+    Chart,
+    Code,
+    Document,
+    Evidence,
+    Execution,
+    Figure,
+    Files,
+    Hit,
+    Report,
+    Section,
+    SectionRequest,
+    Source,
+)
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import PluginContract
-from leadline.testing.contracts.conduct import must
+from leadline.testing.contracts.checks import must
+from leadline.testing.contracts.search import check_accepts
 
 _CITED = re.compile(r"\[@([^\]\s]+)\]")
 _TAKEN = {JOURNAL, LOCK, EVENTS, METADATA}
@@ -43,7 +57,7 @@ def evidence() -> tuple[Evidence, ...]:
 
 
 class SynthesizerContract(PluginContract[SectionRequest, Section]):
-    """What every synthesizer does. Fixture: `offer`; `new_call`, where it asks its run for more than settings."""
+    """Contract of synthesizers. Fixture: `offer`; also `new_call` if it uses more of its run than settings."""
 
     kind = "synthesizers"
     record = Section
@@ -51,23 +65,23 @@ class SynthesizerContract(PluginContract[SectionRequest, Section]):
 
     @pytest.fixture
     def requests(self) -> Sequence[SectionRequest]:
-        """Return three sections to be written."""
+        """Return requests for three sections."""
         given = evidence()
         ids = tuple(item.id for item in given)
         sections = (Section(id=f"part-{place}", title=f"Depths, {place}", evidence_ids=ids) for place in range(3))
-        told: dict[str, Any] = {"evidence": given, "sources": sources(), "language": "en"}
+        common: dict[str, Any] = {"evidence": given, "sources": sources(), "language": "en"}
         question = "How deep is the harbour of Port Ellery?"
-        return [SectionRequest(section=section, question=question, **told) for section in sections]
+        return [SectionRequest(section=section, question=question, **common) for section in sections]
 
     def check(self, request: SectionRequest, reply: Section, call: FakeCall) -> None:
-        """Check that it is the section that was asked for, and cites what it was given."""
-        must(reply.id == request.section.id, f"gives section {reply.id!r} where {request.section.id!r} was asked for")
+        """Check that the section has the requested id and cites only evidence of the request."""
+        must(reply.id == request.section.id, f"returns section {reply.id!r} instead of {request.section.id!r}")
         known = {item.id for item in request.evidence}
         cited = {*_CITED.findall(reply.text or "")}
-        must(cited <= known, f"cites evidence that it was not given: {sorted(cited - known)}")
-        must({*reply.evidence_ids} <= known, f"names evidence that it was not given: {reply.evidence_ids}")
+        must(cited <= known, f"cites evidence that is not in the request: {sorted(cited - known)}")
+        must({*reply.evidence_ids} <= known, f"lists evidence that is not in the request: {reply.evidence_ids}")
         must(
-            not (reply.text or "").strip() or bool(cited), "writes text without a citation: no sentence of it can stand"
+            not (reply.text or "").strip() or bool(cited), "returns text without a citation; every statement needs one"
         )
 
     async def test_without_evidence_it_says_nothing(
@@ -79,7 +93,7 @@ class SynthesizerContract(PluginContract[SectionRequest, Section]):
 
 
 class ReportFormatterContract(PluginContract[Report, Files]):
-    """What every format does. Fixture: `offer`."""
+    """Contract of report formatters. Fixture: `offer`."""
 
     kind = "report_formatters"
     record = Files
@@ -92,20 +106,21 @@ class ReportFormatterContract(PluginContract[Report, Files]):
             Section(id=f"p{n}", title=f"Depth & <place> {n}", text=f"{quote} [@e{n}]", evidence_ids=(f"e{n}",))
             for n, quote in enumerate(_QUOTES)
         ]
-        told: dict[str, Any] = {"language": "en", "sources": sources(), "evidence": evidence()}
-        return [Report(title=f"Depths {n}", sections=tuple(parts[:n]), **told) for n in range(1, 4)]
+        common: dict[str, Any] = {"language": "en", "sources": sources(), "evidence": evidence()}
+        return [Report(title=f"Depths {n}", sections=tuple(parts[:n]), **common) for n in range(1, 4)]
 
     def check(self, request: Report, reply: Files, call: FakeCall) -> None:
-        """Check that there are files, whose names stay in the folder of the run and take none of the house's."""
-        must(bool(reply.files), "gives no file")
+        """Check that there are files with names inside the folder of the run that do not replace Leadline's files."""
+        must(bool(reply.files), "returns no file")
         names = [file.name for file in reply.files]
-        must(len({*names}) == len(names), f"gives a name twice: {names}")
+        must(len({*names}) == len(names), f"uses a file name twice: {names}")
         for name in names:
             path = PurePosixPath(name.replace("\\", "/"))
             must(
-                bool(path.name) and not path.is_absolute() and ".." not in path.parts, f"leads out of the run: {name!r}"
+                bool(path.name) and not path.is_absolute() and ".." not in path.parts,
+                f"returns a file name outside the folder of the run: {name!r}",
             )
-            must(name not in _TAKEN, f"writes over a file of the house: {name}")
+            must(name not in _TAKEN, f"replaces a file of Leadline: {name}")
 
     async def test_it_writes_nothing_itself(
         self,
@@ -120,4 +135,91 @@ class ReportFormatterContract(PluginContract[Report, Files]):
         folder.mkdir()
         monkeypatch.chdir(folder)
         await self.reply(plugin, requests[0], new_call(), secrets)
-        must(not list(folder.iterdir()), "writes files: it returns them, and the run writes them")
+        must(not list(folder.iterdir()), "writes files; return them, and Leadline writes them")
+
+
+_BEGINS = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff", "image/svg+xml": b"<"}
+_ROWS = ({"label": "Leith", "value": 3.5}, {"label": "Wick & <Oban>", "value": 12.0}, {"label": "港", "value": 7.0})
+
+
+class ChartRunnerContract(PluginContract[Chart, Figure]):
+    """Contract of chart runners. Fixture: `offer`; also `requests` if it does not draw bars from `data`."""
+
+    kind = "chart_runners"
+    record = Figure
+    verb = "draw"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[Chart]:
+        """Return charts of bars."""
+        common: dict[str, Any] = {"chart_type": "bar", "y_label": "Depth", "unit": "fathoms", "source": "The pilot"}
+        return [
+            Chart(id=f"c{n}", title=f"Depths {n}", rows=_ROWS[:n], evidence_ids=("e1",), **common) for n in (1, 2, 3)
+        ]
+
+    def check(self, request: Chart, reply: Figure, call: FakeCall) -> None:
+        """Check that the figure has the requested id, a picture, and an alternative text."""
+        must(reply.id == request.id, f"returns figure {reply.id!r} instead of {request.id!r}")
+        pictures = {kind: data for kind, data in reply.media.items() if kind in _BEGINS}
+        must(bool(pictures), f"returns no picture: its media are {sorted(reply.media)}; add one of {sorted(_BEGINS)}")
+        for kind, data in pictures.items():
+            must(data.lstrip().startswith(_BEGINS[kind]), f"returns data that is not {kind}: {data[:20]!r}")
+        must(bool(reply.alt.strip()), "returns no `alt`; describe the picture in words")
+
+    async def test_it_says_what_it_accepts(self, plugin: Any, requests: Sequence[Chart]) -> None:
+        check_accepts(plugin, [chart.language for chart in requests])
+
+    async def test_a_chart_that_cannot_be_drawn_is_a_failure_and_no_fault(
+        self, plugin: Any, requests: Sequence[Chart], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        odd: Sequence[dict[str, Any]] = (
+            {"rows": (), "code": ""},
+            {"rows": ({"label": None, "value": "many"},), "code": ")"},
+            {"chart_type": "no-such-form", "code": "1 / 0"},
+        )
+        for changes in odd:
+            await self.failure_or_reply(plugin, requests[0].model_copy(update=changes), new_call(), secrets)
+
+
+class SandboxContract(PluginContract[Code, Execution]):
+    """Contract of sandboxes. Fixture: `offer`; also `requests` and `failing` if it does not run Python."""
+
+    kind = "sandboxes"
+    record = Execution
+    verb = "execute"
+    steady = False  # its seconds differ
+
+    @pytest.fixture
+    def requests(self) -> Sequence[Code]:
+        """Return code that succeeds."""
+        return [Code(language="python", text=f"print({n} * 7)") for n in range(3)]
+
+    @pytest.fixture
+    def failing(self) -> Sequence[Code]:
+        """Return code that fails; its result is an `Execution` with an `exit_code` other than 0."""
+        return [Code(language="python", text=text) for text in ("1 / 0", "def f(:", "raise SystemExit(3)")]
+
+    def check(self, request: Code, reply: Execution, call: FakeCall) -> None:
+        """Check the reported time."""
+        must(reply.seconds >= 0, f"reports {reply.seconds} s")
+
+    async def test_code_that_ends_well_ends_with_0(
+        self, plugin: Any, requests: Sequence[Code], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        for code in requests:
+            reply = await self.reply(plugin, code, new_call(), secrets)
+            must(reply.exit_code == 0, f"exits with {reply.exit_code} for {code.text!r}: {reply.stderr[-200:]}")
+
+    async def test_code_that_fails_is_an_execution(
+        self, plugin: Any, failing: Sequence[Code], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        for code in failing:
+            reply = await self.reply(plugin, code, new_call(), secrets)
+            must(reply.exit_code != 0, f"exits with 0 for code that fails: {code.text!r}")
+
+    async def test_another_language_is_unsupported(
+        self, plugin: Any, requests: Sequence[Code], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        code = requests[0].model_copy(update={"language": "no-such-language"})
+        found = await self.failure_or_reply(plugin, code, new_call(), secrets)
+        must(not isinstance(found, Execution) or found.exit_code != 0, "runs code in an unknown language")

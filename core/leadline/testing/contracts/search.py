@@ -1,22 +1,112 @@
-"""The contracts of search: engines, and how several of them serve one query."""
+"""Contracts of fetchers, parsers, search engines and search strategies."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
 
+from leadline._settings.secrets import Secrets
 from leadline.contracts import Search
-from leadline.door.secrets import Secrets
 from leadline.errors import CallFailed
-from leadline.records import Failure, Hit, SearchPage, SearchRequest
+from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.conduct import must, told, within
+from leadline.testing.contracts.checks import describe, must, within
+
+_ODD = ("", " ", "/", "x", ":", "http://", "http://[", "javascript:alert(1)", "text/html; charset=\ud800", "a" * 5000)
+_FEW = 64
+
+
+def check_accepts(plugin: Any, wanted: Sequence[str]) -> None:
+    """Check that `accepts` is true for the test requests and returns a bool for any text."""
+    for text in (*wanted, *_ODD):
+        try:
+            accepted = plugin.accepts(text)
+        except Exception as error:
+            raise AssertionError(
+                f"accepts({text!r:.60}) raised {describe(error)}; it must return True or False"
+            ) from error
+        must(isinstance(accepted, bool), f"accepts({text!r:.60}) returned {accepted!r}; it must return True or False")
+    refused = [text for text in wanted if not plugin.accepts(text)]
+    must(not refused, f"accepts() refuses the requests of the test: {refused}")
+
+
+class FetcherContract(PluginContract[FetchRequest, Blob]):
+    """Contract of fetchers. Fixtures: `offer` and `requests`, addresses that it can read."""
+
+    kind = "fetchers"
+    record = Blob
+    verb = "fetch"
+    heeds: ClassVar[bool] = True
+    """False if it ignores `size` and `accept`, because it only returns whole pages."""
+
+    def check(self, request: FetchRequest, reply: Blob, call: FakeCall) -> None:
+        """Check the media type, by which a parser is chosen, and the limits of the request."""
+        must(bool(reply.name), "returns bytes without a name; use the name of the file or the address")
+        must("/" in reply.media_type, f"returns an invalid media type: {reply.media_type!r}")
+        must(
+            request.size is None or len(reply.data) <= request.size,
+            f"returns {len(reply.data)} bytes for a limit of {request.size}",
+        )
+        media_type = reply.media_type.partition(";")[0].strip()
+        must(
+            not request.accept or media_type in request.accept,
+            f"returns {media_type}, which the request does not accept",
+        )
+
+    async def test_it_says_what_it_accepts(self, plugin: Any, requests: Sequence[FetchRequest]) -> None:
+        check_accepts(plugin, [request.url for request in requests])
+
+    async def test_it_keeps_to_what_is_wanted(
+        self, plugin: Any, requests: Sequence[FetchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        """For a small `size` or a missing picture, it obeys the limit or raises `Unsupported`."""
+        if not self.heeds:
+            pytest.skip("it ignores `size` and `accept`")
+        for wanted in ({"size": 1}, {"accept": ("image/x-nobody-has-it",)}):
+            request = requests[0].model_copy(update=wanted)
+            await self.failure_or_reply(plugin, request, new_call(), secrets)
+
+
+class ParserContract(PluginContract[Blob, Document]):
+    """Contract of parsers. Fixtures: `offer` and `requests`, whole files that it can read."""
+
+    kind = "parsers"
+    record = Document
+    verb = "parse"
+
+    def check(self, request: Blob, reply: Document, call: FakeCall) -> None:
+        """Check that the page offsets are within the text and ascending."""
+        places = (0, *reply.pages, len(reply.text))
+        must(
+            list(places) == sorted(places),
+            f"returns page offsets that are not ascending or not in the text: {reply.pages}",
+        )
+
+    async def test_it_says_what_it_accepts(self, plugin: Any, requests: Sequence[Blob]) -> None:
+        check_accepts(plugin, [request.media_type for request in requests])
+
+    async def test_there_is_text(
+        self, plugin: Any, requests: Sequence[Blob], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        for request in requests:
+            reply = await self.reply(plugin, request, new_call(), secrets)
+            must(bool(reply.text.strip()), f"finds no text in {request.name}")
+
+    async def test_a_broken_file_is_a_failure_and_no_fault(
+        self, plugin: Any, requests: Sequence[Blob], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        for request in requests:
+            half = len(request.data) // 2
+            for data in (b"", request.data[:half], request.data[half:], bytes(range(256)) * _FEW, b"\0" * _FEW):
+                broken = request.model_copy(update={"data": data})
+                await self.failure_or_reply(plugin, broken, new_call(), secrets)
+
 
 _ENGINES = ("north", "south", "east")
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ].*)?)?)?")
@@ -33,12 +123,18 @@ class _SearchContract(PluginContract[SearchRequest, SearchPage]):
         return [SearchRequest(query=f"How deep is harbour {place}?") for place in range(AT_ONCE)]
 
     def check(self, request: SearchRequest, reply: SearchPage, call: FakeCall) -> None:
-        """Check that the hits can be cited, and are no more than were wanted."""
-        must(len(reply.hits) <= request.limit, f"gives {len(reply.hits)} hits where at most {request.limit} are wanted")
+        """Check that the hits can be cited and do not exceed the limit."""
+        must(len(reply.hits) <= request.limit, f"returns {len(reply.hits)} hits for a limit of {request.limit}")
         for hit in reply.hits:
-            must(bool(hit.url.strip()), f"gives a hit without an address: {hit.title!r}")
-            must(urlsplit(hit.url).scheme.lower() not in _NO_PAGE, f"gives an address that is no page: {hit.url:.60}")
-            must(not hit.published or bool(_DATE.fullmatch(hit.published)), f"no ISO 8601 date: {hit.published!r}")
+            must(bool(hit.url.strip()), f"returns a hit without an address: {hit.title!r}")
+            must(
+                urlsplit(hit.url).scheme.lower() not in _NO_PAGE,
+                f"returns an address that is not a page: {hit.url:.60}",
+            )
+            must(
+                not hit.published or bool(_DATE.fullmatch(hit.published)),
+                f"returns a date that is not ISO 8601: {hit.published!r}",
+            )
 
     async def test_it_gives_no_more_than_is_wanted(
         self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -47,7 +143,7 @@ class _SearchContract(PluginContract[SearchRequest, SearchPage]):
 
 
 class SearchProviderContract(_SearchContract):
-    """What every search engine does. Fixture: `offer`; `requests`, where it does not take any query."""
+    """Contract of search engines. Fixture: `offer`; also `requests` if it cannot answer any query."""
 
     kind = "search_providers"
 
@@ -60,7 +156,7 @@ class SearchProviderContract(_SearchContract):
 
 
 class SearchStrategyContract(_SearchContract):
-    """What every search strategy does, over three engines of the test's. Fixture: `offer`."""
+    """Contract of search strategies, with three test engines. Fixture: `offer`."""
 
     kind = "search_strategies"
 
@@ -71,11 +167,11 @@ class SearchStrategyContract(_SearchContract):
     def check(self, request: SearchRequest, reply: SearchPage, call: FakeCall) -> None:
         """Check that the hits are those of the engines."""
         super().check(request, reply, call)
-        must(bool(reply.hits), "gives no hit though the engines do")
+        must(bool(reply.hits), "returns no hit although the engines do")
         known = {hit.url for name in _ENGINES for hit in hits(name, request)}
         invented = [hit.url for hit in reply.hits if hit.url not in known]
-        must(not invented, f"gives hits that no engine gave: {invented}")
-        must(len({hit.url for hit in reply.hits}) == len(reply.hits), "gives the same address twice")
+        must(not invented, f"returns hits that no engine returned: {invented}")
+        must(len({hit.url for hit in reply.hits}) == len(reply.hits), "returns the same address twice")
 
     @pytest.mark.parametrize("broken", _ENGINES)
     async def test_it_does_without_an_engine_that_fails(
@@ -88,7 +184,7 @@ class SearchStrategyContract(_SearchContract):
     ) -> None:
         engines: Mapping[str, Search] = {name: engine(name, fails=name == broken) for name in _ENGINES}
         page = await within(self.patience, plugin.search(requests[0], engines, new_call()))
-        must(isinstance(page, SearchPage) and bool(page.hits), "gives no hits where one of three engines fails")
+        must(isinstance(page, SearchPage) and bool(page.hits), "returns no hits if one of three engines fails")
 
     async def test_it_raises_where_all_engines_fail(
         self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -98,16 +194,16 @@ class SearchStrategyContract(_SearchContract):
             page = await within(self.patience, plugin.search(requests[0], engines, new_call()))
         except* CallFailed as group:
             missing = [name for name in _ENGINES if name not in str([str(one) for one in group.exceptions])]
-            must(not missing, f"raises without the failures of {missing}: raise all of them as an ExceptionGroup")
+            must(not missing, f"raises without the failures of {missing}; raise all of them as an ExceptionGroup")
         except* Exception as group:
-            raise AssertionError(f"raises {told(group)} where all engines fail: raise their failures") from group
+            raise AssertionError(f"raises {describe(group)} if all engines fail; raise their failures") from group
         else:
-            raise AssertionError(f"returns {page!r} where all engines fail: an error is never an empty page")
+            raise AssertionError(f"returns {page!r} if all engines fail; raise their failures")
 
     async def test_it_waits_for_no_engine_for_ever(
         self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
     ) -> None:
-        """Cancelled while engines are silent, it lets go of them."""
+        """If it is cancelled while engines are running, it cancels them."""
         ended: list[str] = []
         engines: Mapping[str, Search] = {name: silent(name, ended) for name in _ENGINES}
         task = asyncio.create_task(plugin.search(requests[0], engines, new_call()))
@@ -115,17 +211,17 @@ class SearchStrategyContract(_SearchContract):
         begun = set(ended)
         task.cancel()
         await asyncio.wait({task}, timeout=self.patience)
-        must(task.done() and task.cancelled(), "does not let itself be cancelled while engines are silent")
-        must(not begun and len(ended) >= 1, "leaves engines running when it is cancelled")
+        must(task.done() and task.cancelled(), "does not end when it is cancelled while engines are running")
+        must(not begun and len(ended) >= 1, "leaves engines running after its cancellation")
 
 
 def hits(name: str, request: SearchRequest) -> list[Hit]:
-    """Return what an engine gives for a query: one page of its own, and one that all engines know."""
+    """Return the hits of an engine: one of its own, and one that all engines return."""
     return [Hit(url=f"https://{name}.example/{request.query}", engine=name), Hit(url="https://all.example/")]
 
 
 def engine(name: str, *, fails: bool = False) -> Search:
-    """Return an engine that answers, or fails, after a turn of the event loop."""
+    """Return an engine that answers or fails after one iteration of the event loop."""
 
     async def search(request: SearchRequest) -> SearchPage:
         await asyncio.sleep(0)
@@ -138,7 +234,7 @@ def engine(name: str, *, fails: bool = False) -> Search:
 
 
 def silent(name: str, ended: list[str]) -> Callable[[SearchRequest], Awaitable[SearchPage]]:
-    """Return an engine that never answers, and notes its end."""
+    """Return an engine that never answers and records its end."""
 
     async def search(request: SearchRequest) -> SearchPage:
         try:

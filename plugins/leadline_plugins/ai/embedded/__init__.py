@@ -1,6 +1,6 @@
 """The embedded provider: planning and searching by algorithm, without a language model.
 
-It is exact, private and free. It writes nothing: without a model a report is a brief (`synthesizers/brief`).
+It is exact, private and free. It writes nothing: without a model a report is a brief (`writing/brief`).
 """
 
 from __future__ import annotations

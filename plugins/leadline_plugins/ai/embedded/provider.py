@@ -6,29 +6,29 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from leadline.computing import compute
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.findings import Plan, PlannedSection, Query
 from leadline.records import Record
+from leadline.research_findings import Plan, PlannedSection, Query
 from leadline.tasks import Task
-from leadline_plugins.synthesizers.brief.choice import rate
-from leadline_plugins.synthesizers.brief.names import Name, names, unasked
-from leadline_plugins.tasks.planning import PlanRequest, Queries, QueryRequest
+from leadline.workers import compute
+from leadline_plugins.prompting.research_tasks import PlanRequest, Queries, QueryRequest
 from leadline_plugins.text import content_set, content_words
+from leadline_plugins.writing.brief.entity_chains import Name, names, new_names
+from leadline_plugins.writing.brief.selection import rate
 
 R = TypeVar("R", bound=Record)
+# Rounds of searches. A third round of follow-up finds one answer in a hundred more, for as many searches.
 ROUNDS = 3
-"""Rounds of searches. A third round of follow-up finds one answer in a hundred more, for as many searches."""
 _PART = re.compile(
     r"(?<=[?？；;])\s*|,?\s+and\s+(?=(?:how|why|what|when|where|which|who|is|are|does|do|did|can)\b)",
     re.IGNORECASE,
 )
+# Fewest content words of a part that is a separate question.
 _ENOUGH = 2
-"""Content words that a part of a question has at least where it is a question of its own."""
 _MOST_PARTS = 6
+# Sentences whose names are searched for.
 _LEADING = 40
-"""Sentences whose names are searched for."""
 
 
 class Embedded:
@@ -98,7 +98,7 @@ def _later(request: QueryRequest) -> Iterator[tuple[str, str]]:
     for place in rated.best_first()[:_LEADING]:
         lacking = known - rated.links[place].held
         left = " ".join(word for word in question.split() if lacking.intersection(content_words(word)))
-        for tokens, name in unasked(rated.units[place].text, known).items():
+        for tokens, name in new_names(rated.segments[place].text, known).items():
             if tokens not in seen:
                 seen.add(tokens)
                 yield f"{name} {left}".strip(), section

@@ -1,6 +1,6 @@
-"""The plugin `litellm`: the vendors that speak a protocol of their own, by the library that knows a hundred of them.
+"""The plugin `litellm`: vendors with their own protocols, through the library litellm.
 
-The library takes seconds to import and 170 MB of disk: it is an extra, and imported in a thread once it is used.
+The library takes seconds to import and 170 MB of disk, so it is an extra, imported in a thread when it is used.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from leadline.contracts import AIProvider, Context, Embedder
 from leadline.hookspecs import Offer, hookimpl
 from leadline_plugins.ai.litellm.settings import LitellmSettings
-from leadline_plugins.ai.openai.proxies import proxy_fault
-from leadline_plugins.ai.openai.settings import unsendable
+from leadline_plugins.ai.openai.settings import header_fault, proxy_fault
 
 __all__ = ["LitellmSettings", "leadline_ai_providers", "leadline_embedders"]
 
@@ -25,14 +24,14 @@ def _provider(settings: LitellmSettings, context: Context) -> AIProvider:
 
 
 def _embedder(settings: LitellmSettings, context: Context) -> Embedder:
-    from leadline_plugins.ai.litellm.embedder import LitellmEmbedder
+    from leadline_plugins.ai.litellm.provider import LitellmEmbedder
 
     return LitellmEmbedder(settings, context)
 
 
 def _ready(settings: LitellmSettings) -> str | None:
-    """Say what no request could be made of; whether there is a key, litellm itself finds out by the vendor's rules."""
-    return unsendable(settings.api_key, settings.headers) or proxy_fault("")
+    """Return a fault that prevents every request; litellm itself checks the key by the vendor's rules."""
+    return header_fault(settings.api_key, settings.headers) or proxy_fault("")
 
 
 @hookimpl
@@ -41,7 +40,7 @@ def leadline_ai_providers() -> Iterable[Offer[LitellmSettings, AIProvider]]:
     yield Offer(
         _provider,
         LitellmSettings,
-        "Language models of 100 vendors (Anthropic, Gemini, Cohere, Bedrock …), by the library litellm",
+        "Language models of 100 vendors (Anthropic, Gemini, Cohere, Bedrock …) through litellm",
         requires=_REQUIRES,
         ready=_ready,
         answers=("model", "api_base", "models", "extra"),
@@ -57,7 +56,7 @@ def leadline_embedders() -> Iterable[Offer[LitellmSettings, Embedder]]:
     yield Offer(
         _embedder,
         LitellmSettings,
-        "Embeddings of many vendors (Cohere, Voyage, Gemini …), by the library litellm",
+        "Embeddings of many vendors (Cohere, Voyage, Gemini …) through litellm",
         requires=_REQUIRES,
         ready=_ready,
         answers=("embedding_model", "api_base"),

@@ -1,4 +1,4 @@
-"""The exceptions of litellm as ours: by what they stand for, by their class, and by their words."""
+"""Provider errors for the exceptions of litellm: by their cause, their class and their words."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from leadline.errors import (
     Unsupported,
 )
 from leadline_plugins.ai.litellm.settings import LitellmSettings
-from leadline_plugins.ai.openai.causes import error_of
-from leadline_plugins.ai.openai.failures import Refusal, told
-from leadline_plugins.ai.openai.proxies import proxy_between, proxy_fault
+from leadline_plugins.ai.openai.errors import Refusal, find_refusal, provider_error
+from leadline_plugins.ai.openai.settings import proxy_fault, proxy_for
 
+# Exceptions whose class is decisive; all others are read like the answer of a server.
 _CLASSES: dict[str, type[ProviderError]] = {
     "AuthenticationError": Denied,
     "BudgetExceededError": QuotaSpent,
@@ -42,30 +42,29 @@ _CLASSES: dict[str, type[ProviderError]] = {
     "APIResponseValidationError": BadReply,
     "JSONSchemaValidationError": BadReply,
 }
-"""Those whose class says all; the others are read like the answer of a server."""
+# Exceptions whose status is invented unless they have headers of an answer.
 _UNANSWERED = ("APIConnectionError", "Timeout")
-"""Whose status is made up, unless there are headers of an answer."""
+# The attribute of newer versions with the headers of the vendor; their `response` is invented.
 _HEADERS = "litellm_response_headers"
-"""Where newer versions keep those of the vendor's answer; their `response` is made up."""
 _PREFIX = re.compile(r"^((litellm\.)?(\w+Error|Timeout): *|\w+Exception( \w+Error)? - *)")
 _NO_VENDOR = re.compile(r"LLM Provider NOT provided", re.IGNORECASE)
 _SECRET_NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET = 8
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _INSTALL = re.compile(r"pip3? install (?:-\S+ )*[\"'`]?([\w.\[\]-]+)")
+# Text of litellm may follow the answer, so the whole text is not JSON.
 _DECODER = json.JSONDecoder()
-"""An answer may be followed by words of litellm's."""
+# Characters of an error that are searched for the answer.
 _LONGEST = 100_000
-"""Characters of an error within which an answer is looked for."""
 
 
 def is_of_litellm(error: BaseException) -> bool:
-    """Tell whether litellm raised this: its exceptions stand in for those of every vendor."""
+    """Return whether litellm raised the exception; its classes cover the errors of all vendors."""
     return any(kind.__module__.startswith(("litellm.", "openai.")) for kind in type(error).__mro__)
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return what the vendor answered, as far as litellm kept it; without status where none came."""
+    """Return the vendor's answer as far as litellm kept it; the status is 0 if there was none."""
     code = getattr(error, "status_code", 0)
     status = code if isinstance(code, int) else 0
     answer = getattr(error, "response", None)
@@ -81,12 +80,12 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def _inside(words: str) -> Refusal | None:
-    """Return the answer that stands in an exception's text: as JSON, as the `repr` of a dict, or of its bytes."""
+    """Return the answer inside an exception's text: JSON, the `repr` of a dict, or the `repr` of its bytes."""
     words = words[:_LONGEST]
     for begin in re.finditer(r"b['\"]|\{", words):
         text = words[begin.start() :]
         try:
-            return told(json.loads(_bytes(text)) if begin[0] != "{" else _DECODER.raw_decode(text)[0])
+            return find_refusal(json.loads(_bytes(text)) if begin[0] != "{" else _DECODER.raw_decode(text)[0])
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             pass
         if begin[0] == "{":
@@ -104,60 +103,58 @@ def _bytes(text: str) -> bytes:
 
 def _of_repr(text: str) -> Refusal | None:
     try:
-        return told(ast.literal_eval(text[: text.rindex("}") + 1]))
+        return find_refusal(ast.literal_eval(text[: text.rindex("}") + 1]))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return None
 
 
 def translated(error: Exception, model: str, settings: LitellmSettings) -> ProviderError:
-    """Return our error; no secret of the settings or of the environment stands in its text."""
+    """Return the provider error, without secrets of the settings or the environment."""
     vendor = vendor_of(model) or str(getattr(error, "llm_provider", "") or "litellm")
     if _NO_VENDOR.search(_words(error)):
-        return Unsupported(
-            f"litellm: {model!r} names no vendor that it knows: set plugins.litellm.model = VENDOR/MODEL"
-        )
-    told = _unsent(error, vendor, settings) or _refused(error, vendor, model)
-    return type(told)(masked(str(told), settings.secrets), retry_after=told.retry_after)
+        return Unsupported(f"litellm: {model!r} does not name a known vendor: set plugins.litellm.model = VENDOR/MODEL")
+    found = _unsent(error, vendor, settings) or _refused(error, vendor, model)
+    return type(found)(masked(str(found), settings.secrets), retry_after=found.retry_after)
 
 
 def vendor_of(model: str) -> str:
-    """Return the vendor that a model's name begins with."""
+    """Return the vendor at the beginning of a model's name."""
     vendor, slash, _ = model.partition("/")
     return vendor if slash else ""
 
 
 def _refused(error: Exception, vendor: str, model: str) -> ProviderError:
-    said = refusal_of(error)
-    found = error_of(said, vendor, model, address="api_base")
-    kind = next((_CLASSES[one.__name__] for one in type(error).__mro__ if one.__name__ in _CLASSES), None)
+    refusal = refusal_of(error)
+    found = provider_error(refusal, vendor, model, address="api_base")
+    kind = next((_CLASSES[base.__name__] for base in type(error).__mro__ if base.__name__ in _CLASSES), None)
     if kind is None or kind is type(found) or isinstance(found, QuotaSpent | RateLimited | TooLong):
         return found
-    if said.status == 413 or (isinstance(found, Denied) and kind is Unavailable):
+    if refusal.status == 413 or (isinstance(found, Denied) and kind is Unavailable):
         return found
-    return kind(f"{vendor}: {said.message}"[:400])
+    return kind(f"{vendor}: {refusal.message}"[:400])
 
 
 def _unsent(error: Exception, vendor: str, settings: LitellmSettings) -> ProviderError | None:
-    """Return what kept the vendor from answering at all: a package that is missing, the connection, or silence."""
+    """Return the error if the vendor never answered: a missing package, no connection, or silence."""
     import httpx
 
-    for one in _behind(error):
-        match one:
-            case ImportError() if "SOCKS" in str(one):
-                return Unsupported(f"{vendor}: {proxy_fault('') or one}")
+    for cause in _causes(error):
+        match cause:
+            case ImportError() if "SOCKS" in str(cause):
+                return Unsupported(f"{vendor}: {proxy_fault('') or cause}")
             case ImportError():
-                return _missing(one, vendor)
+                return _missing(cause, vendor)
             case UnicodeEncodeError():
-                return Unsupported(f"{vendor}: the key or a header holds a character that no HTTP header can carry")
+                return Unsupported(f"{vendor}: the key or a header contains a character that HTTP headers do not allow")
             case httpx.ConnectTimeout():
                 return Unavailable(f"{vendor}: no connection within {settings.connect_timeout:g} s (connect_timeout)")
             case httpx.TimeoutException():
                 return Unavailable(f"{vendor}: connected, then silent for {settings.read_timeout:g} s (read_timeout)")
             case httpx.ConnectError() | httpx.ProxyError():
-                between = proxy_between("", settings.api_base or "https://")
-                return Unavailable(f"{vendor}: no connection{between and f' to {between}'}: {one}")
+                proxy = proxy_for(settings.api_base or "https://", "")
+                return Unavailable(f"{vendor}: no connection{proxy and f' to {proxy}'}: {cause}")
             case httpx.TransportError():
-                return Unavailable(f"{vendor}: the connection broke off: {one}")
+                return Unavailable(f"{vendor}: the connection broke: {cause}")
     return _missing(error, vendor) if _NO_MODULE.search(_words(error)) else None
 
 
@@ -170,25 +167,25 @@ def _missing(error: Exception, vendor: str) -> Unsupported:
         package = "google-cloud-aiplatform" if str(named).startswith("google") else str(named).partition(".")[0]
     install = f": pip install {package}" if package else ""
     return Unsupported(
-        f"{vendor}: litellm asks this vendor by a package that is not installed{install} ({words[:200]})"
+        f"{vendor}: litellm needs a package for this vendor that is not installed{install} ({words[:200]})"
     )
 
 
-def _behind(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception and those it was made of, the last first; each once."""
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and its causes, the latest first, each once."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
-        one = waiting.pop(0)
-        if not isinstance(one, BaseException) or id(one) in seen:
+        current = waiting.pop(0)
+        if not isinstance(current, BaseException) or id(current) in seen:
             continue
-        seen.add(id(one))
-        yield one
-        waiting += [getattr(one, "original_exception", None), one.__cause__, one.__context__]
+        seen.add(id(current))
+        yield current
+        waiting += [getattr(current, "original_exception", None), current.__cause__, current.__context__]
 
 
 def masked(text: str, secrets: Iterable[str]) -> str:
-    """Return the text without secrets: keys that litellm reads from the environment are known to nobody else."""
+    """Return the text without secrets, including the keys that litellm reads from the environment."""
     kept = [value for name, value in os.environ.items() if _SECRET_NAMES.search(name)]
     for secret in sorted({*kept, *secrets}, key=len, reverse=True):
         if len(secret) >= _SHORTEST_SECRET:

@@ -1,4 +1,4 @@
-"""The library itself: imported once, in a thread, with nothing that reaches out by itself."""
+"""The library litellm: imported once, in a thread, without network requests of its own."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any
 from leadline.contracts import Context
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 
+# Tables that litellm would otherwise fetch from GitHub, at import and during a request.
 _LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
-"""Tables that it would fetch from GitHub otherwise: at its import, and on the event loop amid a request."""
+# Read at import. Embeddings by OpenAI's SDK respect no other setting, and Leadline does the retries.
 _IMPORTED_WITH = {"DEFAULT_MAX_RETRIES": "0"}
-"""Read at its import. Embeddings by OpenAI's SDK heed no other word, and retries are the house's."""
 _SKIP_MCP = "_skip_mcp_handler"
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 
 def load() -> Any:
-    """Import litellm; it would fetch tables, report on itself and log to the terminal if it were not told otherwise."""
+    """Import litellm without its telemetry, its downloads and its output to the terminal."""
     for name in _LOCAL:
         os.environ.setdefault(name, "True")
     with _set(_IMPORTED_WITH):
@@ -31,15 +31,15 @@ def load() -> Any:
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     litellm.disable_aiohttp_transport = True  # httpx takes proxies and certificates from the environment
-    litellm.disable_hf_tokenizer_download = True  # it counts the tokens of some vendors' streams by them
-    for name in _LOGGERS:  # its own handlers write to the terminal, where the run's lines stand
+    litellm.disable_hf_tokenizer_download = True  # for counting the tokens of some streams
+    for name in _LOGGERS:  # its handlers would write between the lines of a run
         logging.getLogger(name).handlers = [logging.NullHandler()]
     return litellm
 
 
 @contextmanager
 def _set(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set those variables that are not set, for the time being."""
+    """Set the environment variables that are not set, until the end of the block."""
     fresh = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(fresh)
     try:
@@ -50,16 +50,16 @@ def _set(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def without_mcp(litellm: Any) -> dict[str, Any]:
-    """Return the argument by which a request with tools goes out without its proxy for MCP, where it has one.
+    """Return the argument that keeps litellm's MCP proxy out of a request with tools, if this version has it.
 
-    To look whether a tool is the proxy's it imports the whole of it, which needs packages that litellm does not bring.
+    To check whether a tool belongs to the proxy, litellm imports it, which needs packages that are not installed.
     """
     known = inspect.unwrap(litellm.completion).__code__.co_consts
     return {_SKIP_MCP: True} if _SKIP_MCP in known else {}
 
 
-class Library:
-    """Warms the import as soon as the plugin is made, so that the first call need not wait for all of it."""
+class LitellmLibrary:
+    """Starts the import when the plugin is created, so that the first call waits less."""
 
     def __init__(self, context: Context) -> None:
         self._loading = asyncio.ensure_future(context.in_thread(load))
@@ -70,7 +70,7 @@ class Library:
 
 
 def account(settings: LitellmSettings, silence: float = 0.0) -> dict[str, Any]:
-    """Return the arguments that say where to ask, on whose account, and how long to wait: `silence` (s) at least."""
+    """Return the arguments for address, account and timeouts; `silence` is the shortest read timeout in seconds."""
     import httpx
 
     arguments: dict[str, Any] = {

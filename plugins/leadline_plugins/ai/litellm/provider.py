@@ -1,4 +1,4 @@
-"""The AI provider: one request to one vendor, in OpenAI's words, which litellm translates both ways."""
+"""Chats and embeddings of one vendor, in OpenAI's form, which litellm translates both ways."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import Any
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unsupported
-from leadline.records import ChatReply, ChatRequest, ModelTraits, Usage
+from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, ModelTraits, Usage
 from leadline_plugins.ai.litellm.errors import is_of_litellm, refusal_of, translated, vendor_of
-from leadline_plugins.ai.litellm.library import Library, account, without_mcp
+from leadline_plugins.ai.litellm.library import LitellmLibrary, account, without_mcp
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.litellm.streams import Stream, within
-from leadline_plugins.ai.openai import chat
-from leadline_plugins.ai.openai.chat_reading import FINISH, ChatReading
-from leadline_plugins.ai.openai.lessons import learn
-from leadline_plugins.ai.openai.manner import Manner, Manners, streams
+from leadline_plugins.ai.openai.chat_completions import FINISH, ChatReplyReader, request_body
+from leadline_plugins.ai.openai.endpoint_quirks import Quirks, QuirkStore, learn, streams
+from leadline_plugins.ai.openai.provider import parse_vectors
+from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import ModelSettings
-from leadline_plugins.ai.openai.usage import read_usage
 
-_LESSONS = 6
-_GATHER = 0.1
-"""Seconds for which pieces of a stream are gathered before they are passed on."""
+# Attempts in different forms before a request fails.
+_FORMS = 6
+# Seconds between two times that the pieces of a stream are passed on.
+_PASS_ON = 0.1
 
 
 class Litellm:
@@ -33,103 +33,139 @@ class Litellm:
 
     def __init__(self, settings: LitellmSettings, context: Context) -> None:
         self._settings = settings
-        self._library = Library(context)
-        self._manners = Manners(context.cache_dir / "manners.json")
+        self._library = LitellmLibrary(context)
+        self._quirks = QuirkStore(context.cache_dir / "endpoint_quirks.json")
 
     def traits(self, model: str, /) -> ModelTraits:
-        """Return what a model can do: all of it, but for what the settings deny."""
+        """Return the capabilities of a model: all, except those that the settings deny."""
         name = model or self._settings.model
         return ModelTraits(model=name, **self._settings.models.get(name, ModelSettings()).model_dump())
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
-        """Return the reply; what the vendor or litellm does not know of a request is said otherwise at once."""
+        """Return the reply; if vendor or litellm refuse the form of the request, try another one at once."""
         model = request.model or self._settings.model
         if not model:
-            raise Unsupported("litellm: no model is named; set model in its section, as VENDOR/MODEL")
+            raise Unsupported("litellm: no model is set; set model in its section, as VENDOR/MODEL")
         library = await self._library.get()
-        begun = manner = self._manners.get(model, _usual(library, model))
-        for _ in range(_LESSONS):
-            streamed = streams(self._settings.stream, manner, followed=call.followed)
-            body = chat.body(request, model, replace(manner, stream=streamed))
+        known = quirks = self._quirks.get(model, _usual_quirks(library, model))
+        for _ in range(_FORMS):
+            streamed = streams(self._settings.stream, quirks, followed=call.followed)
+            body = request_body(request, model, replace(quirks, stream=streamed))
             try:
-                reply = await self._ask(library, body, call)
+                reply = await self._send(library, body, call)
             except Exception as error:
-                better = self._taught(manner, error, body)
+                better = self._learn(quirks, error, body)
                 if better is None:
-                    raise self._ours(error, model) from error
-                manner = better
+                    raise self._provider_error(error, model) from error
+                quirks = better
             else:
-                if manner is not begun:  # what was learnt proved right
-                    self._manners.put(model, manner)
+                if quirks is not known:
+                    self._quirks.put(model, quirks)
                 return reply
         raise Unsupported(f"litellm: every form of the request to {model!r} is refused")
 
-    def _taught(self, manner: Manner, error: Exception, body: Mapping[str, Any]) -> Manner | None:
+    def _learn(self, quirks: Quirks, error: Exception, body: Mapping[str, Any]) -> Quirks | None:
         if not is_of_litellm(error):
             return None
-        return learn(manner, refusal_of(error), body, may_stream=self._settings.stream == "auto")
+        return learn(quirks, refusal_of(error), body, may_stream=self._settings.stream == "auto")
 
-    def _ours(self, error: Exception, model: str) -> Exception:
+    def _provider_error(self, error: Exception, model: str) -> Exception:
         if isinstance(error, ProviderError) or not is_of_litellm(error):
             return error
         return translated(error, model, self._settings)
 
-    async def _ask(self, library: Any, body: dict[str, Any], call: Call) -> ChatReply:
-        reading, model = ChatReading(call), body["model"]
+    async def _send(self, library: Any, body: dict[str, Any], call: Call) -> ChatReply:
+        reader, model = ChatReplyReader(call), body["model"]
         try:
             if body.get("stream"):
-                await self._stream(library, body, reading)
+                await self._stream(library, body, reader)
             else:
                 answer = await library.acompletion(**self._arguments(library, body, call.remaining()))
-                reading.take(_plain(answer, _native(answer)))
-            if not reading.finished:
+                reader.read(_plain(answer, _native_finish(answer)))
+            if not reader.finished:
                 raise BadReply(f"{model}: the reply was cut off before its end")
-            return reading.reply()
+            return reader.reply()
         finally:
-            if reading.usage is not None and (used := _spent(library, model, reading.usage)):
-                call.spend(used)
+            if reader.usage is not None and (usage := _usage(library, model, reader.usage)):
+                call.spend(usage)
 
-    async def _stream(self, library: Any, body: dict[str, Any], reading: ChatReading) -> None:
+    async def _stream(self, library: Any, body: dict[str, Any], reader: ChatReplyReader) -> None:
         model, silence = body["model"], self._settings.read_timeout
         vendor = vendor_of(model) or "litellm"
-        begun = library.acompletion(**self._arguments(library, body))
-        stream = Stream(await within(begun, silence + self._settings.connect_timeout, vendor), silence, vendor)
-        passed = time.monotonic()
+        request = library.acompletion(**self._arguments(library, body))
+        stream = Stream(await within(request, silence + self._settings.connect_timeout, vendor), silence, vendor)
+        passed_on = time.monotonic()
         try:
             async for chunk in stream:
-                reading.take(_plain(chunk, stream.reason))
-                if time.monotonic() - passed > _GATHER:
-                    reading.pass_on()
-                    passed = time.monotonic()
+                reader.read(_plain(chunk, stream.reason))
+                if time.monotonic() - passed_on > _PASS_ON:
+                    reader.pass_on()
+                    passed_on = time.monotonic()
         finally:
-            reading.pass_on()
+            reader.pass_on()
             if not stream.counted:
-                reading.usage = None
+                reader.usage = None
         if not stream.finished:
             raise BadReply(f"{model}: the reply was cut off before its end")
-        if not reading.finished:  # litellm tells the end once the connection is closed
-            reading.take({"choices": [{"finish_reason": stream.end}]})
+        if not reader.finished:  # litellm reports the end only when the connection closes
+            reader.read({"choices": [{"finish_reason": stream.end}]})
 
     def _arguments(self, library: Any, body: Mapping[str, Any], silence: float = 0.0) -> dict[str, Any]:
-        """Return all that litellm is given; what the settings say in `extra` is the last word."""
-        asked = {**body, "messages": [_turn(message) for message in body["messages"]]}
-        tools = without_mcp(library) if asked.get("tools") else {}
-        return {**asked, **account(self._settings, silence), **tools, "drop_params": True, **self._settings.extra}
+        """Return the arguments of litellm's completion; the setting `extra` overrides all others."""
+        messages = [_message(message) for message in body["messages"]]
+        tools = without_mcp(library) if body.get("tools") else {}
+        account_ = account(self._settings, silence)
+        return {**body, "messages": messages, **account_, **tools, "drop_params": True, **self._settings.extra}
 
 
-def _turn(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message with `None` for text that is not there beside calls: litellm fills empty text with its own."""
+class LitellmEmbedder:
+    """Embeds texts with the models of any vendor that litellm knows."""
+
+    def __init__(self, settings: LitellmSettings, context: Context) -> None:
+        self._settings = settings
+        self._library = LitellmLibrary(context)
+
+    def model(self, model: str, /) -> str:
+        """Return the model that serves a request for `model`."""
+        return model or self._settings.embedding_model
+
+    async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings:
+        """Return one vector per text."""
+        model = self.model(request.model)
+        if not model:
+            raise Unsupported("litellm: no embedding model is set; set embedding_model, as VENDOR/MODEL")
+        if not request.texts:
+            return Embeddings(vectors=())
+        library = await self._library.get()
+        try:
+            answer = await library.aembedding(model=model, input=list(request.texts), **account(self._settings))
+        except Exception as error:
+            if not is_of_litellm(error):
+                raise
+            raise translated(error, model, self._settings) from error
+        if usage := getattr(answer, "usage", None):
+            parsed = parse_usage(usage.model_dump(warnings=False))
+            if parsed.input_tokens:
+                call.spend(parsed)
+        rows = getattr(answer, "data", None) or ()
+        # The rows of some vendors are objects.
+        plain = [row.model_dump(warnings=False) if hasattr(row, "model_dump") else row for row in rows]
+        return Embeddings(vectors=parse_vectors(plain, len(request.texts), model))
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message whose empty text beside tool calls is `None`: litellm would fill in text of its own."""
     empty = message.get("tool_calls") and not message["content"]
     return {**message, "content": None} if empty else dict(message)
 
 
-def _usual(library: Any, model: str) -> Manner:
-    known = library.supports_response_schema(model=model)
-    return Manner(form="schema" if known else "plain", limit="max_tokens", choice=False)
+def _usual_quirks(library: Any, model: str) -> Quirks:
+    schema = library.supports_response_schema(model=model)
+    return Quirks(form="schema" if schema else "plain", limit="max_tokens", choice=False)
 
 
 def _plain(chunk: Any, reason: str) -> dict[str, Any]:
-    """Return a chunk, or the whole, as plain data; its end by the vendor's word, where that says more than litellm."""
+    """Return a chunk, or a whole reply, as plain data, with the vendor's finish reason if it is more precise."""
     data: dict[str, Any] = chunk.model_dump(exclude_none=True, warnings=False)
     if usage := getattr(chunk, "usage", None):
         data["usage"] = usage.model_dump(exclude_none=True, warnings=False)
@@ -139,39 +175,34 @@ def _plain(chunk: Any, reason: str) -> dict[str, Any]:
     return data
 
 
-def _native(answer: Any) -> str:
-    """Return why a whole reply ended, in the vendor's own word, where litellm kept it."""
+def _native_finish(answer: Any) -> str:
+    """Return the vendor's own finish reason of a whole reply, if litellm kept it."""
     for choice in getattr(answer, "choices", None) or ():
-        own = getattr(choice, "provider_specific_fields", None)
-        if isinstance(own, Mapping):
-            return str(own.get("native_finish_reason") or "")
+        fields = getattr(choice, "provider_specific_fields", None)
+        if isinstance(fields, Mapping):
+            return str(fields.get("native_finish_reason") or "")
     return ""
 
 
-def _spent(library: Any, model: str, data: Mapping[str, Any]) -> Usage | None:
-    """Return the usage with its cost by litellm's table, which has the prices of caches and long contexts too.
+def _usage(library: Any, model: str, data: Mapping[str, Any]) -> Usage | None:
+    """Return the usage, with its cost by litellm's table, which has prices of caches and long contexts.
 
-    None where it is nothing but zeros, which litellm puts where the vendor told none.
+    None if all counts are zero, which litellm inserts if the vendor reported none.
     """
-    usage = read_usage(data)
+    usage = parse_usage(data)
     if not usage.input_tokens and not usage.output_tokens:
         return None
     if usage.cost is not None:
         return usage
-    # It raises whatever it likes for a model that is not in its table: then the cost is unknown.
+    cache_writes = data.get("cache_creation_input_tokens")  # some vendors charge more for them
+    # Any exception may come for a model that is not in the table: then the cost is unknown.
     with suppress(Exception):
         prompt, output = library.cost_per_token(
             model=model,
             prompt_tokens=usage.input_tokens,
             completion_tokens=usage.output_tokens,
             cache_read_input_tokens=usage.cached_tokens,
-            cache_creation_input_tokens=_written(data),
+            cache_creation_input_tokens=cache_writes if isinstance(cache_writes, int) else 0,
         )
         return usage.model_copy(update={"cost": Decimal(f"{prompt + output:.10f}").normalize()})
     return usage
-
-
-def _written(data: Mapping[str, Any]) -> int:
-    """Return the input tokens that were written to a cache, for which some vendors bill more."""
-    written = data.get("cache_creation_input_tokens")
-    return written if isinstance(written, int) else 0

@@ -1,8 +1,8 @@
-"""A stream of litellm, read with patience for silence, and told apart from what litellm makes up at its end.
+"""Streams of litellm, with a limit on silence and without the end that litellm invents.
 
-Where a vendor's stream just ends, litellm closes it with a `stop` and a count of tokens of its own, so that half a
-reply looks like a whole one. What the vendor itself said is known in three places: the wrapper notes the reason that it
-received, the chunks it keeps have the usage that came, and the parser of a vendor's events sees them as they are.
+If a vendor's stream breaks, litellm ends it with a `stop` and a token count of its own, so that half a reply looks
+complete. The vendor's own data is in three places: the wrapper keeps the finish reason that it received, its chunks
+have the usage, and the parser of the vendor's events sees them unchanged.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 from leadline.errors import Unavailable
 
 T = TypeVar("T")
-_AFTERWARDS = 1.5
-"""Seconds in which usage may follow the end of a reply: some servers then leave the connection open."""
+# Seconds in which usage may follow the end of a reply. Some servers leave the connection open after it.
+_USAGE_DELAY = 1.5
 
 
 class Stream:
@@ -28,20 +28,20 @@ class Stream:
         self._silence = silence
         self._vendor = vendor
         self._watched = False
+        # The vendor's finish reason; empty if it is not visible.
         self.reason = ""
-        """Why the reply ended, in the vendor's own word; empty where that cannot be seen."""
         if (call := getattr(answer, "make_call", None)) and getattr(answer, "completion_stream", None) is None:
-            answer.make_call = self._watching_what(call)
+            answer.make_call = self._watch_result_of(call)
         else:
             self._watch(getattr(answer, "completion_stream", None))
 
     async def __aiter__(self) -> AsyncIterator[Any]:
-        """Yield the chunks. Raises `Unavailable` for silence, unless the reply is all there."""
+        """Yield the chunks. Raises `Unavailable` for silence before the end of the reply."""
         chunks = aiter(self._answer)
         try:
             while True:
                 over = self.end != ""
-                patience = min(_AFTERWARDS, self._silence) if over else self._silence
+                patience = min(_USAGE_DELAY, self._silence) if over else self._silence
                 try:
                     yield await within(anext(chunks), patience, self._vendor)
                 except StopAsyncIteration:
@@ -52,29 +52,29 @@ class Stream:
                     raise
         finally:
             if close := getattr(self._answer, "aclose", None):
-                with suppress(Exception):  # what was read is read
+                with suppress(Exception):  # the chunks that arrived are valid
                     await close()
 
     @property
     def end(self) -> str:
-        """Why the reply ended, as the vendor said; empty as long as it said nothing of an end."""
+        """The finish reason of the vendor; empty before the end."""
         return str(getattr(self._answer, "received_finish_reason", None) or self.reason)
 
     @property
     def finished(self) -> bool:
-        """Whether the reply is at its end, as far as can be told."""
+        """True if the reply has ended, as far as is known."""
         if self.end or not hasattr(self._answer, "received_finish_reason"):
             return True
-        # Gemini's is noted here, and made up here: the word of its own events decides, where those can be seen.
+        # For Gemini this is sometimes invented: its own events decide if they are visible.
         return not self._watched and bool(getattr(self._answer, "intermittent_finish_reason", None))
 
     @property
     def counted(self) -> bool:
-        """Whether the usage is the vendor's."""
+        """True if the usage comes from the vendor."""
         kept = getattr(self._answer, "chunks", None)
         return kept is None or any(getattr(chunk, "usage", None) for chunk in kept)
 
-    def _watching_what(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    def _watch_result_of(self, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def made(*args: Any, **named: Any) -> Any:
             self._watch(events := await call(*args, **named))
             return events
@@ -95,7 +95,7 @@ class Stream:
 
 
 def ended(event: Any) -> str:
-    """Return why a reply ended, by an event of Gemini, Anthropic, or OpenAI; empty where it goes on."""
+    """Return the finish reason in an event of Gemini, Anthropic or OpenAI; empty if there is none."""
     match event:
         case {"candidates": [{"finishReason": str(reason)}, *_]}:
             return reason
@@ -109,12 +109,12 @@ def ended(event: Any) -> str:
 
 
 async def within(step: Awaitable[T], seconds: float, vendor: str) -> T:
-    """Return what a step gives. Raises `Unavailable` where it takes longer: not every vendor's client heeds a limit."""
+    """Return the result of a step. Raises `Unavailable` if it takes longer: not every client respects timeouts."""
     began = time.monotonic()
     try:
         async with asyncio.timeout(seconds):
             return await step
     except TimeoutError as error:
-        if time.monotonic() - began < seconds:  # a timeout of litellm's own
+        if time.monotonic() - began < seconds:  # litellm's own timeout
             raise
         raise Unavailable(f"{vendor}: connected, then silent for {seconds:g} s (read_timeout)") from error

@@ -1,8 +1,8 @@
-"""The plugin `openai`: every endpoint that speaks OpenAI's protocol, straight over HTTP and without an SDK.
+"""The plugin `openai`: chats and embeddings of OpenAI-compatible endpoints, over HTTP without an SDK (decision 0045).
 
-`provider` asks; `endpoint` is the one way to the server. `chat` and `responses` write its two dialects, `answer` reads
-what comes (streams by `sse`) into `chat_reading` and `responses_reading`. `failures`, `causes` and `waiting` turn
-refusals into our errors; `lessons` learns from those that name a part of the request, `manner` remembers it.
+`provider` sends requests through `endpoint`. `chat_completions` and `responses` write the requests and read the replies
+of the two APIs into `replies`. `errors` turns refusals into provider errors; `endpoint_quirks` learns from a refusal
+which part of a request an endpoint does not support, and leaves it out from then on.
 """
 
 from __future__ import annotations
@@ -21,10 +21,6 @@ ENV = {
     "organization": "OPENAI_ORG_ID",
     "project": "OPENAI_PROJECT_ID",
 }
-_AT_ONCE = 200
-"""A run asks ten at once and a server of ours has many runs; the vendor's own limit comes as a 429."""
-_TIMEOUT = 600.0
-"""Seconds of a whole reply: reasoning models take minutes; a server that falls silent is noticed before."""
 
 
 def _provider(settings: OpenAISettings, context: Context) -> AIProvider:
@@ -34,7 +30,7 @@ def _provider(settings: OpenAISettings, context: Context) -> AIProvider:
 
 
 def _embedder(settings: OpenAISettings, context: Context) -> Embedder:
-    from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
+    from leadline_plugins.ai.openai.provider import OpenAIEmbedder
 
     return OpenAIEmbedder(settings, context)
 
@@ -45,13 +41,13 @@ def leadline_ai_providers() -> Iterable[Offer[OpenAISettings, AIProvider]]:
     yield Offer(
         _provider,
         OpenAISettings,
-        "Language models: OpenAI, and every server that speaks its protocol (Ollama, vLLM, llama.cpp, OpenRouter …)",
+        "Language models of OpenAI and of any OpenAI-compatible server (Ollama, vLLM, llama.cpp, OpenRouter …)",
         env=ENV,
         ready=ready,
         answers=("base_url", "model", "models", "extra_body"),
         priced=True,
-        at_once=_AT_ONCE,
-        timeout=_TIMEOUT,
+        at_once=200,  # a server has many runs at once; the vendor's own limit arrives as status 429
+        timeout=600.0,  # reasoning models take minutes; `read_timeout` notices a silent server earlier
     )
 
 
@@ -61,7 +57,7 @@ def leadline_embedders() -> Iterable[Offer[OpenAISettings, Embedder]]:
     yield Offer(
         _embedder,
         OpenAISettings,
-        "Embeddings by OpenAI, or by a server that speaks its protocol",
+        "Embeddings of OpenAI or of any OpenAI-compatible server",
         env=ENV,
         ready=ready,
         answers=("base_url", "embedding_model", "dimensions"),

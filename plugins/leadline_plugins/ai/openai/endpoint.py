@@ -1,30 +1,50 @@
-"""The one way to a server: addresses, headers, the client, and what goes wrong on the way."""
+"""HTTP requests to an endpoint: addresses, headers, transport errors, and the events of a streamed answer."""
 
 from __future__ import annotations
 
+import asyncio
+import codecs
+import json
 import re
-import ssl
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, quote, urlsplit
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote, urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
-from leadline_plugins.ai.openai.causes import error_of
-from leadline_plugins.ai.openai.failures import Refusal
-from leadline_plugins.ai.openai.proxies import proxies_named, proxy_between, proxy_fault
-from leadline_plugins.ai.openai.settings import AZURE, OpenAISettings, trusting, unsendable
+from leadline_plugins.ai.openai.errors import Refusal, find_refusal, provider_error, read_refusal
+from leadline_plugins.ai.openai.replies import objects_in
+from leadline_plugins.ai.openai.settings import (
+    AZURE,
+    OpenAISettings,
+    header_fault,
+    proxy_fault,
+    proxy_for,
+    proxy_source,
+    ssl_context,
+)
 
 if TYPE_CHECKING:
     import httpx
 
-_MASK = "[secret]"
+# Characters from which a header value is masked in errors; a shorter one is a word.
 _SHORTEST_SECRET = 8
-"""Characters; a shorter header value is a word."""
-_PROXY_ASKS = 407
-"""The status by which a proxy wants to know who asks."""
+_PROXY_AUTHENTICATION = 407
+# Bytes of an answer; no model writes more.
+_LONGEST_ANSWER = 50_000_000
+# Characters of one line of a stream. A longer line is a fault, and would be copied with every piece that arrives.
+_LONGEST_LINE = 8_000_000
+# Seconds between two times that the pieces of a stream are passed on; vendors send an event per token.
+_PASS_ON = 0.1
+# Seconds in which usage may follow the end of a reply. Some servers leave the connection open after it.
+_USAGE_DELAY = 1.5
+_DONE = "[DONE]"
+# The beginning of a stream; JSON never begins like this.
+_EVENT = re.compile(rb"\s*(data|event|id|retry)?:")
+# A CR at the very end waits, because a LF may follow in the next piece. `splitlines` would also split at U+2028.
+_LINE_END = re.compile(r"\r\n|\n|\r(?=[^\n])")
 
 
 class Endpoint:
@@ -32,32 +52,29 @@ class Endpoint:
 
     def __init__(self, settings: OpenAISettings, context: Context) -> None:
         self.settings = settings
+        self.host = settings.host
         self._context = context
-        self._made: httpx.AsyncClient | None = None
+        self._http: httpx.AsyncClient | None = None
 
-    @property
-    def host(self) -> str:
-        """The host, for errors."""
-        return self.settings.host
-
-    def url(self, what: str, model: str) -> str:
+    def url(self, path: str, model: str) -> str:
         """Return the address of `chat/completions`, `responses`, `embeddings` or `models`."""
         root, version = self.settings.root, self.settings.version
         parts = urlsplit(root)
         if not self.settings.at_azure:
-            return parts._replace(path=f"{parts.path}/{what}").geturl()
-        base = f"{parts.scheme}://{parts.netloc}{_before(parts)}/openai"
-        query = f"?api-version={quote(version)}" if version else ""
-        if not version:  # the newer paths, which are OpenAI's own
-            return f"{base}/v1/{what}"
-        by_deployment = what in ("chat/completions", "embeddings")
-        return f"{base}/deployments/{quote(model)}/{what}{query}" if by_deployment else f"{base}/{what}{query}"
+            return parts._replace(path=f"{parts.path}/{path}").geturl()
+        # A gateway has its prefix before Azure's own paths; Azure's hosts have none.
+        prefix = "" if (parts.hostname or "").endswith(AZURE) else re.sub(r"/openai(/.*)?$", "", parts.path)
+        base = f"{parts.scheme}://{parts.netloc}{prefix}/openai"
+        if not version:  # the newer paths, which equal OpenAI's
+            return f"{base}/v1/{path}"
+        by_deployment = path in ("chat/completions", "embeddings")
+        return f"{base}/{f'deployments/{quote(model)}/' * by_deployment}{path}?api-version={quote(version)}"
 
     @asynccontextmanager
-    async def post(self, what: str, model: str, body: dict[str, Any], call: Call) -> AsyncIterator[httpx.Response]:
-        """Send a request; the answer's body is still to be read. Raises `ProviderError` in words for people.
+    async def post(self, path: str, model: str, body: dict[str, Any], call: Call) -> AsyncIterator[httpx.Response]:
+        """Send a request and yield the answer, its body unread. Raises `ProviderError`.
 
-        Silence is a fault in a stream only: a reply that comes whole is silent until the model is through.
+        `read_timeout` limits silence in a stream only: a reply in one piece is silent until the model has finished.
         """
         import httpx
 
@@ -67,72 +84,67 @@ class Endpoint:
             headers["traceparent"] = call.traceparent
         silence = settings.read_timeout if streamed else max(settings.read_timeout, call.remaining())
         timeout = httpx.Timeout(silence, connect=settings.connect_timeout, pool=None)
-        asked: dict[str, Any] = {"json": body, "headers": headers, "timeout": timeout}
-        begun = False
+        url, begun = self.url(path, model), False
         try:
-            async with self._client().stream("POST", self.url(what, model), **asked) as answer:
+            async with self._client().stream("POST", url, json=body, headers=headers, timeout=timeout) as answer:
                 begun = answer.is_success
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            cause, words = self._cause(error)
+            kind, message = self._transport_error(error)
             if begun and isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
-                cause = BadReply  # it was written, and is billed
-            raise cause(self.mask(words)) from error
+                kind = BadReply  # the model wrote it, and the vendor bills it
+            raise kind(self.mask(f"{self.host}: {message}")) from error
 
-    def error(self, said: Refusal, model: str, **more: str) -> ProviderError:
-        """Return the error that a refusal amounts to; no secret stands in it. What a proxy refused, no vendor saw."""
-        if said.status == _PROXY_ASKS and (between := proxy_between(self.settings.proxy, self.settings.root)):
-            words = f"{self.host}: {between} asks for a name and a password (HTTP {_PROXY_ASKS}): {said.message}"
-            return Unsupported(self.mask(words.rstrip(": ")))
-        found = error_of(said, self.host, model, **more)
-        return type(found)(self.mask(str(found)), retry_after=found.retry_after)
+    def error(self, refusal: Refusal, model: str, **options: str) -> ProviderError:
+        """Return the error that a refusal means, without secrets."""
+        proxy = proxy_for(self.settings.root, self.settings.proxy)
+        if refusal.status == _PROXY_AUTHENTICATION and proxy:
+            message = f"{self.host}: {proxy} requires a name and a password (HTTP 407): {refusal.message}"
+            return Unsupported(self.mask(message.rstrip(": ")))
+        error = provider_error(refusal, self.host, model, **options)
+        return type(error)(self.mask(str(error)), retry_after=error.retry_after)
 
     async def models(self) -> tuple[str, ...]:
-        """Return the names of the models that are served; none where the endpoint does not say."""
+        """Return the names of the models; empty if the endpoint does not list them."""
         try:
             answer = await self._client().get(self.url("models", ""), timeout=self.settings.connect_timeout)
-            listed = answer.json()["data"]
-            return tuple(sorted(str(one["id"]) for one in listed))
-        except Exception:  # noqa: BLE001 - asked for a better error only, and that is told in any case
+            return tuple(sorted(str(model["id"]) for model in answer.json()["data"]))
+        except Exception:  # noqa: BLE001 - the list only improves an error that is reported anyway
             return ()
 
     def mask(self, text: str) -> str:
         """Return the text without the key and the values of the headers."""
-        secrets = [self.settings.api_key, *self.settings.headers.values()]
-        for secret in sorted((one.get_secret_value() for one in secrets), key=len, reverse=True):
+        secrets = (secret.get_secret_value() for secret in (self.settings.api_key, *self.settings.headers.values()))
+        for secret in sorted(secrets, key=len, reverse=True):
             if len(secret) >= _SHORTEST_SECRET:
-                text = text.replace(secret, _MASK)
+                text = text.replace(secret, "[secret]")
         return text
 
     def _client(self) -> httpx.AsyncClient:
-        if self._made is None:
-            import httpx
+        if self._http is None:
+            self._http = self._new_client()
+        return self._http
 
-            settings = self.settings
-            options: dict[str, Any] = {"proxy": settings.proxy} if settings.proxy else {}
-            if settings.ca_file:
-                options["verify"] = trusted = _trusting(settings.ca_file)
-                if settings.proxy.startswith("https://"):  # which httpx would judge by the usual authorities
-                    options["proxy"] = httpx.Proxy(settings.proxy, ssl_context=trusted)
-            elif settings.root.startswith("http://") and not settings.proxy:
-                # Reading the usual authorities takes 90 ms that plain HTTP does not need; this trusts nobody.
-                options["verify"] = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            # Vendors send an event a token, and each would wake the event loop: of a stream no more may be read than is
-            # asked for. httpx's own transport, which it is with limits of our own, does that; the house's can over
-            # plain HTTP, at a third of the CPU.
-            if settings.root.startswith("http://"):
-                options["held"] = True
-            else:
-                options["limits"] = httpx.Limits(max_connections=None, max_keepalive_connections=16)
-            options["timeout"] = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None)
-            if fault := unsendable(settings.api_key, settings.headers):
-                raise Unsupported(f"{self.host}: {fault}")
+    def _new_client(self) -> httpx.AsyncClient:
+        import httpx
+
+        settings = self.settings
+        options: dict[str, Any] = {"proxy": settings.proxy} if settings.proxy else {}
+        if settings.ca_file:
             try:
-                self._made = self._context.http(headers=self._headers(), **options)
-            except (ImportError, ValueError, httpx.InvalidURL) as error:
-                fault = proxy_fault(settings.proxy) or f"{error}; check {proxies_named(settings.proxy)}"
-                raise Unsupported(self.mask(f"{self.host}: {fault}")) from error
-        return self._made
+                options["verify"] = ssl_context(settings.ca_file)
+            except OSError as error:  # the file was readable when the settings were checked
+                raise Unsupported(f"ca_file {settings.ca_file} has no readable certificates: {error}") from error
+            if settings.proxy.startswith("https://"):  # httpx would check it against the usual authorities
+                options["proxy"] = httpx.Proxy(settings.proxy, ssl_context=options["verify"])
+        options["timeout"] = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout, pool=None)
+        if fault := header_fault(settings.api_key, settings.headers):
+            raise Unsupported(f"{self.host}: {fault}")
+        try:
+            return self._context.http(headers=self._headers(), **options)
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            fault = proxy_fault(settings.proxy) or f"{error}; check {proxy_source(settings.proxy)}"
+            raise Unsupported(self.mask(f"{self.host}: {fault}")) from error
 
     def _headers(self) -> dict[str, str]:
         settings = self.settings
@@ -142,42 +154,192 @@ class Endpoint:
         headers |= {name: value.get_secret_value() for name, value in settings.headers.items()}
         return {name: value for name, value in headers.items() if value}
 
-    def _cause(self, error: Exception) -> tuple[type[ProviderError], str]:
+    def _transport_error(self, error: Exception) -> tuple[type[ProviderError], str]:
         import httpx
 
-        settings, host = self.settings, self.host
-        between = proxy_between(settings.proxy, settings.root)
+        settings = self.settings
+        proxy = proxy_for(settings.root, settings.proxy)
+        untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
         match error:
-            case httpx.ConnectTimeout() | httpx.ConnectError() if between and "CERTIFICATE" not in str(error):
-                return Unavailable, f"{host}: no connection to {between}: {error}".rstrip(": ")
+            case httpx.ConnectError() if untrusted:
+                return Unsupported, "its certificate is not trusted; set ca_file to the authority's file"
+            case httpx.ConnectTimeout() | httpx.ConnectError() if proxy:
+                return Unavailable, f"no connection to {proxy}: {error}".rstrip(": ")
             case httpx.ConnectTimeout():
-                return Unavailable, f"{host}: no connection within {settings.connect_timeout:g} s (connect_timeout)"
-            case httpx.ReadTimeout():
-                return Unavailable, f"{host}: connected, then silent for {settings.read_timeout:g} s (read_timeout)"
-            case httpx.ConnectError() if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                return Unsupported, f"{host}: its certificate is not trusted; name the authority's file in ca_file"
+                return Unavailable, f"no connection within {settings.connect_timeout:g} s (connect_timeout)"
             case httpx.ConnectError():
-                return Unavailable, f"{host}: no connection: {error}"
+                return Unavailable, f"no connection: {error}"
+            case httpx.ReadTimeout():
+                return Unavailable, f"connected, then silent for {settings.read_timeout:g} s (read_timeout)"
             case httpx.ProxyError():
-                return Unavailable, f"{host}: {between or 'the proxy'} does not let through: {error}"
+                return Unavailable, f"{proxy or 'the proxy'} refuses the connection: {error}"
             case httpx.RemoteProtocolError():
-                return Unavailable, f"{host}: the connection broke off: {error}"
+                return Unavailable, f"the connection broke: {error}"
             case httpx.DecodingError():
-                return BadReply, f"{host}: the answer cannot be decompressed: {error}"
+                return BadReply, f"the answer cannot be decompressed: {error}"
             case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.TooManyRedirects():
-                return Unsupported, f"{host}: {error}; check base_url"
-        return Unavailable, f"{host}: {type(error).__name__}: {error}".rstrip(": ")
+                return Unsupported, f"{error}; check base_url"
+        return Unavailable, f"{type(error).__name__}: {error}".rstrip(": ")
 
 
-def _before(parts: SplitResult) -> str:
-    """Return what stands before Azure's own paths: of a gateway its prefix, of Azure's own hosts nothing."""
-    if (parts.hostname or "").endswith(AZURE):
-        return ""
-    return re.sub(r"/openai(/.*)?$", "", parts.path)
+# --- reading an answer -----------------------------------------------------------------------------------------------
 
 
-def _trusting(path: Path) -> ssl.SSLContext:
+class ReplyReader(Protocol):
+    """Reads the objects of an answer."""
+
+    @property
+    def finished(self) -> bool: ...
+    def read(self, data: dict[str, Any]) -> None: ...
+    def pass_on(self) -> None: ...
+
+
+class RefusedError(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+async def read_reply(answer: httpx.Response, reader: ReplyReader) -> None:
+    """Read an answer to its end, streamed or not: some servers do not do as requested.
+
+    Raises `RefusedError` for an error anywhere, `BadReply` if the answer was cut off or is malformed, `Unsupported` for
+    a web page.
+    """
+    if not 200 <= answer.status_code < 300:
+        raise RefusedError(read_refusal(answer.status_code, await read_body(answer), answer.headers))
+    content_type = answer.headers.get("content-type", "")
+    if "event-stream" in content_type:
+        await _read_stream(answer, reader)
+    elif _EVENT.match(body := await read_body(answer)):  # some servers and gateways send another type
+        events = EventParser()
+        try:
+            for event in (*events.feed(body), *events.close()):
+                if event != _DONE:
+                    _read_object(parse_event(event), reader)
+        finally:
+            reader.pass_on()
+    else:
+        _read_object(parse_json(body, content_type), reader)
+    if not reader.finished:
+        raise BadReply("the reply was cut off before its end")
+
+
+async def _read_stream(answer: httpx.Response, reader: ReplyReader) -> None:
+    events, size, passed_on = EventParser(), 0, time.monotonic()
     try:
-        return trusting(path)
-    except OSError as error:  # it could be read when the settings were
-        raise Unsupported(f"ca_file {path} holds no certificates that can be read: {error}") from error
+        async for piece in _pieces(answer, reader):
+            size += len(piece)
+            if size > _LONGEST_ANSWER:
+                raise BadReply(f"the stream is longer than {_LONGEST_ANSWER} bytes")
+            for event in events.feed(piece):
+                if event == _DONE:
+                    return
+                _read_object(parse_event(event), reader)
+            if time.monotonic() - passed_on > _PASS_ON:
+                reader.pass_on()
+                passed_on = time.monotonic()
+        for event in events.close():
+            if event != _DONE:
+                _read_object(parse_event(event), reader)
+    finally:
+        reader.pass_on()
+
+
+async def _pieces(answer: httpx.Response, reader: ReplyReader) -> AsyncIterator[bytes]:
+    """Yield the pieces of a body; after the end of the reply only those that follow soon, ignoring errors."""
+    import httpx
+
+    pieces = aiter(answer.aiter_bytes())
+    async for piece in pieces:
+        yield piece
+        if reader.finished:
+            break
+    end = asyncio.get_running_loop().time() + _USAGE_DELAY
+    with suppress(StopAsyncIteration, TimeoutError, httpx.TransportError):
+        while True:
+            async with asyncio.timeout_at(end):
+                piece = await anext(pieces)
+            yield piece
+
+
+def _read_object(data: Any, reader: ReplyReader) -> None:
+    if data is None:
+        return
+    failed = data.get("response") if isinstance(data, dict) and data.get("type") == "response.failed" else None
+    if refusal := (failed and find_refusal(failed)) or find_refusal(data):
+        raise RefusedError(refusal)
+    if not isinstance(data, dict):
+        raise BadReply("the answer is not a JSON object")
+    for choice in objects_in(data.get("choices")):
+        if refusal := find_refusal(choice):  # OpenRouter, if the vendor failed in the middle
+            raise RefusedError(refusal)
+    reader.read(data)
+
+
+async def read_body(answer: httpx.Response) -> bytes:
+    """Return the body. Raises `BadReply` if it is too long."""
+    body = b""
+    async for piece in answer.aiter_bytes():
+        body += piece
+        if len(body) > _LONGEST_ANSWER:
+            raise BadReply(f"the answer is longer than {_LONGEST_ANSWER} bytes")
+    return body
+
+
+def parse_json(body: bytes, content_type: str) -> Any:
+    """Return the JSON of a body. Raises `Unsupported` for a web page, `BadReply` for anything else."""
+    text = body.decode("utf-8", "replace").strip()
+    if not text:
+        raise BadReply("the answer is empty")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        if "html" in content_type or text[:1] == "<":
+            page = read_refusal(200, body, {}).message
+            raise Unsupported(f"the answer is {page} instead of JSON; check base_url") from None
+        raise BadReply(f"the answer is not JSON: {error}") from None
+
+
+def parse_event(text: str) -> Any:
+    """Return the JSON of an event; None for an empty one, which only keeps the connection open."""
+    try:
+        return json.loads(text) if text.strip() else None
+    except ValueError as error:
+        raise BadReply(f"an event of the stream is not JSON, or was cut off: {error}") from None
+
+
+class EventParser:
+    """Parses server-sent events (WHATWG) into their data; comments, names, ids and retry times are ignored."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._rest = ""
+        self._data: list[str] = []
+
+    def feed(self, data: bytes) -> list[str]:
+        """Return the events that are complete. Raises `BadReply` for a line without end."""
+        return list(self._events(self._decoder.decode(data)))
+
+    def close(self) -> list[str]:
+        """Return the last event: many servers omit the blank line after it."""
+        return list(self._events(self._decoder.decode(b"", final=True) + "\n\n"))
+
+    def _events(self, text: str) -> Iterator[str]:
+        *lines, self._rest = _LINE_END.split(self._rest + text)
+        if len(self._rest) > _LONGEST_LINE:
+            raise BadReply(f"the stream has a line of more than {_LONGEST_LINE} characters")
+        for line in lines:
+            field, _, value = line.partition(":")
+            if not line:
+                if self._data:
+                    yield "\n".join(self._data)
+                self._data = []
+            elif field == "data":
+                self._data.append(value.removeprefix(" "))
+            elif line[0] == "{":  # a bare JSON error after the stream has begun
+                self._data.append(line)
+            elif field == "error":  # older versions of llama.cpp
+                self._data.append(f'{{"error": {value}}}')

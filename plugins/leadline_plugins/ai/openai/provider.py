@@ -1,123 +1,192 @@
-"""The AI provider: one request, one reply, asked in the manner that the endpoint understands."""
+"""Chats and embeddings of one endpoint."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from leadline.contracts import Call, Context
+from leadline.display import choose_from
 from leadline.errors import BadReply, ProviderError, Unsupported
-from leadline.nearest import choose_from
-from leadline.records import ChatReply, ChatRequest, ModelTraits
-from leadline_plugins.ai.openai import chat, responses
-from leadline_plugins.ai.openai.answer import RefusedError, read
-from leadline_plugins.ai.openai.chat_reading import ChatReading
-from leadline_plugins.ai.openai.endpoint import Endpoint
-from leadline_plugins.ai.openai.failures import Refusal
-from leadline_plugins.ai.openai.lessons import learn, loosen
-from leadline_plugins.ai.openai.manner import Manner, Manners, streams
-from leadline_plugins.ai.openai.responses_reading import ResponsesReading
-from leadline_plugins.ai.openai.settings import DEFAULT_MODEL, ModelSettings, OpenAISettings
-from leadline_plugins.ai.openai.usage import read_usage
+from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, ModelTraits
+from leadline_plugins.ai.openai import chat_completions, responses
+from leadline_plugins.ai.openai.endpoint import Endpoint, RefusedError, parse_json, read_reply
+from leadline_plugins.ai.openai.endpoint_quirks import Quirks, QuirkStore, learn, relax_schema, streams
+from leadline_plugins.ai.openai.errors import Refusal, find_refusal, read_refusal
+from leadline_plugins.ai.openai.replies import parse_usage
+from leadline_plugins.ai.openai.settings import DEFAULT_EMBEDDING, DEFAULT_MODEL, ModelSettings, OpenAISettings
 
-_LESSONS = 6
-"""Refusals of the form of a request that are learnt from, one after the other, until it is given up."""
+# Attempts in different forms before a request fails.
+_FORMS = 6
+Vectors = tuple[tuple[float, ...], ...]
 
 
 class OpenAI:
-    """Chats with the models of one endpoint."""
+    """Chats with the models of one endpoint, in the form that it supports."""
 
     def __init__(self, settings: OpenAISettings, context: Context) -> None:
         self._settings = settings
         self._endpoint = Endpoint(settings, context)
-        self._manners = Manners(context.cache_dir / "manners.json")
+        self._quirks = QuirkStore(context.cache_dir / "endpoint_quirks.json")
         self._only_model = ""
 
     def traits(self, model: str, /) -> ModelTraits:
-        """Return what a model can do: all of it, but for what the settings deny."""
-        name = model or self._named or (DEFAULT_MODEL if self._settings.at_openai else "")
+        """Return the capabilities of a model: all, except those that the settings deny."""
+        name = model or self._configured or (DEFAULT_MODEL if self._settings.at_openai else "")
         return ModelTraits(model=name, **self._settings.models.get(name, ModelSettings()).model_dump())
 
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
-        """Return the reply; a refusal of the request's form teaches another form, which is tried at once."""
-        model = request.model or await self._default()
+        """Return the reply; if the endpoint refuses the form of the request, try another one at once."""
+        model = request.model or await self._default_model()
         name = f"{self._settings.root} {model}"
-        begun = learnt = manner = self._manners.get(name, self._usual())
-        for _ in range(_LESSONS):
-            streamed = streams(self._settings.stream, manner, followed=call.followed)
-            body = self._body(request, model, replace(manner, stream=streamed))
+        known = learned = quirks = self._quirks.get(name, self._usual_quirks())
+        for _ in range(_FORMS):
+            streamed = streams(self._settings.stream, quirks, followed=call.followed)
+            body = self._body(request, model, replace(quirks, stream=streamed))
             try:
-                reply = await self._ask(body, model, manner, call)
-            except RefusedError as refused:
-                said = refused.said
+                reply = await self._send(body, model, quirks, call)
+            except RefusedError as error:
+                refusal = error.refusal
             else:
-                if learnt is not begun:  # and it proved right
-                    self._manners.put(name, learnt)
+                if learned is not known:
+                    self._quirks.put(name, learned)
                 return reply if reply.model else reply.model_copy(update={"model": model})
-            if looser := loosen(manner, said):  # for this request only
-                manner = looser
-            elif better := self._taught(manner, said, body):
-                manner, learnt = better, self._taught(learnt, said, body) or learnt
+            if relaxed := relax_schema(quirks, refusal):  # for this request only, so it is not learned
+                quirks = relaxed
+            elif better := self._learn(quirks, refusal, body):
+                quirks, learned = better, self._learn(learned, refusal, body) or learned
             else:
-                raise await self._error(said, model)
+                raise await self._error(refusal, model)
         raise Unsupported(f"{self._endpoint.host} refuses every form of the request to {model!r}")
 
-    def _usual(self) -> Manner:
-        newest = self._settings.at_openai or self._settings.at_azure
-        return Manner(
+    def _usual_quirks(self) -> Quirks:
+        official = self._settings.at_openai or self._settings.at_azure
+        return Quirks(
             api="responses" if self._settings.api == "responses" else "chat",
-            limit="max_completion_tokens" if newest else "max_tokens",
-            # Elsewhere a mask is refused, ignored, or read as something else: a call of a masked tool is answered.
-            choice=newest,
+            limit="max_completion_tokens" if official else "max_tokens",
+            # Other servers refuse, ignore or misread a restriction of tools; a call of an excluded tool is answered.
+            choice=official,
         )
 
     @property
-    def _named(self) -> str:
+    def _configured(self) -> str:
         return self._settings.model or self._settings.deployment
 
-    async def _default(self) -> str:
-        """Return the model of the settings, or the only one that a server of one's own has."""
-        if self._named or self._settings.at_openai:
-            return self._named or DEFAULT_MODEL
+    async def _default_model(self) -> str:
+        """Return the model of the settings, or the only one that the server has."""
+        if self._configured or self._settings.at_openai:
+            return self._configured or DEFAULT_MODEL
         if not self._only_model:
-            served = await self._endpoint.models()
-            if len(served) != 1:
-                there = f"there are: {', '.join(served)}" if served else "the endpoint lists none"
-                raise Unsupported(f"{self._endpoint.host}: no model is named; set model in the section ({there})")
-            self._only_model = served[0]
+            models = await self._endpoint.models()
+            if len(models) != 1:
+                choice = f"choose from: {', '.join(models)}" if models else "the endpoint lists none"
+                raise Unsupported(f"{self._endpoint.host}: no model is set; set model in the section ({choice})")
+            self._only_model = models[0]
         return self._only_model
 
-    def _body(self, request: ChatRequest, model: str, manner: Manner) -> dict[str, Any]:
-        dialect = responses if manner.api == "responses" else chat
-        body: dict[str, Any] = dialect.body(request, model, manner)
+    def _body(self, request: ChatRequest, model: str, quirks: Quirks) -> dict[str, Any]:
+        api = responses if quirks.api == "responses" else chat_completions
+        body: dict[str, Any] = api.request_body(request, model, quirks)
         return body | self._settings.extra_body
 
-    def _taught(self, manner: Manner, said: Refusal, body: Mapping[str, Any]) -> Manner | None:
-        learnt = learn(manner, said, body, may_stream=self._settings.stream == "auto")
-        return None if learnt is None or (learnt.api != manner.api and self._settings.api != "auto") else learnt
+    def _learn(self, quirks: Quirks, refusal: Refusal, body: Mapping[str, Any]) -> Quirks | None:
+        learned = learn(quirks, refusal, body, may_stream=self._settings.stream == "auto")
+        if learned and learned.api != quirks.api and self._settings.api != "auto":
+            return None
+        return learned
 
-    async def _error(self, said: Refusal, model: str) -> ProviderError:
-        error = self._endpoint.error(said, model)
-        words = str(error)
-        if isinstance(error, Unsupported) and "has no model" in words and (served := await self._endpoint.models()):
-            words = f"{words}; {choose_from(model, served[:20])}"
-            return type(error)(self._endpoint.mask(words))
+    async def _error(self, refusal: Refusal, model: str) -> ProviderError:
+        error = self._endpoint.error(refusal, model)
+        if isinstance(error, Unsupported) and "has no model" in str(error) and (names := await self._endpoint.models()):
+            return Unsupported(self._endpoint.mask(f"{error}; {choose_from(model, names[:20])}"))
         return error
 
-    # --- one request -------------------------------------------------------------------------------------------------
-
-    async def _ask(self, body: dict[str, Any], model: str, manner: Manner, call: Call) -> ChatReply:
-        responding = manner.api == "responses"
-        reading = ResponsesReading(call) if responding else ChatReading(call)
-        what = "responses" if responding else "chat/completions"
+    async def _send(self, body: dict[str, Any], model: str, quirks: Quirks, call: Call) -> ChatReply:
+        """Send one request. Raises `RefusedError` if the endpoint refuses it."""
+        use_responses = quirks.api == "responses"
+        reader = responses.ResponsesReplyReader(call) if use_responses else chat_completions.ChatReplyReader(call)
+        path = "responses" if use_responses else "chat/completions"
         try:
-            async with self._endpoint.post(what, model, body, call) as answer:
-                await read(answer, reading)
-            return reading.reply()
+            async with self._endpoint.post(path, model, body, call) as answer:
+                await read_reply(answer, reader)
+            return reader.reply()
         except (BadReply, Unsupported) as error:
-            whose = f"{self._endpoint.host}: "
-            raise type(error)(self._endpoint.mask(f"{whose}{str(error).removeprefix(whose)}")) from error
+            prefix = f"{self._endpoint.host}: "
+            raise type(error)(self._endpoint.mask(f"{prefix}{str(error).removeprefix(prefix)}")) from error
         finally:
-            if reading.usage is not None:
-                call.spend(read_usage(reading.usage))
+            if reader.usage is not None:
+                call.spend(parse_usage(reader.usage))
+
+
+class OpenAIEmbedder:
+    """Embeds texts, all texts of a request at once."""
+
+    def __init__(self, settings: OpenAISettings, context: Context) -> None:
+        self._settings = settings
+        self._endpoint = Endpoint(settings, context)
+
+    def model(self, model: str, /) -> str:
+        """Return the model that serves a request for `model`; empty if none is known."""
+        usual = DEFAULT_EMBEDDING if self._settings.at_openai else self._settings.deployment
+        return model or self._settings.embedding_model or usual
+
+    async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings:
+        """Return one vector per text."""
+        if not request.texts:
+            return Embeddings(vectors=())
+        host, model, dimensions = self._endpoint.host, self.model(request.model), self._settings.dimensions
+        if not model:
+            raise Unsupported(f"{host}: no embedding model is set; set embedding_model in the section")
+        body: dict[str, Any] = {"model": model, "input": list(request.texts)}
+        if dimensions:
+            body["dimensions"] = dimensions
+        data = await self._send(body, model, call)
+        if isinstance(usage := data.get("usage"), dict):
+            call.spend(parse_usage(usage))
+        rows = data.get("data")
+        vectors = parse_vectors(rows if isinstance(rows, list) else (), len(request.texts), host)
+        if dimensions and len(vectors[0]) != dimensions:
+            raise Unsupported(f"{host}: the embeddings have {len(vectors[0])} dimensions instead of {dimensions}")
+        return Embeddings(vectors=vectors)
+
+    async def _send(self, body: dict[str, Any], model: str, call: Call) -> dict[str, Any]:
+        host = self._endpoint.host
+        async with self._endpoint.post("embeddings", model, body, call) as answer:
+            raw = await answer.aread()
+        refusal = read_refusal(answer.status_code, raw, answer.headers) if answer.status_code != 200 else None
+        try:
+            data = None if refusal else parse_json(raw, answer.headers.get("content-type", ""))
+        except ProviderError as error:
+            raise type(error)(f"{host}: {error}") from None
+        if refusal := refusal or find_refusal(data):
+            raise self._endpoint.error(refusal, model, setting="the section's embedding_model")
+        if not isinstance(data, dict):
+            raise BadReply(f"{host}: the answer is not a JSON object")
+        return data
+
+
+def parse_vectors(rows: Sequence[Mapping[str, Any]], count: int, source: str) -> Vectors:
+    """Return the vectors of rows in the order of the texts. Raises `BadReply`, naming `source`, if they do not fit."""
+    try:
+        # Without an index, a row belongs to the text at its own place.
+        indexes = [row.get("index") for row in rows]
+        ordered = {place if index is None else int(index): rows[place] for place, index in enumerate(indexes)}
+        vectors = tuple(_vector(ordered[place]["embedding"]) for place in sorted(ordered))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise BadReply(f"{source}: the answer has no embeddings ({type(error).__name__})") from error
+    if len(vectors) != count or len(rows) != count or not all(vectors) or len(set(map(len, vectors))) > 1:
+        raise BadReply(f"{source}: the embeddings do not match the {count} texts in number or length")
+    if not all(isfinite(number) for vector in vectors for number in vector):
+        raise BadReply(f"{source}: an embedding contains a value that is not a finite number")
+    return vectors
+
+
+def _vector(value: Any) -> tuple[float, ...]:
+    """Return a vector from numbers, or from the base64 form of little-endian 32-bit floats."""
+    if isinstance(value, str):
+        return tuple(array("f", base64.b64decode(value)))
+    return tuple(float(number) for number in value)

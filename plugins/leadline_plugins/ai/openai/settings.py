@@ -1,20 +1,20 @@
-"""The settings of the plugin `openai`."""
+"""The settings of the plugin `openai`, and the checks that it shares with `litellm`."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import SplitResult, parse_qs, parse_qsl, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 from leadline.hookspecs import PluginSettings
-from leadline_plugins.ai.openai.kept import refuse_ours, refuse_secret_address, refuse_secrets, refuse_transfer
-from leadline_plugins.ai.openai.manner import Streaming
-from leadline_plugins.ai.openai.proxies import proxy_fault
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -23,159 +23,262 @@ OPENAI = "https://api.openai.com/v1"
 DEFAULT_MODEL = "gpt-5-mini"
 DEFAULT_EMBEDDING = "text-embedding-3-small"
 AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
-"""Ends of Azure's own hosts."""
+Streaming = bool | Literal["auto"]
 
 _PASTED = re.compile(r"/+(chat/completions|completions|responses|embeddings|models)$")
 _DEPLOYMENT = re.compile(r"/openai/deployments/([^/]+)")
+_SOCKS = ("socks5", "socks5h")
+_PROXY_SCHEMES = ("http", "https", *_SOCKS)
+_INSTALL_SOCKS = "pip install 'leadline[socks]'"
+_REQUEST_FIELDS = ("input", "messages", "model", "n", "response_format", "stream", "stream_options", "tools")
+_TRANSFER_HEADERS = ("content-length", "transfer-encoding")
+# Names of fields that may hold a secret.
+_SECRET = re.compile(
+    r"(^|_)(api|access|secret|private|auth|subscription|client)_?key(_id)?$|token$|secret|passw(or)?d|credential"
+    r"|authorization|headers$",
+    re.IGNORECASE,
+)
+# Further such names in the query of an address.
+_SECRET_QUERY = re.compile(r"(^|[_.-]|api|access|subscription)key$|^sig(nature)?$|^code$", re.IGNORECASE)
+
+
+def _checked_headers(headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
+    """Return the headers; raise `ValueError` if a header is one that the HTTP client sets in every request."""
+    if names := sorted(name for name in headers if name.strip().lower() in _TRANSFER_HEADERS):
+        raise ValueError(f"{', '.join(names)} cannot be set here: the HTTP client sets it in every request")
+    return headers
+
+
+def _checked_address(address: str) -> str:
+    """Return the address; raise `ValueError` if an address contains a key, before its host or in its query."""
+    parts = _split(address)
+    names = [name for name, _ in parse_qsl(parts.query) if _SECRET_QUERY.search(name) or _SECRET.search(name)]
+    if "@" in parts.netloc or names:
+        where = f"the query has {', '.join(names)}" if names else "there is something before the @ of the host"
+        raise ValueError(
+            f"{where}, which may be secret, and an address is stored and shown: "
+            "put the key into `api_key`, or into `headers`"
+        )
+    return address
+
+
+Address = Annotated[str, AfterValidator(_checked_address)]
+Headers = Annotated[dict[str, SecretStr], AfterValidator(_checked_headers)]
 
 
 class ModelSettings(BaseModel):
-    """What one model can do, where the defaults are wrong about it; what it costs stands in `ai.prices`."""
+    """Corrections to what Leadline assumes of one model; prices belong in `ai.prices`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    json_schema: bool = Field(True, description="whether replies can be held to a schema")
-    tools: bool = Field(True, description="whether it can call tools")
+    json_schema: bool = Field(True, description="whether replies can follow a JSON schema")
+    tools: bool = Field(True, description="whether the model can call tools")
     temperature: bool = Field(True, description="whether a temperature may be sent")
-    context_tokens: int | None = Field(None, ge=1, description="tokens that fit into a request and its reply")
+    context_tokens: int | None = Field(None, ge=1, description="tokens of a request and its reply together")
 
 
 class OpenAISettings(PluginSettings):
-    """An endpoint that speaks OpenAI's protocol; a second one is a section with `use = "openai"`."""
+    """An OpenAI-compatible endpoint; add a second one as a section with `use = "openai"`."""
 
-    api_key: SecretStr = Field(SecretStr(""), description="the key; a server of one's own needs none")
-    base_url: str = Field(OPENAI, description="the address before /chat/completions")
-    model: str = Field("", description=f"the model where no role or task names one; at OpenAI {DEFAULT_MODEL}")
-    embedding_model: str = Field("", description=f"the model of embeddings; at OpenAI {DEFAULT_EMBEDDING}")
-    dimensions: int | None = Field(None, ge=1, description="numbers of an embedding, where the model lets one choose")
-    models: dict[str, ModelSettings] = Field({}, description="what single models can do")
+    api_key: SecretStr = Field(SecretStr(""), description="the API key; a local server needs none")
+    base_url: Address = Field(OPENAI, description="the address before /chat/completions")
+    model: str = Field("", description=f"the model if no role or task names one; at OpenAI {DEFAULT_MODEL}")
+    embedding_model: str = Field("", description=f"the embedding model; at OpenAI {DEFAULT_EMBEDDING}")
+    dimensions: int | None = Field(None, ge=1, description="dimensions of an embedding, if the model lets you choose")
+    models: dict[str, ModelSettings] = Field({}, description="capabilities of single models")
     api: Literal["auto", "chat", "responses"] = Field(
-        "auto", description="auto: chat completions, and responses for models that are served by nothing else"
+        "auto", description="auto: chat completions, or responses for models that need them"
     )
-    api_version: str = Field("", description="Azure's; with one, its paths by deployment are used")
-    organization: str = Field("", description="the organisation that pays")
+    api_version: str = Field("", description="the API version at Azure; selects its paths by deployment")
+    organization: str = Field("", description="the organization that pays")
     project: str = Field("", description="the project that pays")
-    headers: dict[str, SecretStr] = Field({}, description="headers sent with every request")
+    headers: Headers = Field({}, description="headers sent with every request")
     extra_body: dict[str, JsonValue] = Field({}, description="fields sent with every chat, such as top_k or provider")
-    stream: Streaming = Field(
-        "auto", description="whether replies are streamed; auto: those that somebody follows while they are written"
-    )
-    connect_timeout: float = Field(10, gt=0, description="seconds until the connection stands")
-    read_timeout: float = Field(120, gt=0, description="seconds of silence until a reply is given up")
-    proxy: str = Field("", description="the proxy; by default that of the environment (HTTPS_PROXY)")
-    ca_file: Path | None = Field(None, description="certificates of authorities to trust in place of the usual ones")
-
-    @field_validator("base_url")
-    @classmethod
-    def _without_key(cls, address: str) -> str:
-        refuse_secret_address(address)
-        return address
-
-    @field_validator("headers")
-    @classmethod
-    def _sendable(cls, headers: dict[str, SecretStr]) -> dict[str, SecretStr]:
-        refuse_transfer(headers)
-        return headers
+    stream: Streaming = Field("auto", description="whether to stream replies; auto: only those that somebody watches")
+    connect_timeout: float = Field(10, gt=0, description="seconds to wait for a connection")
+    read_timeout: float = Field(120, gt=0, description="seconds of silence before a reply is abandoned")
+    proxy: str = Field("", description="the proxy; default: that of the environment (HTTPS_PROXY)")
+    ca_file: Path | None = Field(None, description="certificate authorities to trust instead of the usual ones")
 
     @field_validator("extra_body")
     @classmethod
-    def _open(cls, fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    def _without_reserved_fields(cls, fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
         refuse_secrets(fields, "put headers into `headers`, the key into `api_key`")
-        refuse_ours(fields)
+        refuse_request_fields(fields)
         return fields
 
     @property
     def root(self) -> str:
-        """The base URL without what is often pasted along with it."""
+        """The base URL without a path that is often pasted along with it."""
         parts = _split(self.base_url)
         return parts._replace(path=_PASTED.sub("", parts.path.rstrip("/")).rstrip("/"), fragment="").geturl()
 
     @property
     def version(self) -> str:
-        """Azure's version, which may stand in a pasted address; its newer paths need none."""
+        """The API version at Azure, also if it is part of a pasted address; the newer paths need none."""
         parts = _split(self.base_url)
-        older = _DEPLOYMENT.search(parts.path) or (_azure(parts) and "/v1" not in parts.path)
-        pasted = parse_qs(parts.query).get("api-version", ()) if older else ()
+        versioned = _DEPLOYMENT.search(parts.path) or (_is_azure(parts) and "/v1" not in parts.path)
+        pasted = parse_qs(parts.query).get("api-version", ()) if versioned else ()
         return self.api_version or "".join(pasted)
 
     @property
     def deployment(self) -> str:
-        """The deployment that a pasted address of Azure names: there the name of a model."""
+        """The deployment in a pasted Azure address; Azure uses it as the name of the model."""
         found = _DEPLOYMENT.search(_split(self.base_url).path)
         return unquote(found[1]) if found and self.at_azure else ""
 
     @property
     def host(self) -> str:
-        """The host of the endpoint, with its port where it is no usual one."""
+        """The host of the endpoint, with its port unless it is the usual one."""
         return _split(self.root).netloc.rpartition("@")[2]
 
     @property
     def at_openai(self) -> bool:
-        """Whether the endpoint is OpenAI's own."""
+        """True for OpenAI's own endpoint."""
         return self.host == "api.openai.com"
 
     @property
     def at_azure(self) -> bool:
-        """Whether the endpoint is Azure's: it takes the key in a header of its own."""
-        return bool(self.version) or _azure(_split(self.root))
+        """True for an Azure endpoint, which expects the key in the header `api-key`."""
+        return bool(self.version) or _is_azure(_split(self.root))
 
 
 def ready(settings: OpenAISettings) -> str | None:
-    """Say what is missing: an address, or the key that all but one's own servers ask for."""
+    """Return the first fault of the settings: a bad address, proxy, header or file, or a missing key."""
     parts = _split(settings.root)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"base_url {settings.base_url!r} is no address such as {OPENAI} or http://127.0.0.1:11434/v1"
-    if settings.ca_file and (fault := _untrustable(settings.ca_file)):
+        return f"base_url {settings.base_url!r} is not an address such as {OPENAI} or http://127.0.0.1:11434/v1"
+    if settings.ca_file and (fault := _ca_file_fault(settings.ca_file)):
         return fault
-    if fault := unsendable(settings.api_key, settings.headers) or proxy_fault(settings.proxy):
+    if fault := header_fault(settings.api_key, settings.headers) or proxy_fault(settings.proxy):
         return fault
-    given = {name.lower() for name in settings.headers}
-    if settings.api_key.get_secret_value() or given & {"authorization", "api-key"} or is_own(parts.hostname):
+    names = {name.lower() for name in settings.headers}
+    if settings.api_key.get_secret_value() or names & {"authorization", "api-key"} or _is_private(parts.hostname):
         return None
     return f"no key for {settings.host}: set OPENAI_API_KEY, or api_key in the plugin's section"
 
 
-def trusting(path: Path) -> SSLContext:
-    """Return what trusts the authorities of a file alone. Raises `OSError` where it holds none that can be read."""
-    from ssl import create_default_context  # 20 ms, and few have such a file
+def ssl_context(path: Path) -> SSLContext:
+    """Return a context that trusts only the authorities of a file. Raises `OSError` if it has no readable ones."""
+    from ssl import create_default_context  # takes 20 ms, and few users have such a file
 
     return create_default_context(cafile=str(path.expanduser()))
 
 
-def _untrustable(path: Path) -> str | None:
-    if not path.expanduser().is_file():
-        return f"ca_file {path} is no file"
-    try:
-        trusting(path)
-    except OSError as error:  # of which an SSLError is one
-        return f"ca_file {path} holds no certificates that can be read: {error}"
-    return None
-
-
-def unsendable(api_key: SecretStr, headers: Mapping[str, SecretStr]) -> str | None:
-    """Name the setting whose value no header can carry: a line end, or a character that was pasted for another."""
+def header_fault(api_key: SecretStr, headers: Mapping[str, SecretStr]) -> str | None:
+    """Return an error that names the setting whose value cannot be sent as a header; None if all can."""
     values = {f"headers.{name}": value.get_secret_value() for name, value in headers.items()}
     for name, text in {"api_key": api_key.get_secret_value().strip(), **values}.items():
         if not (text.isascii() and text.isprintable()):
-            return f"{name} holds a character that no HTTP header can carry: a line end, or one that is not ASCII"
+            return f"{name} contains a character that HTTP headers do not allow: a line end or a non-ASCII character"
+    return None
+
+
+def _ca_file_fault(path: Path) -> str | None:
+    if not path.expanduser().is_file():
+        return f"ca_file {path} is not a file"
+    try:
+        ssl_context(path)
+    except OSError as error:  # SSLError is a subclass
+        return f"ca_file {path} has no readable certificates: {error}"
     return None
 
 
 def _split(address: str) -> SplitResult:
-    """Split an address; one that is none has neither scheme nor host."""
+    """Split an address; a malformed one has neither scheme nor host."""
     try:
         return urlsplit(address.strip())
     except ValueError:
         return SplitResult("", "", address.strip(), "", "")
 
 
-def _azure(address: SplitResult) -> bool:
+def _is_azure(address: SplitResult) -> bool:
     return (address.hostname or "").endswith(AZURE)
 
 
-def is_own(host: str) -> bool:
-    """Tell whether a host is this machine, or one of a private network."""
+def _is_private(host: str) -> bool:
+    """Return whether a host is this machine or in a private network."""
     try:
         return ip_address(host).is_private
     except ValueError:
         return "." not in host or host.endswith((".localhost", ".local", ".internal"))
+
+
+# --- settings that are stored with each run, and so must hold no secret ----------------------------------------------
+
+
+def refuse_secrets(fields: Mapping[str, JsonValue], instead: str) -> None:
+    """Raise `ValueError` if a field at any depth has the name of a secret; `instead` tells where those belong."""
+    if names := [name for name in _field_names(fields) if _SECRET.search(name)]:
+        raise ValueError(f"{', '.join(names)} may be secret, and this setting is stored and shown: {instead}")
+
+
+def refuse_request_fields(fields: Mapping[str, JsonValue]) -> None:
+    """Raise `ValueError` if a field is one that Leadline sets in every request."""
+    if names := sorted(set(_REQUEST_FIELDS) & set(fields)):
+        raise ValueError(f"{', '.join(names)} cannot be set here: Leadline sets it in every request")
+
+
+def _field_names(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield name
+            yield from _field_names(item)
+    for item in value if isinstance(value, list) else ():
+        yield from _field_names(item)
+
+
+# --- proxies ---------------------------------------------------------------------------------------------------------
+
+
+def proxy_fault(proxy: str) -> str | None:
+    """Return the fault of a proxy of the settings; without one, a SOCKS proxy of the environment that cannot be used.
+
+    Other faults of the environment need not matter, because not every host is reached through its proxies.
+    """
+    if proxy:
+        return _fault(proxy)
+    names = (
+        f"{scheme.upper()}_PROXY" for scheme in ("http", "https", "all") if _is_socks(getproxies().get(scheme, ""))
+    )
+    name = next(names, "")
+    return f"{name} is a SOCKS proxy: {_INSTALL_SOCKS}" if name and find_spec("socksio") is None else None
+
+
+def proxy_source(proxy: str) -> str:
+    """Return where the proxy is configured, for errors."""
+    if proxy:
+        return "the setting proxy"
+    names = [f"{kind}_proxy" for kind in ("http", "https", "all", "no")]
+    present = [name for lower in names for name in (lower.upper(), lower) if os.environ.get(name)]
+    return f"{', '.join(present)} of the environment" if present else "the system's proxy"
+
+
+def proxy_for(address: str, proxy: str) -> str:
+    """Describe the proxy that requests to an address go through, for errors; empty if there is none."""
+    parts = _split(address)
+    source = "the setting proxy"
+    if not proxy:
+        proxies = getproxies()
+        proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
+        if not proxy or proxy_bypass(parts.hostname or ""):
+            return ""
+        names = (name for lower in (f"{parts.scheme}_proxy", "all_proxy") for name in (lower, lower.upper()))
+        source = next((name for name in names if os.environ.get(name)), "the system's")
+    host = urlsplit(proxy if "://" in proxy else f"http://{proxy}").netloc.rpartition("@")[2]
+    return f"the proxy {host} ({source})"
+
+
+def _fault(proxy: str) -> str | None:
+    try:
+        parts = urlsplit(proxy)
+        valid = parts.scheme in _PROXY_SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        return "proxy is not an address such as http://127.0.0.1:3128"
+    return f"proxy is a SOCKS proxy: {_INSTALL_SOCKS}" if _is_socks(proxy) and find_spec("socksio") is None else None
+
+
+def _is_socks(proxy: str) -> bool:
+    return proxy.partition("://")[0] in _SOCKS

@@ -1,20 +1,40 @@
-"""The plugin `web`: pages over HTTP, guarded, bounded, and kept across runs.
+"""The plugin `web`: pages over HTTP, with a guard, limits and a cache for all runs.
 
-`fetcher` follows redirects, each judged by the guard; `body` reads within limits; `cache` keeps pages and asks whether
-they changed; `robots` obeys robots.txt; `sniff` tells what a page is where its header does not.
+`fetcher` follows redirects, which the guard checks; `body` reads within limits and detects media types; `cache` stores
+pages and checks them for changes; `robots` obeys robots.txt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from leadline.contracts import Context, Fetcher
-from leadline.hookspecs import Offer, hookimpl
-from leadline_plugins.fetch.web.settings import WebSettings
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline_plugins.fetch.guard import PORTS, checked
 
 __all__ = ["WebSettings", "leadline_fetchers"]
+# Seconds, with the wait for a busy site; the setting `seconds` limits the page itself.
 _TIMEOUT = 120.0
-"""Seconds, turns at a busy site included; the plugin's own limit for the page itself is a setting, and says more."""
+
+
+class WebSettings(PluginSettings):
+    """Limits of pages, and the hosts that may be read."""
+
+    allow: tuple[Annotated[str, AfterValidator(checked)], ...] = Field(
+        (), description='hosts of your own network that may be read: "127.0.0.1:8000", "wiki.corp", "10.0.0.0/8"'
+    )
+    ports: tuple[int, ...] = Field(PORTS, description="ports that may be read")
+    robots: bool = Field(True, description="whether to obey robots.txt")
+    agent: str = Field("", description="the User-Agent; default: leadline/VERSION")
+    size: int = Field(20_000_000, ge=1, description="largest page in bytes, decompressed")
+    seconds: float = Field(25.0, gt=0, description="seconds for a page, with its redirects")
+    redirects: int = Field(8, ge=0, description="redirects that are followed")
+    per_host: int = Field(8, ge=1, description="pages of one host at the same time")
+    fresh: float = Field(3600.0, ge=0, description="seconds a cached page is used without checking for changes")
+    cache_size: int = Field(500_000_000, ge=0, description="bytes of the page cache of all runs; 0 disables it")
 
 
 def _make(settings: WebSettings, context: Context) -> Fetcher:
@@ -26,4 +46,4 @@ def _make(settings: WebSettings, context: Context) -> Fetcher:
 @hookimpl
 def leadline_fetchers() -> Iterable[Offer[WebSettings, Fetcher]]:
     """Offer the fetcher."""
-    yield Offer(_make, WebSettings, "Pages of the web", answers=("agent",), at_once=50, timeout=_TIMEOUT)
+    yield Offer(_make, WebSettings, "Web pages", answers=("agent",), at_once=50, timeout=_TIMEOUT)

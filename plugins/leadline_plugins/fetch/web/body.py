@@ -1,23 +1,26 @@
-"""A reply's body, unpacked within limits: what a server says about sizes is not believed."""
+"""The body of an answer, decompressed within limits, and its media type. Sizes in headers are not trusted."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import zlib
 from collections.abc import Iterator
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import httpx
 
 from leadline.errors import BadReply, Unsupported
 from leadline_plugins.fetch.guard import Blocked, shown
+from leadline_plugins.parse.media import bare_type, media_type
 
 ENCODINGS = "gzip, deflate"
+# Bytes decompressed at once, so that the event loop is not blocked.
 _PIECE = 256_000
-"""Bytes unpacked in one go; the event loop breathes in between."""
 _DIGITS = 18
+# Gzip or zlib, by the header of the data.
 _ANY = zlib.MAX_WBITS | 32
-"""Gzip or zlib, by the header of the data."""
 
 
 class _Unpacker(Protocol):
@@ -71,7 +74,7 @@ class _Zipped:
         self._zip: zlib._Decompress | None = None
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """Yield what the data unpacks to, at most `_PIECE` bytes at a time."""
+        """Yield the decompressed data, at most `_PIECE` bytes at a time."""
         if self._zip is None and data:
             raw = data[0] != 0x1F and data[0] & 0x0F != 8
             self._zip = zlib.decompressobj(-zlib.MAX_WBITS if raw else _ANY)
@@ -90,3 +93,36 @@ class _Zipped:
 
 def _too_large(limit: int, where: str) -> Blocked:
     return Blocked("size", f"is larger than {limit:,} bytes (setting size)", where)
+
+
+_VAGUE = {"", "application/octet-stream", "binary/octet-stream", "application/download", "application/x-download"}
+_XML = {"text/xml", "application/xml"}
+_HTML = re.compile(rb"<(!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_FEED = re.compile(rb"<(rss|feed|rdf:rdf)\b", re.IGNORECASE)
+# Bytes that are inspected, as browsers do.
+_HEAD = 1024
+
+
+def vague(header: str) -> bool:
+    """Return whether a Content-Type does not determine the type of the body."""
+    return bare_type(header) in _VAGUE
+
+
+def sniff(header: str, data: bytes, url: str) -> str:
+    """Return the media type of a body."""
+    head, kind = data[:_HEAD].lstrip(), bare_type(header)
+    if head.startswith(b"%PDF-"):
+        return "application/pdf"
+    if kind in _XML | _VAGUE and _FEED.search(head):
+        return _with("application/rss+xml", header)
+    if kind in _XML | _VAGUE and _HTML.search(head):
+        return _with("text/html", header)
+    if kind not in _VAGUE:
+        return header
+    return media_type(urlsplit(url).path)
+
+
+def _with(kind: str, header: str) -> str:
+    """Return another type with the parameters of the header, its charset among them."""
+    _, semicolon, parameters = header.partition(";")
+    return kind + semicolon + parameters

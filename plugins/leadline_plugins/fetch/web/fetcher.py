@@ -1,6 +1,6 @@
-"""The fetcher: one address in, one page out, whatever stands between.
+"""The fetcher of web pages.
 
-Redirects are followed by hand, so that the guard judges every hop. Nothing is retried here; that is the house's.
+It follows redirects itself, so that the guard checks each of them. Leadline does the retries.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from leadline.errors import Unavailable, Unsupported
 from leadline.records import Blob, FetchRequest
 from leadline_plugins.fetch.guard import Blocked, Guard, shown
 from leadline_plugins.fetch.transport import GuardedTransport
-from leadline_plugins.fetch.web import body
-from leadline_plugins.fetch.web.cache import Cache, Kept
+from leadline_plugins.fetch.web import WebSettings, body
+from leadline_plugins.fetch.web.body import sniff, vague
+from leadline_plugins.fetch.web.cache import CachedPage, PageCache
 from leadline_plugins.fetch.web.robots import Robots
-from leadline_plugins.fetch.web.settings import WebSettings
-from leadline_plugins.fetch.web.sniff import sniff, vague
-from leadline_plugins.parse.media import bare
+from leadline_plugins.parse.media import bare_type
 
 _ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8,*/*;q=0.5"
 _REDIRECTS = {301, 302, 303, 307, 308}
@@ -44,7 +43,7 @@ class WebFetcher:
         self._context = context
         self._guard = guard or Guard(settings.allow, settings.ports)
         self._transport = transport or GuardedTransport(self._guard)
-        self._cache = Cache(context.cache_dir, settings.cache_size, context.log)
+        self._cache = PageCache(context.cache_dir, settings.cache_size, context.log)
         self._robots = Robots(self._robots_file)
         self._hosts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._headers = {
@@ -64,11 +63,11 @@ class WebFetcher:
         await self._cache.close()
 
     def accepts(self, url: str, /) -> bool:
-        """Accept http and https; the guard has its say when it is fetched."""
+        """Accept http and https; the guard checks the address when it is fetched."""
         return url.strip()[:8].lower().startswith(("http://", "https://"))
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
-        """Return the page; raises `Blocked` where the guard or a limit says no."""
+        """Return the page. Raises `Blocked` if the guard or a limit forbids it."""
         url = self._guard.url(request.url)
         try:
             # Waiting for one's turn at a site is no fault of the page.
@@ -81,8 +80,8 @@ class WebFetcher:
             self._wanted(request, kept.media_type, request.url)
         return Blob(name=kept.url, media_type=kept.media_type, data=kept.data)
 
-    async def _page(self, url: httpx.URL, request: FetchRequest) -> Kept:
-        """Return a page, as it was kept or anew."""
+    async def _page(self, url: httpx.URL, request: FetchRequest) -> CachedPage:
+        """Return a page, from the cache or from the web."""
         if not self._settings.cache_size:
             return await self._follow(url, None, request)
         key = str(url)
@@ -98,8 +97,8 @@ class WebFetcher:
             self._cache.put_soon(key, page)
         return page
 
-    async def _follow(self, url: httpx.URL, kept: Kept | None, wanted: FetchRequest) -> Kept:
-        """Follow redirects to the page; where it is still the one that was kept, return that."""
+    async def _follow(self, url: httpx.URL, kept: CachedPage | None, wanted: FetchRequest) -> CachedPage:
+        """Follow redirects to the page; return the cached page if it has not changed."""
         cookies, first = httpx.Cookies(), url  # of this one page: nobody is followed from page to page
         for _ in range(self._settings.redirects + 1):
             if self._settings.robots:
@@ -122,7 +121,7 @@ class WebFetcher:
 
     @asynccontextmanager
     async def _asked(
-        self, url: httpx.URL, cookies: httpx.Cookies, known: Kept | None = None, accept: Sequence[str] = ()
+        self, url: httpx.URL, cookies: httpx.Cookies, known: CachedPage | None = None, accept: Sequence[str] = ()
     ) -> AsyncIterator[httpx.Response]:
         """Send one request, and leave its connection in order."""
         timeout = httpx.Timeout(self._settings.seconds).as_dict()
@@ -142,14 +141,14 @@ class WebFetcher:
     def _turn(self, host: str) -> asyncio.Semaphore:
         return self._hosts.setdefault(host, asyncio.Semaphore(self._settings.per_host))
 
-    async def _read(self, response: httpx.Response, wanted: FetchRequest) -> Kept:
-        """Read a page worth reading; raises what its status says."""
+    async def _read(self, response: httpx.Response, wanted: FetchRequest) -> CachedPage:
+        """Read a page. Raises the error of its status."""
         response.raise_for_status()
         header, url = response.headers.get("content-type", ""), str(response.request.url)
         if not vague(header):
             self._wanted(wanted, sniff(header, b"<html", ""), url)
         data = await body.read(response, min(wanted.size or self._settings.size, self._settings.size))
-        return Kept(
+        return CachedPage(
             url=url,
             media_type=sniff(header, data, url),
             data=data,
@@ -159,14 +158,14 @@ class WebFetcher:
         )
 
     def _wanted(self, request: FetchRequest, media_type: str, url: str) -> None:
-        """Raise `Unsupported` for what nobody asked for, or no parser reads."""
-        if request.accept and bare(media_type) not in request.accept:
+        """Raise `Unsupported` for a type that was not requested, or that no parser accepts."""
+        if request.accept and bare_type(media_type) not in request.accept:
             raise Unsupported(f"{shown(url)}: is {media_type[:100]}, not one of {', '.join(request.accept)}")
         if not request.accept and not self._context.parses(media_type):
             raise Unsupported(f"{shown(url)}: no parser reads {media_type[:100]}")
 
     async def _robots_file(self, url: httpx.URL, limit: int) -> bytes:
-        """Return a robots.txt; none where the site has none, `Unavailable` where it cannot say."""
+        """Return a robots.txt; None if the site has none. Raises `Unavailable` if the site does not respond."""
         for _ in range(self._settings.redirects + 1):
             async with self._asked(url, httpx.Cookies()) as response:
                 if response.status_code in _REDIRECTS and "location" in response.headers:
@@ -180,7 +179,7 @@ class WebFetcher:
         return b""
 
 
-def _conditions(known: Kept | None) -> dict[str, str]:
+def _conditions(known: CachedPage | None) -> dict[str, str]:
     """Return the headers that ask for a page only if it has changed."""
     pairs = {"If-None-Match": known.etag, "If-Modified-Since": known.modified} if known else {}
     return {name: value for name, value in pairs.items() if value}

@@ -1,6 +1,6 @@
-"""robots.txt as RFC 9309 says: the most specific group, the longest match, `*` and `$`.
+"""Parser of robots.txt (RFC 9309): the most specific group, the longest match, `*` and `$`.
 
-The standard library's parser knows neither wildcards nor the longest match.
+The parser of the standard library supports neither wildcards nor the longest match.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import httpx
 from leadline_plugins.fetch.guard import Blocked, shown
 
 _AGENT = "leadline"
+# Bytes that are read, by the RFC.
 _SIZE = 500 * 1024
-"""Bytes that are read, by the RFC."""
+# Seconds that a file may be cached, by the RFC.
 _AGE = 24 * 3600.0
-"""Seconds a file holds, by the RFC."""
+# Sites whose rules are kept in memory.
 _SITES = 1000
-"""Sites whose rules are kept in memory."""
 _LINE = re.compile(r"^[ \t]*([A-Za-z-]+)[ \t]*:[ \t]*([^#\r\n]*)", re.MULTILINE)
 
+# Loads a robots.txt by address and limit in bytes; empty if there is none.
 Get = Callable[[httpx.URL, int], Awaitable[bytes]]
-"""Address and limit in bytes to the file; empty where there is none."""
 
 
 @dataclass
@@ -97,7 +97,7 @@ def _groups(text: str) -> Iterator[tuple[set[str], list[tuple[str, bool]]]]:
 
 
 def allowed(found: list[tuple[str, bool]], place: str) -> bool:
-    """Tell whether path and query may be read: the longest pattern decides, and of two as long the one that allows."""
+    """Return whether path and query may be read: the longest pattern decides, and of equal ones the one that allows."""
     place = _plain(place)
     matching = [(len(pattern), allows) for pattern, allows in found if _matches(pattern, place)]
     return max(matching, default=(0, True))[1]

@@ -1,29 +1,30 @@
-"""The engine's protocol, as far as it is needed: make a container, attach to it, start it, take it away.
+"""Requests to the Docker API: create a container, attach to it, start it, remove it.
 
-A few requests over httpx, which also hands over the connection an attach upgrades to; so no SDK is needed, and
-Podman's service is spoken to alike.
+They use httpx, which also provides the connection that an attach upgrades to, so no SDK is needed. Podman's service has
+the same API.
 """
 
 from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leadline.contracts import Context
 from leadline.errors import Unavailable, Unsupported
 from leadline_plugins.sandboxes.docker.container import Container
+from leadline_plugins.sandboxes.interpreters import InterpreterLost
 from leadline_plugins.sandboxes.limits import command
-from leadline_plugins.sandboxes.messages import Lost
 
 if TYPE_CHECKING:
     from httpx import AsyncClient, Response
 
     from leadline_plugins.sandboxes.docker import DockerSettings
 
+# Seconds until the engine has decode_reply and a container is ready.
 START = 30.0
-"""Seconds in which the engine answers, and a container is ready."""
 _OWNER = "leadline.owner"
 _ENV = {
     "HOME": "/tmp/.cache",  # noqa: S108 - of the container
@@ -35,21 +36,21 @@ _ENV = {
 }
 
 
-def client_for(host: str, context: Context) -> AsyncClient:
+def client_for(host: str, make: Callable[..., AsyncClient]) -> AsyncClient:
     """Return a client of an engine at `unix://…` or `tcp://…`. Raises `Unsupported` for another address."""
     import httpx
 
     scheme, _, address = host.partition("://")
     if scheme not in ("unix", "tcp", "http"):
         raise Unsupported(f"plugins.docker.host: {host!r} is neither unix://SOCKET nor tcp://HOST:PORT")
-    # httpx's own transport hands over the connection that an attach upgrades to; there is no TLS to verify.
+    # A plain transport provides the connection that an attach upgrades to; there is no TLS to verify.
     transport = httpx.AsyncHTTPTransport(verify=False, uds=address if scheme == "unix" else None)
     base = "http://engine" if scheme == "unix" else f"http://{address}"
-    return context.http(transport=transport, base_url=base, timeout=START, trust_env=False)
+    return make(transport=transport, base_url=base, timeout=START, trust_env=False)
 
 
 def config(settings: DockerSettings, owner: str) -> dict[str, Any]:
-    """Return what a container is: an interpreter that can reach, write and become nothing."""
+    """Return the configuration of a container without network, writable files or privileges."""
     memory = settings.memory * 1_000_000
     return {
         "Image": settings.image,
@@ -88,8 +89,7 @@ class Engine:
     def __init__(self, host: str, settings: DockerSettings, context: Context) -> None:
         self._host = host
         self._settings = settings
-        self._context = context
-        self._client = client_for(host, context)
+        self._client = client_for(host, context.http)
 
     async def start(self) -> Container:
         """Return a container whose interpreter is ready."""
@@ -99,7 +99,7 @@ class Engine:
         try:
             await self._ask("POST", f"/containers/{name}/start")
             await container.ready(START)
-        except Lost as lost:
+        except InterpreterLost as lost:
             await container.close()
             raise Unavailable(f"the container did not start: {lost}") from lost
         except BaseException:
@@ -112,11 +112,11 @@ class Engine:
         path = f"/containers/{name}/attach?stream=1&stdin=1&stdout=1&stderr=1"
         response = await self._client.send(self._client.build_request("POST", path, headers=headers), stream=True)
         if response.status_code not in (101, 200):
-            raise Unavailable(f"the engine at {self._host} does not let us attach: HTTP {response.status_code}")
+            raise Unavailable(f"the engine at {self._host} refuses to attach: HTTP {response.status_code}")
         return response.extensions["network_stream"]
 
     async def sweep(self) -> None:
-        """Remove the containers of processes of this machine that are no more."""
+        """Remove the containers of processes of this machine that have ended."""
         filters = '{"label": ["' + _OWNER + '"]}'
         found = await self._ask("GET", "/containers/json", params={"all": "1", "filters": filters})
         for container in found.json():
@@ -129,12 +129,14 @@ class Engine:
         try:
             response = await self._client.request(method, path, **options)
         except httpx.TransportError as error:
-            raise Unavailable(f"no engine answers at {self._host}: {type(error).__name__}: {error}") from error
+            raise Unavailable(f"no engine responds at {self._host}: {type(error).__name__}: {error}") from error
         if response.status_code == 404 and path.endswith("/create"):
             build = "python -m leadline_plugins.sandboxes.docker.image"
             raise Unsupported(f"the engine has no image {self._settings.image!r}: build it with `{build}`")
         if response.is_error:
-            raise Unavailable(f"the engine at {self._host} said {response.status_code}: {response.text.strip()[:300]}")
+            raise Unavailable(
+                f"the engine at {self._host} returned HTTP {response.status_code}: {response.text.strip()[:300]}"
+            )
         return response
 
 
@@ -143,14 +145,14 @@ def _owner() -> str:
 
 
 def _is_orphan(owner: str) -> bool:
-    """Return whether an owner was a process of this machine and is gone; of another machine nothing is known."""
+    """Return whether the owner was a process of this machine that has ended."""
     machine, _, rest = owner.partition(":")
     pid, _, born = rest.partition(":")
     return machine == socket.gethostname() and pid.isdigit() and (not born or _born(int(pid)) != born)
 
 
 def _born(pid: int) -> str:
-    """Return when a process began, in ticks: numbers of processes are used again. Empty where nothing tells."""
+    """Return the start of a process in ticks, because ids are reused; empty if unknown."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:

@@ -1,9 +1,9 @@
-"""Build the image of the sandbox without a registry: packed from the Python that runs this, and matplotlib.
+"""Builds the image of the sandbox without a registry, from the running Python and matplotlib.
 
     python -m leadline_plugins.sandboxes.docker.image [--host unix://…] [--name leadline-sandbox] [--with pandas …]
 
-The image has the interpreter, its standard library, the shared libraries they need, the packages and a font; no shell
-and no tools. It is made for Linux; elsewhere any image with python3 and matplotlib serves.
+The image has the interpreter, its standard library, their shared libraries, the packages and a font, but no shell and
+no tools. It runs on Linux; elsewhere use any image with python3 and matplotlib.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from leadline.errors import ProviderError
-from leadline.hosting.context import HouseContext
+from leadline.http import make_client
 from leadline_plugins.sandboxes.docker import DockerSettings, host_of
 from leadline_plugins.sandboxes.docker.engine import client_for
 
@@ -35,12 +35,12 @@ _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
 
 
 def contents(names: Iterable[str]) -> dict[str, Path]:
-    """Return the files of the image by their place in it."""
+    """Return the files of the image by their path in it."""
     interpreter = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]
     library = Path(sysconfig.get_path("stdlib"))
     found = {"/usr/bin/python3": interpreter, str(interpreter): interpreter}
     found |= {str(path): path for path in _below(library)}
-    for distribution in _with_needs(names):
+    for distribution in _with_dependencies(names):
         for file in metadata.files(distribution) or ():
             if ".." not in file.parts and not _NOT & set(file.parts):
                 found[f"{_AT}/{file}"] = Path(str(file.locate()))
@@ -54,8 +54,8 @@ def _below(folder: Path) -> Iterator[Path]:
         yield from (Path(top, name) for name in names if not name.endswith((".opt-1.pyc", ".opt-2.pyc", ".a")))
 
 
-def _with_needs(names: Iterable[str]) -> set[str]:
-    """Return distributions with what they need, as far as it is installed."""
+def _with_dependencies(names: Iterable[str]) -> set[str]:
+    """Return installed distributions with their dependencies."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -71,7 +71,7 @@ def _with_needs(names: Iterable[str]) -> set[str]:
 
 
 def _libraries(files: Iterable[Path]) -> set[Path]:
-    """Return the shared libraries that programs and modules are linked with, their own beside them left out."""
+    """Return the shared libraries that programs and modules are linked to, except those inside packages."""
     binaries = [str(path) for path in files if path.suffix == ".so" or ".so." in path.name or os.access(path, os.X_OK)]
     listed = subprocess.run(["ldd", *binaries], capture_output=True, text=True, check=False)  # noqa: S603, S607
     return {Path(match) for match in _LIBRARY.findall(listed.stdout) if not _packaged(match)}
@@ -82,7 +82,7 @@ def _packaged(path: str) -> bool:
 
 
 def pack(found: dict[str, Path], into: IO[bytes]) -> None:
-    """Write the root of a file system as a tar."""
+    """Write the root of the file system as a tar archive."""
     with tarfile.open(fileobj=into, mode="w") as tar:
         for folder in ("tmp", "proc", "sys", "dev", "etc"):
             info = tarfile.TarInfo(folder)
@@ -97,28 +97,28 @@ def pack(found: dict[str, Path], into: IO[bytes]) -> None:
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Return an entry that everybody may read and root owns; times stay, or compiled modules would be stale."""
+    """Return an entry owned by root and readable by all; it keeps its time, or compiled modules would be stale."""
     info.uid = info.gid = 0
     info.uname = info.gname = ""
     info.mode = 0o755 if info.mode & 0o111 else 0o644
     return info
 
 
-async def build(host: str, name: str, packages: Iterable[str], context: HouseContext) -> str:
-    """Make the image at the engine; return its id."""
+async def build(host: str, name: str, packages: Iterable[str]) -> str:
+    """Create the image in the engine; return its id."""
     found = contents(packages)
     folders = sorted({str(Path(place).parent) for place in found if ".so" in place and not place.startswith(_AT)})
     changes = [f"ENV PYTHONPATH={_AT}", f"ENV LD_LIBRARY_PATH={':'.join(folders)}"]
     with TemporaryFile() as tar:
         await asyncio.to_thread(pack, found, tar)
         tar.seek(0)
-        client = client_for(host, context)
         params: dict[str, Any] = {"fromSrc": "-", "repo": name, "tag": "latest", "changes": changes}
-        response = await client.post("/images/create", params=params, content=_pieces(tar), timeout=300)
-    response.raise_for_status()
-    made = await client.get(f"/images/{name}:latest/json")
-    made.raise_for_status()
-    return f"{made.json()['Id']} ({made.json()['Size'] / 1e6:.0f} MB)"
+        async with client_for(host, make_client) as client:
+            created = await client.post("/images/create", params=params, content=_pieces(tar), timeout=300)
+            created.raise_for_status()
+            image = await client.get(f"/images/{name}:latest/json")
+    image.raise_for_status()
+    return f"{image.json()['Id']} ({image.json()['Size'] / 1e6:.0f} MB)"
 
 
 async def _pieces(file: IO[bytes]) -> Any:
@@ -126,24 +126,17 @@ async def _pieces(file: IO[bytes]) -> Any:
         yield piece
 
 
-async def _main(host: str, name: str, packages: Iterable[str]) -> None:
-    context = HouseContext("docker", Path(), None)  # type: ignore[arg-type]  # it parses nothing
-    try:
-        print(f"{name}: {await build(host, name, packages, context)}")  # noqa: T201
-    finally:
-        await context.close()
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Build the image of the sandbox `docker`, without a registry.")
     parser.add_argument("--host", default="", help="unix://SOCKET or tcp://HOST:PORT of the engine")
-    parser.add_argument("--name", default="leadline-sandbox", help="of the image")
-    parser.add_argument("--with", dest="more", nargs="*", default=[], help="installed distributions to pack as well")
+    parser.add_argument("--name", default="leadline-sandbox", help="name of the image")
+    parser.add_argument("--with", dest="more", nargs="*", default=[], help="further installed distributions to include")
     chosen = parser.parse_args()
     address = host_of(DockerSettings(host=chosen.host))
     if not address:
-        parser.error("no engine is found: start Docker or Podman, or say where it is with --host")
+        parser.error("no engine found: start Docker or Podman, or set its address with --host")
     try:
-        asyncio.run(_main(address, chosen.name, (*PACKAGES, *chosen.more)))
+        built = asyncio.run(build(address, chosen.name, (*PACKAGES, *chosen.more)))
+        print(f"{chosen.name}: {built}")  # noqa: T201
     except (ProviderError, OSError) as problem:
         parser.exit(1, f"{problem}\n")

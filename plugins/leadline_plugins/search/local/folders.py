@@ -1,10 +1,7 @@
-"""Which files lie in the folders: a walk that neither follows links nor opens anything.
+"""The folders of the plugin `local`: its settings, and the walk over the files.
 
-Symbolic links are passed over, so that there are no loops and nothing outside the folders is ever read; a folder that
-is itself a link is resolved first.
-
-What the house wrote itself is no document: a run that found the plan or the report of another, or its own, would quote
-itself as evidence.
+The walk follows no symbolic links, so that it has no loops and never leaves a folder; a folder of the settings that is
+a link itself is resolved first. It skips the folders of runs and of the cache: a run must not quote its own output.
 """
 
 from __future__ import annotations
@@ -13,29 +10,55 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
+from typing import NamedTuple
 
-from leadline.runs.folder import is_run
+from pydantic import Field
+
+from leadline.hookspecs import PluginSettings
 from leadline_plugins.parse.media import media_type
 
+_Matcher = Callable[[str], object]
+# A folder with both files is the folder of a run.
+_RUN_FILES = {"journal.sqlite", "metadata.json"}
 
-@dataclass(frozen=True)
-class File:
-    """A regular file as the walk found it; `problem` says why it cannot be read."""
+
+class LocalSettings(PluginSettings):
+    """Folders of documents as a search engine. Patterns are those of the shell; with a slash they match paths."""
+
+    folders: list[Path] = Field([], description="folders or single files to search, with all folders below")
+    include: list[str] = Field(["*"], description="files to read, if a parser accepts their type")
+    exclude: list[str] = Field(
+        [".*", "~*", "*~", "node_modules", "__pycache__", "*.lock"], description="files and folders to skip"
+    )
+    max_file_mb: float = Field(50, gt=0, description="largest file to read, in MB; larger ones are listed as problems")
+    passage: int = Field(1000, ge=100, le=10_000, description="characters of a passage, the unit that is ranked")
+    refresh: float = Field(30, ge=0, description="seconds between two checks of the folders for changes")
+
+
+def ready(settings: LocalSettings) -> str | None:
+    """Return the fault of the settings: no folder, or one that does not exist."""
+    if not settings.folders:
+        return "no folder is set: use --docs DIR or plugins.local.folders"
+    missing = [str(folder) for folder in settings.folders if not folder.expanduser().exists()]
+    return f"no such folder: {', '.join(missing)}" if missing else None
+
+
+class File(NamedTuple):
+    """A regular file with its size in bytes; `problem` is the reason why it cannot be read."""
 
     path: str
     size: int
-    """In bytes."""
     mtime_ns: int
     problem: str = ""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """What to look for. `wanted` is asked for each media type; `own` are folders of the house, resolved."""
+    """The files to find. `wanted` accepts media types; `own` are folders of Leadline itself, resolved."""
 
     roots: Sequence[Path]
     include: Sequence[str]
@@ -45,73 +68,90 @@ class Walk:
     own: Sequence[Path] = ()
 
     def files(self) -> dict[str, File]:
-        """Return the files by path, in the order of their paths."""
-        found = {file.path: file for root in self.roots for file in self._under(root)}
-        return dict(sorted(found.items()))
+        """Return the files by path."""
+        found: dict[str, File] = {}
+        for root in self.roots:
+            if root.is_dir():
+                self._walk(str(root), found)
+            elif self.wanted(media_type(root.name)):
+                self._add(str(root), os.lstat(root), found)
+        return found
 
-    def _under(self, root: Path) -> Iterator[File]:
-        if not root.is_dir():
-            yield from self._file(str(root), root.name)
-            return
-        included, excluded = _pattern(self.include), _pattern(self.exclude)
+    def _walk(self, root: str, found: dict[str, File]) -> None:
+        included, included_path = _matchers(self.include)
+        excluded, excluded_path = _matchers(self.exclude)
         own = {str(folder) for folder in self.own}
-        folders = [str(root)]
+        # Whether files with an extension are wanted: asking for every file would take as long as the walk itself.
+        wanted: dict[str, bool] = {}
+        folders = [root]
         while folders:
             folder = folders.pop()
             try:
-                with os.scandir(folder) as entries:
-                    inside = list(entries)
+                with os.scandir(folder) as listing:
+                    entries = list(listing)
             except OSError as error:
-                yield File(folder, 0, 0, f"cannot be listed: {error.strerror}")
+                found[folder] = File(folder, 0, 0, f"cannot be listed: {error.strerror}")
                 continue
-            if folder != str(root) and is_run({entry.name for entry in inside}):  # the root is searched as it was asked
+            if folder != root and {entry.name for entry in entries} >= _RUN_FILES:
                 continue
-            for entry in inside:
-                below = entry.path[len(str(root)) + 1 :]
-                if excluded(entry.name) or excluded(below):
+            for entry in entries:
+                name, path = entry.name, entry.path
+                if excluded(name) or (excluded_path and excluded_path(path[len(root) + 1 :])):
                     continue
                 if entry.is_dir(follow_symlinks=False):
-                    folders += [entry.path] if entry.path not in own else []
-                elif entry.is_file(follow_symlinks=False) and (included(entry.name) or included(below)):
-                    yield from self._file(entry.path, entry.name)
+                    if path not in own:
+                        folders.append(path)
+                    continue
+                extension = name[name.rfind(".", 1) :] if "." in name[1:] else ""
+                if extension not in wanted:
+                    wanted[extension] = self.wanted(media_type(f"name{extension}"))
+                if wanted[extension] and (included(name) or (included_path and included_path(path[len(root) + 1 :]))):
+                    try:
+                        self._add(path, entry.stat(follow_symlinks=False), found)
+                    except FileNotFoundError:  # deleted since the folder was listed
+                        continue
 
-    def _file(self, path: str, name: str) -> Iterator[File]:
-        if not self.wanted(media_type(name)):
+    def _add(self, path: str, status: os.stat_result, found: dict[str, File]) -> None:
+        if not stat.S_ISREG(status.st_mode):
             return
-        try:
-            status = os.lstat(path)
-        except FileNotFoundError:  # gone since the folder was listed
-            return
-        if stat.S_ISREG(status.st_mode):
-            yield File(path, status.st_size, status.st_mtime_ns, self._problem(status.st_size))
-
-    def _problem(self, size: int) -> str:
-        large = f"is larger than max_file_mb: {size / 1e6:.0f} MB of {self.max_bytes / 1e6:.0f} MB"
-        return large if size > self.max_bytes else ""
+        problem = ""
+        if status.st_size > self.max_bytes:
+            sizes = f"{status.st_size / 1e6:.0f} MB of {self.max_bytes / 1e6:.0f} MB"
+            problem = f"is larger than max_file_mb: {sizes}"
+        found[path] = File(path, status.st_size, status.st_mtime_ns, problem)
 
 
-def _pattern(globs: Sequence[str]) -> Callable[[str], object]:
-    return re.compile("|".join(translate(glob) for glob in globs) or r"(?!)").match
+def _matchers(patterns: Sequence[str]) -> tuple[_Matcher, _Matcher | None]:
+    """Return the matcher of names, and the matcher of paths if some patterns have a slash."""
+    paths = [pattern for pattern in patterns if "/" in pattern]
+    names = [pattern for pattern in patterns if "/" not in pattern]
+    return _matcher(names), _matcher(paths) if paths else None
+
+
+def _matcher(patterns: Sequence[str]) -> _Matcher:
+    if not patterns or "*" in patterns:
+        return lambda text: bool(patterns)
+    return re.compile("|".join(map(translate, patterns))).match
 
 
 def resolve(folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the folders as absolute paths without links, each once, in order."""
+    """Return the folders as absolute paths without links, each once, sorted."""
     return tuple(sorted({folder.expanduser().resolve() for folder in folders}))
 
 
 def within(path: Path, roots: Sequence[Path]) -> bool:
-    """Return whether a path, its links resolved, lies in one of the resolved folders."""
+    """Return whether a path, its links resolved, is in one of the resolved folders."""
     real = path.resolve()
     return any(real == root or root in real.parents for root in roots)
 
 
 def read(path: str, max_bytes: int) -> bytes:
-    """Read a regular file of at most so many bytes; raises `OSError`, as for whatever else has come into its place."""
-    opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(opened, "rb") as file:
-        status = os.fstat(opened)
+    """Return the bytes of a regular file. Raises `OSError` if it is too large or was replaced by anything else."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "is no regular file")
+            raise OSError(errno.EINVAL, "is not a regular file")
         if status.st_size > max_bytes:
             raise OSError(errno.EFBIG, f"is larger than {max_bytes / 1e6:.0f} MB")
         return file.read(max_bytes)

@@ -1,34 +1,34 @@
-"""The index of some folders: kept on disk, brought up to date when asked, rebuilt when it is damaged."""
+"""The index of some folders: stored on disk, updated before a search, rebuilt if it is damaged."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import json
+import os
 import shutil
 import sqlite3
 import time
 import weakref
-from contextlib import closing
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied
-from leadline_plugins.search.local.checksums import broken
-from leadline_plugins.search.local.folders import Walk, resolve
-from leadline_plugins.search.local.lock import locked
-from leadline_plugins.search.local.manifest import Manifest, Problem
-from leadline_plugins.search.local.ranking import rank
-from leadline_plugins.search.local.settings import LocalSettings
-from leadline_plugins.search.local.steady import steadily
-from leadline_plugins.search.local.store import Damaged, Match, Reader
-from leadline_plugins.search.local.update import Update
+from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve
+from leadline_plugins.search.local.ranking import Match, rank
+from leadline_plugins.search.local.store import Damaged, IndexReader, broken_file
+from leadline_plugins.search.local.update import Manifest, Problem, Update, finish_in_thread
 
+# Version of the files and tokens of the index; an index of another version is ignored.
 FORMAT = 4
-"""Of the index on disk and of the tokens in it: raised with any change of them, so that old ones are left alone."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+# Seconds between two attempts to get the lock.
+_LOCK_PAUSE = 0.1
 
 
 class LocalIndex:
@@ -40,69 +40,65 @@ class LocalIndex:
         self._context = context
         self._folder = context.cache_dir / f"index-v{FORMAT}-{_name(self._roots, settings.passage)}"
         self._mutex = asyncio.Lock()
-        self._reader: Reader | None = None
-        self._looked = 0.0
+        self._reader: IndexReader | None = None
+        self._checked = 0.0
 
     async def search(self, query: str, limit: int, call: Call) -> list[Match]:
         """Return the best passage of each of the best documents, best first."""
-        reader = await self._fresh(call)
+        reader = await self._fresh_reader(call)
         try:
             return await self._context.in_thread(rank, reader, query, limit)
         except Damaged as error:
-            return await self._context.in_thread(rank, await self._rebuilt(call, error), query, limit)
+            async with self._mutex:
+                self._reader = reader = await self._updated_reader(call, error)
+            return await self._context.in_thread(rank, reader, query, limit)
 
     async def problems(self, call: Call) -> tuple[Problem, ...]:
-        """Return the files that could not be read, and why."""
-        await self._fresh(call)
+        """Return the files that could not be read, with the reasons."""
+        await self._fresh_reader(call)
         return await self._context.in_thread(_problems, self._folder / "manifest.db")
 
-    async def _fresh(self, call: Call) -> Reader:
+    async def _fresh_reader(self, call: Call) -> IndexReader:
         async with self._mutex:
-            if self._reader is None or time.monotonic() - self._looked > self._settings.refresh:
-                self._reader = await self._updated(call)
-                self._looked = time.monotonic()
+            if self._reader is None or time.monotonic() - self._checked > self._settings.refresh:
+                self._reader = await self._updated_reader(call)
+                self._checked = time.monotonic()
             return self._reader
 
-    async def _rebuilt(self, call: Call, error: Damaged) -> Reader:
-        async with self._mutex:
-            self._reader = await self._updated(call, error)
-            return self._reader
-
-    async def _updated(self, call: Call, damage: Damaged | None = None) -> Reader:
+    async def _updated_reader(self, call: Call, damage: Exception | None = None) -> IndexReader:
         if self._reader is None:
-            await self._settle(call)
+            await self._move_if_unwritable(call)
         try:
             async with locked(self._folder.with_suffix(".lock")):
                 if damage is None:
                     try:
                         return await self._update(call)
                     except (Damaged, sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                        damage = Damaged(str(error))
+                        damage = error
                 self._context.log.warning("the index in %s is damaged (%s): rebuilding it", self._folder, damage)
-                await steadily(self._context, shutil.rmtree, self._folder, ignore_errors=True)
+                await finish_in_thread(self._context, shutil.rmtree, self._folder, ignore_errors=True)
                 return await self._update(call)
         except (OSError, Damaged, sqlite3.DatabaseError) as error:
-            raise Denied(f"the index cannot be kept in {self._folder}: {error}") from error
+            raise Denied(f"the index cannot be stored in {self._folder}: {error}") from error
 
-    async def _settle(self, call: Call) -> None:
-        """Go elsewhere where the cache cannot be written: the documents can be searched all the same."""
-        there = self._folder.parent
-        why = await steadily(self._context, _unwritable, there)
-        if not why:
+    async def _move_if_unwritable(self, call: Call) -> None:
+        """Use a temporary folder if the cache cannot be written."""
+        cache = self._folder.parent
+        reason = await finish_in_thread(self._context, _unwritable, cache)
+        if not reason:
             return
-        passing = await steadily(self._context, mkdtemp, prefix="leadline-index-")
-        weakref.finalize(self, shutil.rmtree, passing, ignore_errors=True)
-        self._folder = Path(passing) / self._folder.name
-        message = (
-            f"{self._context.name}: the index is not kept, for {there} cannot be written ({why}): all is read anew"
-        )
+        temporary = await finish_in_thread(self._context, mkdtemp, prefix="leadline-index-")
+        weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
+        self._folder = Path(temporary) / self._folder.name
+        name = self._context.name
+        message = f"{name}: the index is not stored, because {cache} cannot be written ({reason}); all files are read"
         if call.run is None:  # outside of a run
             self._context.log.warning("%s", message)
         else:
             await call.run.emit("notice", {"message": message})
 
-    async def _update(self, call: Call) -> Reader:
-        settings = self._settings
+    async def _update(self, call: Call) -> IndexReader:
+        settings, texts = self._settings, self._folder / "texts"
         walk = Walk(
             self._roots,
             settings.include,
@@ -111,15 +107,17 @@ class LocalIndex:
             self._context.parses,
             resolve((*self._context.own, self._folder.parent)),
         )
-        await steadily(self._context, self._folder.mkdir, parents=True, exist_ok=True)
-        if self._reader is None and (name := await steadily(self._context, broken, self._folder / "texts")):
-            raise Damaged(f"{name} is not what was written")
+        await finish_in_thread(self._context, self._folder.mkdir, parents=True, exist_ok=True)
+        if self._reader is None and (name := await finish_in_thread(self._context, broken_file, texts)):
+            raise Damaged(f"the checksum of {name} is wrong")
         await Update(self._folder, walk, settings.passage, self._context).run(call)
-        return await steadily(self._context, Reader, self._folder / "texts")
+        if self._reader is not None and self._reader.is_current():
+            return self._reader
+        return await finish_in_thread(self._context, IndexReader, texts)
 
 
 def _unwritable(folder: Path) -> str:
-    """Say why nothing can be written into a folder; empty where it can, or where only the room is lacking."""
+    """Return why a folder cannot be written; empty if it can be, or if only space is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
@@ -129,10 +127,39 @@ def _unwritable(folder: Path) -> str:
 
 
 def _name(roots: tuple[Path, ...], passage: int) -> str:
-    said = json.dumps([[str(root) for root in roots], passage], ensure_ascii=True)
-    return blake2b(said.encode(), digest_size=8).hexdigest()
+    key = json.dumps([[str(root) for root in roots], passage], ensure_ascii=True)
+    return blake2b(key.encode(), digest_size=8).hexdigest()
 
 
 def _problems(path: Path) -> tuple[Problem, ...]:
     with closing(Manifest(path)) as manifest:
         return manifest.problems()
+
+
+# --- one writer over all processes -----------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def locked(path: Path) -> AsyncIterator[None]:
+    """Hold the lock of a path, after waiting for its holder; the system releases it when a process dies."""
+    file = _open_lock(path)
+    try:
+        while not _acquired(file):  # noqa: ASYNC110 - another process cannot set an event here
+            await asyncio.sleep(_LOCK_PAUSE)
+        yield
+    finally:
+        fcntl.flock(file, fcntl.LOCK_UN)  # explicit, because a forked child may have a copy of the descriptor
+        os.close(file)
+
+
+def _open_lock(path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _acquired(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

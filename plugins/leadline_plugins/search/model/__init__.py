@@ -1,8 +1,7 @@
 """The plugin `model`: a language model's own web search as an engine, and the chat model as a judge of claims.
 
-The model searches and says which pages it rests on; those pages are the hits, to be fetched and quoted like any
-others. What the model says about them is a snippet and never evidence. One module a vendor: each has its own form of
-request and of citation.
+The pages that the model cites are the hits, which are fetched and quoted like any others. The text of the model about
+them is a snippet and never evidence.
 """
 
 from __future__ import annotations
@@ -14,34 +13,34 @@ from urllib.parse import urlsplit
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Hit, SearchPage, SearchRequest
-from leadline_plugins.search.model.settings import ModelSettings, ready, vendor_of
+from leadline_plugins.search.model.settings import ModelSearchSettings, ready, vendor_of
 from leadline_plugins.verification.judges.model import ModelJudge
-from leadline_plugins.verification.tasks import VERIFY
+from leadline_plugins.verification.tasks import VERIFY_TASK
 
 if TYPE_CHECKING:  # most runs use the judge alone, which needs no client of a search engine
     from leadline_plugins.search.model.vendors import Vendor
 
-__all__ = ["ModelSearch", "ModelSettings", "leadline_claim_judges", "leadline_search_providers"]
+__all__ = ["ModelSearch", "ModelSearchSettings", "leadline_claim_judges", "leadline_search_providers"]
 
+# Seconds: the model searches several times and reads pages.
 _TIMEOUT = 120.0
-"""Seconds: the model searches several times and reads pages."""
 
 
 class ModelSearch:
-    """Asks one vendor's model."""
+    """Searches with the model of one vendor."""
 
-    def __init__(self, settings: ModelSettings, context: Context) -> None:
+    def __init__(self, settings: ModelSearchSettings, context: Context) -> None:
         self._settings = settings
         self._vendor = _vendor(settings, context)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return the pages that the model rests on, in the order of its citations, each once."""
+        """Return the pages that the model cites, in the order of its citations, each once."""
         hits = await self._vendor.search(request, call)
         wanted = {hit.url: hit for hit in reversed(hits) if self._allowed(hit)}
         return SearchPage(hits=tuple(reversed(wanted.values()))[: request.limit])
 
     def _allowed(self, hit: Hit) -> bool:
-        """Return whether a page is of the sites that are wanted: models do not always keep to them."""
+        """Return whether a page is on an allowed site: models do not always respect the settings."""
         settings = self._settings
         if any(_of(hit.url, domain) for domain in settings.exclude_domains):
             return False
@@ -54,23 +53,21 @@ def _of(url: str, domain: str) -> bool:
     return (name == host or name.endswith(f".{host}")) and (parts.path or "/").startswith(f"/{path}")
 
 
-def _vendor(settings: ModelSettings, context: Context) -> Vendor:
-    from leadline_plugins.search.model.gemini import Gemini
-    from leadline_plugins.search.model.openai import OpenAI
-    from leadline_plugins.search.model.openrouter import OpenRouter
+def _vendor(settings: ModelSearchSettings, context: Context) -> Vendor:
+    from leadline_plugins.search.model.vendors import GeminiSearch, OpenAISearch, OpenRouterSearch
 
-    makers: dict[str, Callable[[ModelSettings, Context], Vendor]]
-    makers = {"openai": OpenAI, "gemini": Gemini, "openrouter": OpenRouter}
+    makers: dict[str, Callable[[ModelSearchSettings, Context], Vendor]]
+    makers = {"openai": OpenAISearch, "gemini": GeminiSearch, "openrouter": OpenRouterSearch}
     return makers[vendor_of(settings)](settings, context)
 
 
 @hookimpl
-def leadline_search_providers() -> Iterator[Offer[ModelSettings, ModelSearch]]:
+def leadline_search_providers() -> Iterator[Offer[ModelSearchSettings, ModelSearch]]:
     """Offer the engine."""
     yield Offer(
         ModelSearch,
-        ModelSettings,
-        "A language model's own web search: OpenAI, Gemini, OpenRouter",
+        ModelSearchSettings,
+        "The web search of a language model: OpenAI, Gemini, OpenRouter",
         env={
             "openai_api_key": "OPENAI_API_KEY",
             "gemini_api_key": "GEMINI_API_KEY",
@@ -83,13 +80,13 @@ def leadline_search_providers() -> Iterator[Offer[ModelSettings, ModelSearch]]:
 
 
 @hookimpl
-def leadline_claim_judges() -> Iterator[Offer[ModelSettings, ModelJudge]]:
-    """Offer the judge. It asks the models of the run, and needs none of these settings."""
+def leadline_claim_judges() -> Iterator[Offer[ModelSearchSettings, ModelJudge]]:
+    """Offer the judge, which uses the models of the run and none of these settings."""
     yield Offer(
         lambda settings, context: ModelJudge(),
-        ModelSettings,
-        "Asks the chat model for verdicts with the exact words of the passage",
+        ModelSearchSettings,
+        "Verdicts by the chat model, with the exact words of the passage",
         answers=(),
         calls=True,
-        tasks=(VERIFY,),
+        tasks=(VERIFY_TASK,),
     )

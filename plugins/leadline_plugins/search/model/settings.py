@@ -17,16 +17,19 @@ _URLS = {
 }
 
 
-class ModelSettings(Domains):
-    """Whose model searches; each search is billed by tokens, and by the search on top."""
+class ModelSearchSettings(Domains):
+    """The vendor of the model; each search costs tokens, and a fee per search."""
 
     vendor: Literal["auto", "openai", "gemini", "openrouter"] = Field("auto", description="auto: the first with a key")
-    model: str = Field("", description=f"by default {', '.join(f'{one} at {name}' for name, one in _DEFAULTS.items())}")
+    model: str = Field(
+        "",
+        description=f"the model; by default {', '.join(f'{model} at {vendor}' for vendor, model in _DEFAULTS.items())}",
+    )
     openai_api_key: SecretStr = Field(SecretStr(""), description="OpenAI's key")
     gemini_api_key: SecretStr = Field(SecretStr(""), description="Gemini's key")
     openrouter_api_key: SecretStr = Field(SecretStr(""), description="OpenRouter's key")
-    base_url: str = Field("", description="the vendor's address, where it is not the usual one")
-    country: Country = Field("", description="where to search from, as two letters (OpenAI, OpenRouter)")
+    base_url: str = Field("", description="the address, if it is not the usual one of the vendor")
+    country: Country = Field("", description="country of the searches, as two letters (OpenAI, OpenRouter)")
     context_size: Literal["low", "medium", "high"] = Field(
         "medium", description="how much of the pages the model reads (OpenAI, OpenRouter)"
     )
@@ -38,7 +41,7 @@ class ModelSettings(Domains):
 
     @property
     def asked(self) -> str:
-        """The model that is asked."""
+        """The model that searches."""
         return self.model or _DEFAULTS[vendor_of(self)]
 
     @property
@@ -47,15 +50,15 @@ class ModelSettings(Domains):
         return self.base_url or _URLS[vendor_of(self)]
 
 
-def vendor_of(settings: ModelSettings) -> str:
-    """Return whose model searches: the one that is set, else the first with a key."""
+def vendor_of(settings: ModelSearchSettings) -> str:
+    """Return the vendor of the settings, else the first with a key."""
     if settings.vendor != "auto":
         return settings.vendor
     return next((name for name in VENDORS if settings.key(name).get_secret_value()), VENDORS[0])
 
 
-def ready(settings: ModelSettings) -> str | None:
-    """Say what is missing: the key."""
+def ready(settings: ModelSearchSettings) -> str | None:
+    """Return that the key is missing; None if it is there."""
     vendor = vendor_of(settings)
     if settings.key(vendor).get_secret_value():
         return None

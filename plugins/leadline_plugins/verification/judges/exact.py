@@ -1,47 +1,54 @@
-"""The judge `exact`: a claim that a cited passage states in the same words is supported.
+"""Judge `exact`: supports claims that a cited passage states word for word, and no others.
 
-It supports nothing else. It finds numbers, dates and quoted text of a claim that occur nowhere in the cited sources,
-and passes that on.
+Of other claims it finds numbers, dates and quotations that are nowhere in the cited sources, for the next judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
-from leadline_plugins.verification.occurs import lacking
-from leadline_plugins.verification.quotes import verbatim
+from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest, Source
+from leadline_plugins.verification.number_parsing import Number
+from leadline_plugins.verification.numbers import Values, missing_numbers, values_of
+from leadline_plugins.verification.quotes import find_verbatim, missing_quotations
 
+_MOST_COUNTED = 20
+_LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s", re.MULTILINE)
+# Separators of a list inside a sentence.
+_SEPARATOR = re.compile(r"[,;、，；/]|\b(?:and|or|und|oder|et|ou|y|e|o)\b|[和与與及或と]")
+# Seconds; long, because whole sources are read.
 _TIMEOUT = 120.0
-"""Seconds: whole sources are read."""
 
 
-class Exact:
-    """Compares words and values; free and without a model."""
+class ExactJudge:
+    """Compares words and values, without a model."""
 
     def __init__(self, settings: PluginSettings, context: Context) -> None:
-        """Need nothing of either."""
+        """Accept and ignore settings and context."""
 
     async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
-        """Return the judgements on the claims that a passage states word for word, and findings on others."""
+        """Return judgements on claims that a passage states word for word, and findings on others."""
         passages = {one.id: one for one in request.passages}
         sources = {one.id: one for one in request.sources}
         found: list[Judgement] = []
         for claim in request.claims:
+            await asyncio.sleep(0)  # whole sources may be parsed for a claim: let other runs go on in between
             cited = [passages[name] for name in claim.evidence_ids if name in passages]
-            if same := _same_words(claim, cited):
+            if same := _verbatim_judgement(claim, cited):
                 found.append(same)
-            elif lacks := lacking(claim.text, cited, sources):
+            elif lacks := missing_facts(claim.text, cited, sources):
                 reason = "; ".join(lacks)
                 found.append(Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0))
         return Judgements(judgements=tuple(found))
 
 
-def _same_words(claim: Claim, cited: Sequence[Evidence]) -> Judgement | None:
+def _verbatim_judgement(claim: Claim, cited: Sequence[Evidence]) -> Judgement | None:
     for passage in cited:
-        if span := verbatim(claim.text, passage):
+        if span := find_verbatim(claim.text, passage):
             return Judgement(
                 claim_id=claim.id,
                 verdict="supported",
@@ -52,11 +59,58 @@ def _same_words(claim: Claim, cited: Sequence[Evidence]) -> Judgement | None:
     return None
 
 
+def missing_facts(claim: str, cited: Sequence[Evidence], sources: Mapping[str, Source], quote: str = "") -> list[str]:
+    """Return the numbers, dates and quotations of a claim that are nowhere in the sources of its passages.
+
+    Notations may differ. `quote` are the words quoted by a judge: values computed from them count too, and so do small
+    numbers that count the items of a list. Without a passage the result is empty.
+    """
+    if not cited:
+        return []
+    texts = list(_source_texts(cited, sources))
+    shown = values_of(quote) if quote else Values(())
+    lists = [*(one.quote for one in cited), quote]
+    # The quote and the passages are short and hold most numbers; whole sources are only parsed for the others.
+    numbers = [
+        one
+        for one in missing_numbers(claim, [quote, *texts])
+        if not shown.computes(one) and not any(_is_item_count(one, text) for text in lists)
+    ]
+    return [
+        *(f"“{one.text}” does not occur in the cited source" for one in numbers),
+        *(
+            f"the quoted text “{quotation}” does not occur in the cited source"
+            for quotation in missing_quotations(claim, texts)
+        ),
+    ]
+
+
+def _source_texts(cited: Sequence[Evidence], sources: Mapping[str, Source]) -> Iterator[str]:
+    """Yield the cited passages with their headings, the metadata of their sources, and last the whole sources."""
+    for passage in cited:
+        yield "\n".join((*passage.path, passage.lead, passage.quote))
+    found = {one.source_id: sources[one.source_id] for one in cited if one.source_id in sources}.values()
+    for source in found:
+        known = (source.document.title, source.hit.title, source.hit.published, source.document.published)
+        yield "\n".join(filter(None, known))
+    for source in found:
+        yield source.document.text
+
+
+def _is_item_count(number: Number, text: str) -> bool:
+    """Return whether a number is the count of items in a list of a text."""
+    value = number.value
+    if number.kind != "number" or value % 1 or not 2 <= value <= _MOST_COUNTED:
+        return False
+    items = len(_LIST_ITEM.findall(text))
+    return items == value or (items == 0 and len(_SEPARATOR.findall(text)) + 1 >= value)
+
+
 @hookimpl
-def leadline_claim_judges() -> Iterator[Offer[PluginSettings, Exact]]:
+def leadline_claim_judges() -> Iterator[Offer[PluginSettings, ExactJudge]]:
     """Offer the judge."""
     yield Offer(
-        Exact,
+        ExactJudge,
         PluginSettings,
         "Supports claims that a passage states word for word; finds numbers and quotations that occur nowhere",
         keep=False,

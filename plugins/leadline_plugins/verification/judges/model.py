@@ -1,6 +1,6 @@
-"""The judge `model`: asks the chat model for a verdict with the exact words of the passage.
+"""Judge `model`: asks the chat model for verdicts with exact quotes.
 
-A verdict without words that occur in a cited passage does not count, except `unsupported`.
+Except for `unsupported`, a verdict counts only if a cited passage has its quote.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ from collections.abc import Sequence
 from leadline.contracts import Call
 from leadline.errors import CallFailed
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
-from leadline_plugins.verification.quotes import OMISSION, words_in
-from leadline_plugins.verification.tasks import VERIFY, ClaimReply, batches, inputs_of
+from leadline_plugins.verification.quotes import OMISSION, find_quote
+from leadline_plugins.verification.tasks import VERIFY_TASK, ClaimReply, batches, claims_request
 
+# The confidence of all verdicts of a model, which cannot rate its own; a verbatim claim has 1.
 CONFIDENCE = 0.8
-"""Of a model's verdict, against 1 for the same words: models do not know how sure they are."""
 
 
 class ModelJudge:
-    """Asks in batches; what the model leaves out is asked once more. Without a chat model it judges nothing."""
+    """Asks in batches, and once more for missing claims. Without a chat model it returns nothing."""
 
     async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
-        """Return a judgement for each claim, `not_judged` where the model's words do not count."""
-        if not await call.run.by_chat(VERIFY.name):
+        """Return a judgement for each claim; `not_judged` if the reply does not count."""
+        if not await call.run.by_chat(VERIFY_TASK.name):
             return Judgements()
         groups = list(batches(request.claims, request.passages))
-        replies = await call.run.each(groups, lambda claims: _asked(claims, request, call))
+        replies = await call.run.each(groups, lambda claims: _judge_batch(claims, request, call))
         return Judgements(judgements=tuple(one for reply in replies for one in reply))
 
 
-async def _asked(claims: Sequence[Claim], wanted: JudgeRequest, call: Call) -> list[Judgement]:
+async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, call: Call) -> list[Judgement]:
     found: dict[str, ClaimReply] = {}
-    left, why = list(claims), "the model said nothing about it"
+    left, why = list(claims), "the model returned no verdict on it"
     for _ in range(2):
-        inputs = inputs_of(left, wanted.passages, wanted.sources, wanted.language)
+        inputs = claims_request(left, wanted.passages, wanted.sources, wanted.language)
         try:
-            reply = await call.run.perform(VERIFY.of(inputs))
+            reply = await call.run.perform(VERIFY_TASK.of(inputs))
         except CallFailed as failed:
-            why = f"the model was not asked: {failed.record.text}"
+            why = f"the model could not be asked: {failed.record.text}"
             break
         numbered = dict(enumerate(left, start=1))
         found |= {numbered[one.claim].id: one for one in reply.verdicts if one.claim in numbered}
@@ -50,20 +50,20 @@ async def _asked(claims: Sequence[Claim], wanted: JudgeRequest, call: Call) -> l
     return [*(_judgement(claim, found[claim.id], passages) for claim in answered), *silent]
 
 
-def _judgement(claim: Claim, said: ClaimReply, passages: dict[str, Evidence]) -> Judgement:
-    """Return a reply as a judgement on the exact words of a cited passage."""
-    if said.verdict == "unsupported":
-        return Judgement(claim_id=claim.id, verdict="unsupported", reason=said.reason, confidence=CONFIDENCE)
+def _judgement(claim: Claim, reply: ClaimReply, passages: dict[str, Evidence]) -> Judgement:
+    """Return a reply as a judgement that quotes a cited passage."""
+    if reply.verdict == "unsupported":
+        return Judgement(claim_id=claim.id, verdict="unsupported", reason=reply.reason, confidence=CONFIDENCE)
     cited = [passages[name] for name in claim.evidence_ids if name in passages]
-    if found := words_in(said.quote, cited):
+    if found := find_quote(reply.quote, cited):
         return Judgement(
             claim_id=claim.id,
-            verdict=said.verdict,
+            verdict=reply.verdict,
             quote=OMISSION.join(words for _, words in found),
             evidence_id=found[0][0].id,
-            reason=said.reason,
+            reason=reply.reason,
             confidence=CONFIDENCE,
         )
-    wrong = "quotes words that no cited passage has" if said.quote.strip() else "quotes no words of a passage"
+    wrong = "quotes words that no cited passage has" if reply.quote.strip() else "quotes no words of a passage"
     reason = f"model {wrong}"
     return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)

@@ -1,4 +1,4 @@
-"""The blocks of a Markdown report with their visible text, and where links, code and web addresses are in it."""
+"""Blocks of a Markdown report as visible text, with the spans of links, code and web addresses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SUP = re.compile(r"\[?\d{1,3}(?:\s*[,–-]\s*\d{1,3})*\]?")
 
 
 @dataclass
-class Flat:
-    """Visible text; `links` with their addresses, `code`, `images` and `escaped` brackets by their spans."""
+class VisibleText:
+    """Visible text with the spans of `links` (and their addresses), `code`, `images` and `escaped` brackets."""
 
     text: str = ""
     links: list[tuple[int, int, str]] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Flat:
     escaped: list[Span] = field(default_factory=list)
     images: list[Span] = field(default_factory=list)
 
-    def add(self, other: Flat, between: str = "") -> None:
+    def add(self, other: VisibleText, between: str = "") -> None:
         """Append another text."""
         at = len(self.text) + len(between)
         self.text += between + other.text
@@ -36,26 +36,27 @@ class Flat:
         self.images += [(start + at, end + at) for start, end in other.images]
 
     def bare(self) -> Iterator[tuple[int, int, str]]:
-        """Yield the addresses in the text that are no links."""
+        """Yield the web addresses that are not links."""
         for start, end in addresses(self.text):
             if not within(start, self.links) and not within(start, self.code):
                 yield start, end, self.text[start:end]
 
 
 def within(at: int, spans: Sequence[tuple[Any, ...]]) -> bool:
-    """Return whether a place lies in one of the spans."""
+    """Return whether an offset is in one of the spans."""
     return any(span[0] <= at < span[1] for span in spans)
 
 
 @dataclass(frozen=True)
-class Block:
-    """A block of text. `kind`: heading, text, row, code. `level` of a heading; `number` of an ordered list's item.
+class ReportBlock:
+    """A block of text; `kind` is heading, text, row or code.
 
-    `row` is the place of a row in its table, 0 for the header; `cells` are the spans of its cells.
+    `level` is that of a heading, `number` that of an item in an ordered list, `row` the index of a table row (0 for the
+    header), `cells` the spans of its cells.
     """
 
     kind: str
-    flat: Flat
+    flat: VisibleText
     level: int = 0
     number: int | None = None
     item: bool = False
@@ -64,11 +65,11 @@ class Block:
     cells: tuple[Span, ...] = ()
 
 
-def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
-    """Return the blocks of a document, and its link definitions (label to address)."""
+def parse_blocks(markdown: str) -> tuple[list[ReportBlock], dict[str, str]]:
+    """Return the blocks of a document, and the addresses of its link definitions by label."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark").enable("table").disable("text_join")  # an escape must stay one
+    parser = MarkdownIt("commonmark").enable("table").disable("text_join")  # keeps escapes as separate tokens
     # Addresses are kept as written, neither encoded nor refused.
     parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
     parser.validateLink = bool  # type: ignore[method-assign,assignment]
@@ -78,7 +79,7 @@ def parse(markdown: str) -> tuple[list[Block], dict[str, str]]:
     return list(_blocks(tokens)), defined
 
 
-def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
+def _blocks(tokens: Sequence[Any]) -> Iterator[ReportBlock]:
     level, number, items, quotes, row = 0, None, 0, 0, None
     rows = 0
     cells: list[Span] = []
@@ -98,18 +99,18 @@ def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
             case "table_open":
                 rows = -1
             case "tr_open":
-                row, rows, cells = Flat(), rows + 1, []
+                row, rows, cells = VisibleText(), rows + 1, []
             case "tr_close":
-                row = row or Flat()
-                yield Block("row", row, quoted=quotes > 0, row=rows, cells=tuple(cells))
+                row = row or VisibleText()
+                yield ReportBlock("row", row, quoted=quotes > 0, row=rows, cells=tuple(cells))
                 row = None
             case "fence" | "code_block" | "html_block":
-                yield Block("code", Flat(token.content))
+                yield ReportBlock("code", VisibleText(token.content))
             case "inline" if row is not None:
                 row.add(flatten(token.children), " | " if cells else "")
                 cells.append((cells[-1][1] + len(" | ") if cells else 0, len(row.text)))
             case "inline":
-                yield Block(
+                yield ReportBlock(
                     "heading" if level else "text", flatten(token.children), level, number, items > 0, quotes > 0
                 )
                 number = None
@@ -117,9 +118,9 @@ def _blocks(tokens: Sequence[Any]) -> Iterator[Block]:
                 pass
 
 
-def flatten(children: Sequence[Any]) -> Flat:
-    """Return inline tokens as visible text; what is only a number's link or superscript reads as `[1]`."""
-    flat, opened, href, raised = Flat(), 0, "", False
+def flatten(children: Sequence[Any]) -> VisibleText:
+    """Return inline tokens as visible text; a link or superscript with only a number becomes `[1]`."""
+    flat, opened, href, raised = VisibleText(), 0, "", False
     for token in children:
         match token.type:
             case "text" | "text_special" if raised and _SUP.fullmatch(token.content):
@@ -137,7 +138,7 @@ def flatten(children: Sequence[Any]) -> Flat:
                 opened, href = len(flat.text), str(token.attrs.get("href", ""))
             case "link_close":
                 said = flat.text[opened:]
-                flat.escaped = [span for span in flat.escaped if span[0] < opened]  # a link is marked by its address
+                flat.escaped = [span for span in flat.escaped if span[0] < opened]  # the address marks a link
                 if _NUMBERS.fullmatch(said) and said[0] not in "[【":
                     flat.text = f"{flat.text[:opened]}[{said}]"
                 flat.links.append((opened, len(flat.text), href))
@@ -159,18 +160,18 @@ def flatten(children: Sequence[Any]) -> Flat:
 
 
 def addresses(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the web addresses of a text, without the punctuation after them; brackets only in pairs."""
+    """Yield the spans of the web addresses in a text, without trailing punctuation and unpaired brackets."""
     for match in _URL.finditer(text):
         yield match.start(), match.start() + len(trimmed(match.group()))
 
 
 def host(url: str) -> str:
-    """Return the site of an address, in lower case and without `www.`."""
+    """Return the host of an address, in lower case and without `www.`."""
     return re.sub(r"^\w+://(?:www\.)?", "", url.casefold()).partition("/")[0]
 
 
 def trimmed(url: str) -> str:
-    """Return an address without the punctuation that belongs to the text around it."""
+    """Return an address without trailing punctuation."""
     depth = dict.fromkeys(_PAIRS.values(), 0)
     for at, char in enumerate(url):
         if char in depth:

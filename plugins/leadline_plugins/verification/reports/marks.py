@@ -1,4 +1,4 @@
-"""The citation marks of a text: numbers in brackets, footnotes, links, authors with a year."""
+"""Citation marks of a text: numbers in brackets, footnotes, links, authors with a year."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leadline_plugins.verification.reports.blocks import Flat, within
+from leadline_plugins.verification.reports.blocks import VisibleText, within
 
 _ONE = r"\^?\d{1,3}"
+# A mark by number; its only group has the numbers.
 NUMBERS = (
     r"[\[【［](?:(?:sources?|refs?|references?|citations?|来源|參考|参考|文献)\.?[\s:：]*+)?\s*+"
     rf"({_ONE}(?:\s*+(?:[,，、;；&]|[-–—~]|and)\s*+{_ONE})*)\s*+(?:†[^\]】]{{0,200}})?[\]】］]"
 )
-"""A mark by number; the numbers are its one group."""
 _NUMBERED = re.compile(NUMBERS, re.IGNORECASE)
 _PART = re.compile(rf"({_ONE})(?:\s*[-–—~]\s*({_ONE}))?")
 _NOTE = re.compile(r"\[\^([^\]\s]+)\]")
@@ -29,7 +29,7 @@ _WEB = ("http://", "https://")
 
 @dataclass(frozen=True)
 class Entry:
-    """A source as the report lists it: `7`, `^note`, or by its place (`#3`) where the list has no numbers."""
+    """An entry of the list of sources; without a number its key is its position (`#3`)."""
 
     key: str
     text: str
@@ -38,19 +38,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Mark:
-    """A pointer in the text: `[1, 3-5]` has the keys 1, 3, 4, 5; a link has a `url`. Offsets are in characters."""
+    """A citation mark: `[1, 3-5]` has the keys 1, 3, 4, 5; a link has a `url`. Offsets are in characters."""
 
     text: str
     start: int
     end: int
     keys: tuple[str, ...] = ()
     url: str = ""
+    # Whether it is not a word of its sentence.
     silent: bool = True
-    """Whether it is no part of its sentence."""
 
 
-def numbered(flat: Flat) -> Iterator[Mark]:
-    """Yield the marks by number or footnote, in order."""
+def numbered(flat: VisibleText) -> Iterator[Mark]:
+    """Yield marks by number or footnote, in order."""
     for match in sorted([*_NUMBERED.finditer(flat.text), *_NOTE.finditer(flat.text)], key=lambda found: found.start()):
         keys = values(match.group(1)) if match.re is _NUMBERED else (f"^{match.group(1)}",)
         plain_note = match.re is _NOTE and match.group(1).isdigit()
@@ -59,7 +59,7 @@ def numbered(flat: Flat) -> Iterator[Mark]:
 
 
 def values(text: str) -> tuple[str, ...]:
-    """Return the keys that `1, 3-5` names; none where one is 0: then it is an interval."""
+    """Return the keys of `1, 3-5`; none if one is 0, because that is an interval."""
     keys: list[str] = []
     for first, last in _PART.findall(text):
         low, high = int(first.lstrip("^")), int((last or first).lstrip("^"))
@@ -70,8 +70,8 @@ def values(text: str) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def linked(flat: Flat) -> Iterator[Mark]:
-    """Yield links to the web and bare addresses; one in parentheses of its own is no part of the sentence."""
+def linked(flat: VisibleText) -> Iterator[Mark]:
+    """Yield links and bare web addresses; one in its own parentheses is not a word of the sentence."""
     for start, end, url in sorted([*flat.links, *flat.bare()]):
         if not url.lower().startswith(_WEB):
             continue
@@ -83,8 +83,8 @@ def linked(flat: Flat) -> Iterator[Mark]:
         yield Mark(flat.text[left:right], left, right, url=url, silent=bare)
 
 
-def authored(flat: Flat) -> Iterator[tuple[Mark, tuple[tuple[str, str], ...]]]:
-    """Yield marks by author or site and year, each with the names and years."""
+def authored(flat: VisibleText) -> Iterator[tuple[Mark, tuple[tuple[str, str], ...]]]:
+    """Yield marks by author or site and year, each with its names and years."""
     for match in _PARENTHESIS.finditer(flat.text):
         if not within(match.start() + 1, flat.links):
             yield Mark(match.group(), match.start(), match.end()), tuple(_AUTHOR.findall(match.group(1)))

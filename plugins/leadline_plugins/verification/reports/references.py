@@ -1,4 +1,4 @@
-"""The list of sources of a report: under its heading, or wherever lines begin with numbers in brackets."""
+"""The list of sources of a report: below its heading, or lines that start with numbers in brackets."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from tomllib import loads
+from typing import Any
 
-from leadline_plugins.verification.reports.blocks import Block, Flat, within
+from leadline_plugins.verification.reports.blocks import ReportBlock, VisibleText, within
 from leadline_plugins.verification.reports.marks import Entry, numbered
-from leadline_plugins.wording import everywhere
+from leadline_plugins.wording.phrases import in_all_languages
 
 _LINE = re.compile(r"\W{0,3}?[\[【［](\^?\d{1,3}|\^[^\]\s]+)[\]】］](?!\()\s*[:.：\-–—]?\s*(\S.*)?", re.DOTALL)
-_AND = r"\s*(?:-?\s*(?:und|en|og|och|et|y|e|i|a|és|ja|ve|dan|và|и|та|και|및|و|และ|और|&|/))\s*"
 _LETTER = re.compile(r"\w{2}")
+# By block: the spans of its lines that are entries, and whether their number is in brackets.
 Covered = dict[int, list[tuple[int, int, bool]]]
-"""By block, the spans of its lines that are entries, and whether each has its number in brackets."""
 
 
 @dataclass
 class Line:
-    """A line of the block at `place`, from `start`; `near`: the line before or after has the number before or after."""
+    """A line of a block; `near` if the line before or after has the adjacent number."""
 
     place: int
     start: int
-    flat: Flat
+    flat: VisibleText
     key: str
     bracketed: bool
     listed: bool
@@ -35,12 +35,12 @@ class Line:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """Its web addresses."""
+        """The web addresses of the line."""
         return addresses(self.flat)
 
 
-def lists(blocks: Sequence[Block]) -> set[int]:
-    """Return the places of the blocks under the heading of a list of sources."""
+def lists(blocks: Sequence[ReportBlock]) -> set[int]:
+    """Return the indices of the blocks below a heading of a list of sources."""
     found: set[int] = set()
     level = 0
     for place, block in enumerate(blocks):
@@ -54,15 +54,15 @@ def lists(blocks: Sequence[Block]) -> set[int]:
     return found
 
 
-def titles_list(block: Block) -> bool:
+def titles_list(block: ReportBlock) -> bool:
     """Return whether a block is the heading of a list of sources, or a line that serves as one."""
-    said = block.flat.text.strip()
+    text = block.flat.text.strip()
     if block.kind == "heading":
-        return names_list(said)
-    return block.kind == "text" and block.number is None and _titled(said)
+        return is_list_title(text)
+    return block.kind == "text" and block.number is None and _is_title_line(text)
 
 
-def names_list(title: str) -> bool:
+def is_list_title(title: str) -> bool:
     """Return whether a title is that of a list of sources."""
     return len(title) < 80 and bool(_heading().fullmatch(title))
 
@@ -70,51 +70,59 @@ def names_list(title: str) -> bool:
 @cache
 def _heading() -> re.Pattern[str]:
     one = f"(?:{'|'.join(form for row in headings() for form in row['pattern'])})"
-    ours = "|".join(map(re.escape, everywhere("cited", "additional")))
+    joint = rf"\s*(?:-?\s*(?:{'|'.join(_table()['conjunctions'])})\s*)"
+    ours = "|".join(map(re.escape, in_all_languages("cited", "additional")))
     return re.compile(
         r"[\W_]*(?:(?:\d+(?:\.\d+)*|[一二三四五六七八九十]+|[IVX]+|appendix \w)[.、)）:：]?\s*)?"
-        rf"(?:{ours}|{one}(?:{_AND}{one})?(?: ?[(（][^()（）]*[)）])?)[\W_]*",
+        rf"(?:{ours}|{one}(?:{joint}{one})?(?: ?[(（][^()（）]*[)）])?)[\W_]*",
         re.IGNORECASE,
     )
 
 
-@cache
 def headings() -> list[dict[str, list[str]]]:
     """Return the patterns of headings in all languages, with examples."""
-    text = files(__package__).joinpath("headings.toml").read_text(encoding="utf-8")
-    rows: list[dict[str, list[str]]] = loads(text)["headings"]
+    rows: list[dict[str, list[str]]] = _table()["headings"]
     return rows
 
 
-def lines(flat: Flat) -> Iterator[tuple[int, Flat]]:
-    """Yield the lines of a block, each with where it starts and with its links."""
+@cache
+def _table() -> dict[str, Any]:
+    return loads(files(__package__).joinpath("headings.toml").read_text(encoding="utf-8"))
+
+
+def lines(flat: VisibleText) -> Iterator[tuple[int, VisibleText]]:
+    """Yield the lines of a block with their offsets and links."""
     at = 0
     for line in flat.text.split("\n"):
         end = at + len(line)
         links = [(start - at, stop - at, url) for start, stop, url in flat.links if at <= start <= end]
         escaped = [(start - at, stop - at) for start, stop in flat.escaped if at <= start < end]
-        yield at, Flat(line, links, escaped=escaped)
+        yield at, VisibleText(line, links, escaped=escaped)
         at = end + 1
 
 
-def entries(blocks: Sequence[Block], listed: set[int], defined: Mapping[str, str]) -> tuple[dict[str, Entry], Covered]:
-    """Return the entries by key, and the spans of the blocks that are entries and no prose."""
+def entries(
+    blocks: Sequence[ReportBlock], listed: set[int], defined: Mapping[str, str]
+) -> tuple[dict[str, Entry], Covered]:
+    """Return the entries by key, and the spans of blocks that are entries."""
     found = {label: Entry(label, url, (url,)) for label, url in defined.items() if re.fullmatch(r"\^?[\w-]+", label)}
     held = [line for line in candidates(blocks, listed) if line.listed or _is_entry(line)]
     if not held and not found:
         held = list(last_list(blocks)) or _last_section(blocks)
-    for line in sorted(held, key=lambda line: not line.bracketed):  # `[3]` is surer than the third item of a list
+    for line in sorted(
+        held, key=lambda line: not line.bracketed
+    ):  # `[3]` is more reliable than the third item of a list
         key = line.key if line.key and line.key not in found else f"#{len(found) + 1}"
         if line.key or line.urls or _LETTER.search(line.flat.text):
             found[key] = Entry(key, _text(line.flat), line.urls)
     covered: Covered = {}
     for line in held:
         covered.setdefault(line.place, []).append((line.start, line.start + len(line.flat.text), line.bracketed))
-    return _joined(found), covered
+    return _with_footnote_urls(found), covered
 
 
-def candidates(blocks: Sequence[Block], listed: set[int]) -> list[Line]:
-    """Return every line that might be an entry, with its number, and whether it is in a list of sources."""
+def candidates(blocks: Sequence[ReportBlock], listed: set[int]) -> list[Line]:
+    """Return every line that might be an entry."""
     found: list[Line] = []
     for place, block in enumerate(blocks):
         under = place in listed
@@ -122,7 +130,7 @@ def candidates(blocks: Sequence[Block], listed: set[int]) -> list[Line]:
         for start, flat in [(0, block.flat)] if whole else lines(block.flat):
             if block.kind not in ("text", "row") or not flat.text.strip() or titles_list(block):
                 continue
-            if not under and _titled(flat.text):
+            if not under and _is_title_line(flat.text):
                 under = True
                 continue
             match = _LINE.fullmatch(flat.text)
@@ -144,22 +152,22 @@ def _is_entry(line: Line) -> bool:
     return line.bracketed and (bool(line.urls) or line.near or line.key.startswith("^"))
 
 
-def _titled(text: str) -> bool:
-    return text.rstrip("* _")[-1:] in (":", "：") and names_list(text)
+def _is_title_line(text: str) -> bool:
+    return text.rstrip("* _")[-1:] in (":", "：") and is_list_title(text)
 
 
-def addresses(line: Flat) -> tuple[str, ...]:
-    """Return the web addresses of a line, in order, each once."""
+def addresses(line: VisibleText) -> tuple[str, ...]:
+    """Return the distinct web addresses of a line, in order."""
     return tuple(dict.fromkeys(url for _, _, url in sorted([*line.links, *line.bare()]) if url.startswith("http")))
 
 
-def _text(line: Flat) -> str:
+def _text(line: VisibleText) -> str:
     match = _LINE.fullmatch(line.text)
     return " ".join(((match.group(2) or "") if match else line.text).split())
 
 
-def _joined(found: dict[str, Entry]) -> dict[str, Entry]:
-    """Give footnotes without an address that of the entry with their number and title."""
+def _with_footnote_urls(found: dict[str, Entry]) -> dict[str, Entry]:
+    """Return the entries; footnotes without an address get that of the entry with the same number and title."""
     for key, entry in list(found.items()):
         other = found.get(key.removeprefix("^")) if key.startswith("^") else None
         if other and not entry.urls and entry.text[:20].casefold() in other.text.casefold():
@@ -167,8 +175,8 @@ def _joined(found: dict[str, Entry]) -> dict[str, Entry]:
     return found
 
 
-def last_list(blocks: Sequence[Block]) -> Iterator[Line]:
-    """Yield the last ordered list if most of its items hold an address: a list of sources without a heading."""
+def last_list(blocks: Sequence[ReportBlock]) -> Iterator[Line]:
+    """Yield the last ordered list if most of its items have an address: a list of sources without a heading."""
     last: list[Line] = []
     for place, block in enumerate(blocks):
         if block.number == 1:
@@ -179,10 +187,10 @@ def last_list(blocks: Sequence[Block]) -> Iterator[Line]:
         yield from last
 
 
-def _last_section(blocks: Sequence[Block]) -> list[Line]:
-    """Return the section below the last heading if it can only be a list of sources, whatever its name is.
+def _last_section(blocks: Sequence[ReportBlock]) -> list[Line]:
+    """Return the section below the last heading if it can only be a list of sources.
 
-    It is a numbered list and nothing else, has a number for each mark of the text above, and cites nothing.
+    It is a numbered list, has a number for each mark in the text above, and cites nothing.
     """
     start = max((place for place, block in enumerate(blocks) if block.kind == "heading"), default=-1) + 1
     below = blocks[start:]
@@ -194,11 +202,11 @@ def _last_section(blocks: Sequence[Block]) -> list[Line]:
     used = {
         key for block in blocks[:start] if block.kind != "code" for mark in numbered(block.flat) for key in mark.keys
     }
-    if not used or not used <= {line.key for line in held} or any(_points(line) for line in held):
+    if not used or not used <= {line.key for line in held} or any(_cites_something(line) for line in held):
         return []
     return [replace(line, place=line.place + start) for line in held]
 
 
-def _points(line: Line) -> bool:
-    """Return whether an item cites something itself: then it is no entry."""
+def _cites_something(line: Line) -> bool:
+    """Return whether an item cites a source, and so is no entry."""
     return any(mark.start for mark in numbered(line.flat))

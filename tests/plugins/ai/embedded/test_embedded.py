@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from leadline.errors import Unsupported
-from leadline.findings import Plan, Question
 from leadline.records import Document, Hit, Source
+from leadline.research_findings import Plan, Question
 from leadline.tasks import Task
 from leadline.testing.context import FakeCall
 from leadline_plugins.ai.embedded.provider import ROUNDS, Embedded, plan, query
-from leadline_plugins.passages import passages_of
+from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.prompting.inputs import PastSearch
-from leadline_plugins.tasks.planning import PlanRequest, QueryRequest
+from leadline_plugins.prompting.research_tasks import PlanRequest, QueryRequest
 
 HARBOUR = Question(text="Who is the mayor of the town that quarried the granite of Porto Alvo?", language="en")
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
+from leadline._hosting.catalog import PluginCatalog
+from leadline._settings.redaction import public
 from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
-from leadline.hosting.host import Host
-from leadline.settings.secrecy import public
 from leadline_plugins.ai.litellm.errors import is_of_litellm, translated
 from leadline_plugins.ai.litellm.library import account
 from leadline_plugins.ai.litellm.settings import LitellmSettings
@@ -34,10 +34,10 @@ def raised(name: str, message: str, status: int = 0, **fields: Any) -> Exception
     ("error", "kind", "words"),
     [
         (raised("AuthenticationError", "bad key", 401), Denied, "bad key"),
-        (raised("RateLimitError", "litellm.RateLimitError: slow", 429), RateLimited, "slow down"),
+        (raised("RateLimitError", "litellm.RateLimitError: slow", 429), RateLimited, "rate limit"),
         (raised("RateLimitError", "insufficient_quota", 429), QuotaSpent, "no quota"),
-        (raised("ContextWindowExceededError", "prompt is too long", 400), TooLong, "longer than"),
-        (raised("BadRequestError", "prompt is too long: 9 tokens", 400), TooLong, "longer than"),
+        (raised("ContextWindowExceededError", "prompt is too long", 400), TooLong, "too long"),
+        (raised("BadRequestError", "prompt is too long: 9 tokens", 400), TooLong, "too long"),
         (raised("NotFoundError", "model: claude-x not found", 404), Unsupported, "has no model"),
         (raised("Timeout", "Connection timed out", 408), Unavailable, "timed out"),
         (raised("APIConnectionError", "refused", 500), Unavailable, "refused"),
@@ -47,7 +47,7 @@ def raised(name: str, message: str, status: int = 0, **fields: Any) -> Exception
         (raised("ContentPolicyViolationError", "blocked", 400), Unsupported, "blocked"),
         (raised("PermissionDeniedError", "your prompt was flagged", 403), Unsupported, "flagged"),
         (raised("PermissionDeniedError", "no permission", 403), Denied, "denies access"),
-        (raised("RateLimitError", "Too many tokens, please wait before trying again.", 429), RateLimited, "slow down"),
+        (raised("RateLimitError", "Too many tokens, please wait before trying again.", 429), RateLimited, "rate limit"),
         (raised("BadRequestError", '{"error": {"type": "request_too_large", "message": "max"}}', 400), TooLong, "max"),
         (raised("NotFoundError", "model: claude-foo", 404), Unsupported, "has no model"),
         (raised("NotFoundError", "nothing here", 404), Unsupported, "check api_base"),
@@ -82,7 +82,7 @@ def test_the_answer_within_is_read_in_whatever_form_it_stands(form: str) -> None
     text = repr(data) if "Error code" in form else json.dumps(data)
     told = translated(raised("RateLimitError", form.replace("{}", text), 429), "gemini/m", NO_SECRETS)
     assert (type(told), told.retry_after) == (RateLimited, 7)
-    assert str(told) == "gemini asks to slow down (HTTP 429): slow ly"
+    assert str(told) == "gemini: rate limit reached (HTTP 429): slow ly"
 
 
 @given(st.text(alphabet="b'\"{}[]():, \\\\n01error", max_size=60))
@@ -96,10 +96,10 @@ def test_an_exception_of_any_text_is_told(text: str) -> None:
         (httpx.ConnectTimeout("x"), Unavailable, "no connection within 10 s (connect_timeout)"),
         (httpx.ReadTimeout("x"), Unavailable, "silent for 120 s (read_timeout)"),
         (httpx.ConnectError("refused"), Unavailable, "no connection: refused"),
-        (httpx.RemoteProtocolError("peer closed"), Unavailable, "broke off: peer closed"),
+        (httpx.RemoteProtocolError("peer closed"), Unavailable, "broke: peer closed"),
         (ModuleNotFoundError("No module named 'google'", name="google"), Unsupported, "pip install google-cloud"),
         (ImportError("Using SOCKS proxy, but the 'socksio' package is not installed."), Unsupported, "SOCKS"),
-        (UnicodeEncodeError("ascii", "…", 0, 1, "x"), Unsupported, "no HTTP header can carry"),
+        (UnicodeEncodeError("ascii", "…", 0, 1, "x"), Unsupported, "HTTP headers do not allow"),
         (ImportError("Missing boto3 to call bedrock. Run 'pip install boto3'."), Unsupported, "pip install boto3"),
     ],
 )
@@ -126,7 +126,7 @@ def test_what_kept_a_vendor_from_answering_is_named(cause: Exception, kind: type
     ],
 )
 def test_what_may_be_secret_and_what_is_ours_stands_elsewhere(extra: dict[str, Any]) -> None:
-    with pytest.raises(ValidationError, match=r"put headers into `headers`|says it for itself"):
+    with pytest.raises(ValidationError, match=r"put headers into `headers`|Leadline sets it in every request"):
         LitellmSettings(extra=extra)
 
 
@@ -136,13 +136,13 @@ def test_a_model_without_its_vendor_is_told_with_the_setting() -> None:
     )
     told = translated(error, "emulated", NO_SECRETS)
     assert type(told) is Unsupported
-    assert str(told).endswith("'emulated' names no vendor that it knows: set plugins.litellm.model = VENDOR/MODEL")
+    assert str(told).endswith("'emulated' does not name a known vendor: set plugins.litellm.model = VENDOR/MODEL")
 
 
 def test_a_key_that_no_header_can_carry_is_told_before_a_run() -> None:
     for kind in ("ai_providers", "embedders"):
-        ready = Host.discover().offer(kind, "litellm").ready
-        assert "api_key holds a character" in str(ready(LitellmSettings(api_key=SecretStr("sk-…"))))
+        ready = PluginCatalog.discover().offer(kind, "litellm").ready
+        assert "api_key contains a character" in str(ready(LitellmSettings(api_key=SecretStr("sk-…"))))
         assert ready(LitellmSettings(api_key=SecretStr("sk-x"))) is None
 
 
@@ -174,6 +174,6 @@ def test_whose_exception_it_is() -> None:
 
 
 def test_the_plugin_is_listed_without_its_library() -> None:
-    offer = Host.discover().offer("ai_providers", "litellm")
+    offer = PluginCatalog.discover().offer("ai_providers", "litellm")
     assert offer.requires == ("litellm=leadline[litellm]",)
     assert offer.priced

@@ -18,7 +18,7 @@ import pytest
 from leadline.errors import BadReply, ProviderError, RateLimited, Unavailable
 from leadline.records import ChatRequest, Message
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.server import Said, scripted_server
+from leadline.testing.servers import ScriptedAnswer, scripted_server
 from leadline_plugins.ai.litellm.provider import Litellm
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 
@@ -31,7 +31,7 @@ MODELS = {
     "cohere": "cohere_chat/command-r",
 }
 ERRORS: dict[str, tuple[type[ProviderError], str]] = {
-    "google-429-retry-info": (RateLimited, "slow down"),
+    "google-429-retry-info": (RateLimited, "rate limit"),
     # litellm's own limits, as of 1.106: tool calls without arguments in Gemini's streams, Cohere's streams.
     "google-stream-no-args-tool-call": (Unavailable, "args"),
     "google-stream-tool-call-array-arguments": (Unavailable, "args"),
@@ -101,7 +101,7 @@ async def test_every_recorded_answer_is_read_right_or_told_clearly(row: dict[str
     status, media_type, body = served(row)
     context, call = fake_context(tmp_path, name="litellm"), FakeCall()
     request = ChatRequest(model=MODELS[vendor(row)], messages=(Message(role="user", text="Hello?"),))
-    async with scripted_server(Said(body, status, {"content-type": media_type})) as server:
+    async with scripted_server(ScriptedAnswer(body, status, {"content-type": media_type})) as server:
         settings = LitellmSettings(api_base=server.url, api_key="k" * 20, stream="event" in media_type)
         model = Litellm(settings, context)
         expected = next((error for part, error in ERRORS.items() if part in row["id"]), None)

@@ -65,11 +65,11 @@ def of_litellm(status: int, message: str) -> Exception:
 def provider(library: Library, folder: Path, **settings: Any) -> Litellm:
     made = object.__new__(Litellm)  # without the import of the library, which takes seconds
     context = fake_context(folder, name="litellm")
-    from leadline_plugins.ai.openai.manner import Manners
+    from leadline_plugins.ai.openai.endpoint_quirks import QuirkStore
 
     made._settings = LitellmSettings(**settings)
     made._library = library  # type: ignore[assignment]
-    made._manners = Manners(context.cache_dir / "manners.json")
+    made._quirks = QuirkStore(context.cache_dir / "endpoint_quirks.json")
     return made
 
 

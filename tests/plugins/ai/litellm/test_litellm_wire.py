@@ -17,10 +17,9 @@ import pytest
 from leadline.errors import BadReply, ProviderError, Unavailable
 from leadline.records import ChatReply, ChatRequest, EmbedRequest, Message, Tool
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.server import Said, ScriptedServer, said_json, scripted_server
-from leadline_plugins.ai.litellm.embedder import LitellmEmbedder
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer, scripted_server
 from leadline_plugins.ai.litellm.library import load
-from leadline_plugins.ai.litellm.provider import Litellm
+from leadline_plugins.ai.litellm.provider import Litellm, LitellmEmbedder
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 
 pytestmark = [
@@ -36,8 +35,8 @@ def sse(*events: dict[str, Any]) -> tuple[bytes, ...]:
     return tuple(f"{name}data: {data}\n\n".encode() for name, data in named)
 
 
-def streamed(*pieces: bytes, media_type: str = "text/event-stream") -> Said:
-    return Said(pieces=pieces, headers={"content-type": media_type})
+def streamed(*pieces: bytes, media_type: str = "text/event-stream") -> ScriptedAnswer:
+    return ScriptedAnswer(pieces=pieces, headers={"content-type": media_type})
 
 
 async def chat(
@@ -123,7 +122,7 @@ WHOLES = [
 
 
 @pytest.mark.parametrize(("model", "answer"), HALVES, ids=[model for model, _ in HALVES])
-async def test_a_stream_that_just_ends_is_no_reply(tmp_path: Path, model: str, answer: Said) -> None:
+async def test_a_stream_that_just_ends_is_no_reply(tmp_path: Path, model: str, answer: ScriptedAnswer) -> None:
     call = FakeCall()
     async with scripted_server(answer) as server:
         with pytest.raises(BadReply, match="cut off before its end"):
@@ -136,7 +135,7 @@ async def test_a_stream_that_just_ends_is_no_reply(tmp_path: Path, model: str, a
 
 
 @pytest.mark.parametrize(("model", "answer", "finish"), WHOLES)
-async def test_a_stream_that_was_ended_is_one(tmp_path: Path, model: str, answer: Said, finish: str) -> None:
+async def test_a_stream_that_was_ended_is_one(tmp_path: Path, model: str, answer: ScriptedAnswer, finish: str) -> None:
     async with scripted_server(answer) as server:
         reply, _ = await chat(server, tmp_path, model, stream=True)
     assert (reply.message.text, reply.finish_reason) == ("Half a", finish)
@@ -154,7 +153,7 @@ async def test_tokens_that_litellm_counted_itself_are_not_taken_for_told(tmp_pat
 
 @pytest.mark.parametrize("model", [GEMINI, OPENAI])
 async def test_silence_is_told_for_every_vendor(tmp_path: Path, model: str) -> None:
-    async with scripted_server(Said(wait=3)) as server:
+    async with scripted_server(ScriptedAnswer(wait=3)) as server:
         with pytest.raises(Unavailable, match=r"silent for 0.2 s \(read_timeout\)"):
             await chat(server, tmp_path, model, stream=True, read_timeout=0.2, connect_timeout=0.2)
 
@@ -181,7 +180,7 @@ async def test_a_reply_that_is_all_there_needs_no_end_of_the_connection(tmp_path
 async def test_zeros_are_no_usage(tmp_path: Path) -> None:
     message = {"role": "assistant", "content": "Hi"}
     said = {"id": "c", "object": "chat.completion", "choices": [{"finish_reason": "stop", "message": message}]}
-    async with scripted_server(said_json(said)) as server:
+    async with scripted_server(json_answer(said)) as server:
         reply, call = await chat(server, tmp_path, OPENAI, stream=False)
     assert (reply.message.text, call.spent) == ("Hi", [])
 
@@ -189,7 +188,7 @@ async def test_zeros_are_no_usage(tmp_path: Path) -> None:
 async def test_a_loop_of_tools_keeps_the_signed_thoughts_and_needs_no_other_package(tmp_path: Path) -> None:
     thought = {"type": "thinking", "thinking": "Let me.", "signature": "SIG"}
     first = of_claude("tool_use", thought, {"type": "tool_use", "id": "t1", "name": "look", "input": {"q": "x"}})
-    answers = [said_json(first), said_json(of_claude("end_turn", {"type": "text", "text": "done"}))]
+    answers = [json_answer(first), json_answer(of_claude("end_turn", {"type": "text", "text": "done"}))]
     context = fake_context(tmp_path, name="litellm")
     async with scripted_server(*answers) as server:
         settings = LitellmSettings(api_base=server.url, api_key="k" * 20, stream=False, extra={"max_tokens": 77})
@@ -208,7 +207,7 @@ async def test_a_loop_of_tools_keeps_the_signed_thoughts_and_needs_no_other_pack
 
 
 async def test_what_was_written_to_a_cache_costs_what_the_vendor_takes(tmp_path: Path) -> None:
-    async with scripted_server(said_json(of_claude("end_turn", {"type": "text", "text": "Hi"}))) as server:
+    async with scripted_server(json_answer(of_claude("end_turn", {"type": "text", "text": "Hi"}))) as server:
         _, call = await chat(server, tmp_path, CLAUDE, stream=False)
     assert [float(usage.cost or 0) for usage in call.spent] == [0.00882]  # of it 0.0075 for what was written
 
@@ -234,7 +233,7 @@ def test_nothing_is_fetched_nor_printed(capfd: pytest.CaptureFixture[str]) -> No
 async def test_vectors_belong_to_their_texts(tmp_path: Path, model: str, data: list[Any], vectors: Any) -> None:
     context, call = fake_context(tmp_path, name="litellm"), FakeCall()
     answer = {"object": "list", "model": "e", "data": data, "usage": {"prompt_tokens": 4, "total_tokens": 4}}
-    async with scripted_server(said_json(answer)) as server:
+    async with scripted_server(json_answer(answer)) as server:
         settings = LitellmSettings(api_base=f"{server.url}/v1", api_key="k" * 20, embedding_model=model)
         embedder, request = LitellmEmbedder(settings, context), EmbedRequest(model="", texts=("a", "b"))
         if vectors is None:
@@ -248,7 +247,7 @@ async def test_vectors_belong_to_their_texts(tmp_path: Path, model: str, data: l
 @pytest.mark.parametrize("model", ["openai/e", "mistral/e"])
 async def test_embeddings_are_asked_for_once(tmp_path: Path, model: str) -> None:
     context = fake_context(tmp_path, name="litellm")
-    async with scripted_server(said_json({"error": {"message": "oh"}}, 500)) as server:
+    async with scripted_server(json_answer({"error": {"message": "oh"}}, 500)) as server:
         settings = LitellmSettings(api_base=f"{server.url}/v1", api_key="k" * 20, embedding_model=model)
         with pytest.raises(ProviderError, match="oh"):
             await LitellmEmbedder(settings, context).embed(EmbedRequest(model="", texts=("a",)), FakeCall())

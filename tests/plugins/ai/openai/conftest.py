@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from leadline.hosting.context import HouseContext
+from leadline._hosting.context import PluginContext
 from leadline.records import ChatRequest, Message
 from leadline.testing.context import fake_context
-from leadline.testing.server import ScriptedServer
+from leadline.testing.servers import ScriptedServer
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.settings import OpenAISettings
 
 
 @pytest.fixture
-async def context(tmp_path: Path) -> AsyncIterator[HouseContext]:
+async def context(tmp_path: Path) -> AsyncIterator[PluginContext]:
     """Lend the plugin its context."""
     context = fake_context(tmp_path, name="openai")
     yield context
@@ -25,7 +25,7 @@ async def context(tmp_path: Path) -> AsyncIterator[HouseContext]:
 
 
 @pytest.fixture
-def provider(server: ScriptedServer, context: HouseContext) -> Callable[..., OpenAI]:
+def provider(server: ScriptedServer, context: PluginContext) -> Callable[..., OpenAI]:
     """Make a provider before the server, with these settings."""
 
     def make(**settings: Any) -> OpenAI:

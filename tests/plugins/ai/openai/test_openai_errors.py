@@ -22,26 +22,30 @@ from leadline.errors import (
 )
 from leadline.records import ChatRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.server import Said, ScriptedServer, said_json
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
+from leadline_plugins.ai.openai.errors import parse_duration, wait_seconds
 from leadline_plugins.ai.openai.provider import OpenAI
-from leadline_plugins.ai.openai.waiting import span, wait_for
 
 HTML = b"<!DOCTYPE html><html><head><title>502  Bad\nGateway</title></head><body>nginx</body></html>"
 
 
-def error(message: str, status: int = 400, headers: dict[str, str] | None = None, **parts: Any) -> Said:
-    answer = said_json({"error": {"message": message, **parts}}, status)
-    return Said(answer.body, status, answer.headers | (headers or {}))
+def error(message: str, status: int = 400, headers: dict[str, str] | None = None, **parts: Any) -> ScriptedAnswer:
+    answer = json_answer({"error": {"message": message, **parts}}, status)
+    return ScriptedAnswer(answer.body, status, answer.headers | (headers or {}))
 
 
 @pytest.mark.parametrize(
     ("answer", "kind", "words"),
     [
-        (error("This model's maximum context length is 8 tokens"), TooLong, "longer than 'm' takes"),
-        (error("x", code="context_length_exceeded"), TooLong, "longer than"),
-        (error("the request exceeds the available context size", type="exceed_context_size_error"), TooLong, "longer"),
-        (error("Request too large for gpt-4 on tokens per min (TPM)", 429), TooLong, "longer than"),
-        (Said(b"too big", 413), TooLong, "longer than"),
+        (error("This model's maximum context length is 8 tokens"), TooLong, "too long for 'm'"),
+        (error("x", code="context_length_exceeded"), TooLong, "too long"),
+        (
+            error("the request exceeds the available context size", type="exceed_context_size_error"),
+            TooLong,
+            "too long",
+        ),
+        (error("Request too large for gpt-4 on tokens per min (TPM)", 429), TooLong, "too long"),
+        (ScriptedAnswer(b"too big", 413), TooLong, "too long"),
         (error("Incorrect API key provided", 401), Denied, "check api_key"),
         (error("Country not supported", 403), Denied, "denies access"),
         (error("Incorrect API key provided", 403), Denied, "does not accept the key"),
@@ -49,51 +53,59 @@ def error(message: str, status: int = 400, headers: dict[str, str] | None = None
         (error("Insufficient Balance", 402), QuotaSpent, "no quota or credit left"),
         (error("You exceeded your current quota", 429, code="insufficient_quota"), QuotaSpent, "no quota"),
         (error("Key limit exceeded (monthly limit)", 403), QuotaSpent, "no quota"),
-        (error("Rate limit reached", 429), RateLimited, "asks to slow down"),
-        (error("You exceeded your current quota; retry in 7s", 429), RateLimited, "asks to slow down"),
+        (error("Rate limit reached", 429), RateLimited, "rate limit reached"),
+        (error("You exceeded your current quota; retry in 7s", 429), RateLimited, "rate limit reached"),
         (error("The model `m` does not exist", 404, code="model_not_found"), Unsupported, "has no model 'm'"),
         (error("model 'm' not found", 404), Unsupported, "has no model 'm'"),
-        (Said(b'{"detail":"Not Found"}', 404), Unsupported, "check base_url"),
-        (Said(b"404 page not found", 404), Unsupported, "check base_url"),
+        (ScriptedAnswer(b'{"detail":"Not Found"}', 404), Unsupported, "check base_url"),
+        (ScriptedAnswer(b"404 page not found", 404), Unsupported, "check base_url"),
         (error("Overloaded", 529), Unavailable, "is not available"),
         (error("The server had an error", 500), Unavailable, "is not available"),
-        (Said(HTML, 502, {"content-type": "text/html"}), Unavailable, "a web page, '502 Bad Gateway'"),
-        (Said(b"", 503), Unavailable, "no word of explanation"),
-        (Said(HTML, 200, {"content-type": "text/html"}), Unsupported, "check base_url"),
-        (Said(b"", 200), BadReply, "the answer is empty"),
-        (Said(b"{broken", 200, {"content-type": "application/json"}), BadReply, "no JSON"),
-        (Said(b"[]", 200), BadReply, "no JSON object"),
-        (Said(b"{}", 200), BadReply, "no chat completion"),
-        (Said(b"", 302, {"location": "https://example.org/login?token=x#y"}), Unsupported, "elsewhere.*/login; check"),
-        (error("bad tool call", code="tool_use_failed"), BadReply, "gave up the reply"),
-        (said_json({"error": {"message": "upstream died", "code": 502}}), Unavailable, "upstream died"),
+        (ScriptedAnswer(HTML, 502, {"content-type": "text/html"}), Unavailable, "a web page, '502 Bad Gateway'"),
+        (ScriptedAnswer(b"", 503), Unavailable, "no explanation"),
+        (ScriptedAnswer(HTML, 200, {"content-type": "text/html"}), Unsupported, "check base_url"),
+        (ScriptedAnswer(b"", 200), BadReply, "the answer is empty"),
+        (ScriptedAnswer(b"{broken", 200, {"content-type": "application/json"}), BadReply, "not JSON"),
+        (ScriptedAnswer(b"[]", 200), BadReply, "not a JSON object"),
+        (ScriptedAnswer(b"{}", 200), BadReply, "not a chat completion"),
         (
-            said_json([{"error": {"message": "quota", "code": 429, "status": "RESOURCE_EXHAUSTED"}}], 429),
+            ScriptedAnswer(b"", 302, {"location": "https://example.org/login?token=x#y"}),
+            Unsupported,
+            "redirects.*/login; check",
+        ),
+        (error("bad tool call", code="tool_use_failed"), BadReply, "did not finish the reply"),
+        (json_answer({"error": {"message": "upstream died", "code": 502}}), Unavailable, "upstream died"),
+        (
+            json_answer([{"error": {"message": "quota", "code": 429, "status": "RESOURCE_EXHAUSTED"}}], 429),
             RateLimited,
             "quota",
         ),
-        (said_json({"detail": [{"msg": "field required"}]}, 422), Unsupported, "field required"),
-        (said_json({"object": "error", "message": "no such thing"}, 400), Unsupported, "no such thing"),
+        (json_answer({"detail": [{"msg": "field required"}]}, 422), Unsupported, "field required"),
+        (json_answer({"object": "error", "message": "no such thing"}, 400), Unsupported, "no such thing"),
         # Vendors' own words for a request that is too long.
-        (error("The input token count (1054016) exceeds the maximum number of tokens allowed (9)."), TooLong, "longer"),
-        (error("the input token count is 32769 but model only supports up to 32768"), TooLong, "longer"),
-        (error("This model's maximum prompt length is 131072 but the request contains 136973"), TooLong, "longer"),
-        (error("`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000", 422), TooLong, "longer"),
-        (error("`inputs` must have less than 4096 tokens. Given: 5000", 422), TooLong, "longer"),
-        (error("Your request exceeded model token limit: 262144 (requested: 269030)"), TooLong, "longer"),
-        (error("Range of input length should be [1, 30720]"), TooLong, "longer"),
-        (error("Prompt exceeds max length", code="1261"), TooLong, "longer"),
-        (error("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"), TooLong, "longer"),
-        (error("The decoder prompt (length 9) is longer than the maximum model length of 8", 500), TooLong, "longer"),
-        (error("Input token length too long"), TooLong, "longer"),
-        (error("Input length 203743 exceeds the maximum length 202752"), TooLong, "longer"),
-        (error("Input token count + max_tokens must be less than the context length", 403), TooLong, "longer"),
+        (
+            error("The input token count (1054016) exceeds the maximum number of tokens allowed (9)."),
+            TooLong,
+            "too long",
+        ),
+        (error("the input token count is 32769 but model only supports up to 32768"), TooLong, "too long"),
+        (error("This model's maximum prompt length is 131072 but the request contains 136973"), TooLong, "too long"),
+        (error("`inputs` tokens + `max_new_tokens` must be <= 8192. Given: 9000", 422), TooLong, "too long"),
+        (error("`inputs` must have less than 4096 tokens. Given: 5000", 422), TooLong, "too long"),
+        (error("Your request exceeded model token limit: 262144 (requested: 269030)"), TooLong, "too long"),
+        (error("Range of input length should be [1, 30720]"), TooLong, "too long"),
+        (error("Prompt exceeds max length", code="1261"), TooLong, "too long"),
+        (error("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"), TooLong, "too long"),
+        (error("The decoder prompt (length 9) is longer than the maximum model length of 8", 500), TooLong, "too long"),
+        (error("Input token length too long"), TooLong, "too long"),
+        (error("Input length 203743 exceeds the maximum length 202752"), TooLong, "too long"),
+        (error("Input token count + max_tokens must be less than the context length", 403), TooLong, "too long"),
         (error("`max_tokens` must be less than or equal to `8192`, the context_window"), Unsupported, "refuses"),
         # What one request said is no fault of the key.
         (error("Your chosen model requires moderation and your input was flagged", 403), Unsupported, "refuses"),
         (error("Content violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO", 403), Unsupported, "refuses"),
         (error("Project `p` does not have access to model `m`", 403), Unsupported, "has no model 'm'"),
-        (Said(HTML, 403, {"content-type": "text/html"}), Denied, "a web page"),
+        (ScriptedAnswer(HTML, 403, {"content-type": "text/html"}), Denied, "a web page"),
         (error("Your newly created team doesn't have any credits yet", 403), QuotaSpent, "no quota"),
         (error("The free tier of the model has been exhausted", 403), QuotaSpent, "no quota"),
         (error("Access denied: Arrearage", 400, code="Arrearage"), QuotaSpent, "no quota"),
@@ -109,10 +121,14 @@ def error(message: str, status: int = 400, headers: dict[str, str] | None = None
         (error("Model Not Exist", 400), Unsupported, "has no model"),
         (error("No endpoints found that support tool use", 404), Unsupported, "refuses the request"),
         # An error with status 200.
-        (said_json({"error": "Unexpected endpoint or method. (POST /chat/completions)"}), Unsupported, "base_url"),
-        (said_json({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}), QuotaSpent, "no quota"),
-        (said_json({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}), RateLimited, "slow down"),
-        (said_json({"code": 500, "msg": "404 NOT_FOUND", "success": False}), Unavailable, "404 NOT_FOUND"),
+        (json_answer({"error": "Unexpected endpoint or method. (POST /chat/completions)"}), Unsupported, "base_url"),
+        (
+            json_answer({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}),
+            QuotaSpent,
+            "no quota",
+        ),
+        (json_answer({"base_resp": {"status_code": 1002, "status_msg": "rate limit"}}), RateLimited, "rate limit"),
+        (json_answer({"code": 500, "msg": "404 NOT_FOUND", "success": False}), Unavailable, "404 NOT_FOUND"),
     ],
 )
 async def test_refusals(
@@ -120,7 +136,7 @@ async def test_refusals(
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
     call: FakeCall,
-    answer: Said,
+    answer: ScriptedAnswer,
     kind: type[ProviderError],
     words: str,
 ) -> None:
@@ -148,7 +164,7 @@ async def test_no_key_and_no_header_stands_in_a_message(
 async def test_an_unknown_model_is_told_with_those_there_are(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
-    listed = said_json({"data": [{"id": "gemma"}, {"id": "qwen"}]})
+    listed = json_answer({"data": [{"id": "gemma"}, {"id": "qwen"}]})
     server.answers = [error("model 'gema' not found", 404), listed]
     with pytest.raises(Unsupported, match="did you mean 'gemma'"):
         await provider().chat(request_of(model="gema"), call)
@@ -157,14 +173,14 @@ async def test_an_unknown_model_is_told_with_those_there_are(
 async def test_silence_and_no_connection_are_told_apart(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
-    server.answers = [Said(wait=1.0)]
+    server.answers = [ScriptedAnswer(wait=1.0)]
     with pytest.raises(Unavailable, match="silent for 0.05 s"):
         await provider(read_timeout=0.05).chat(request_of(), call)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         with pytest.raises(Unavailable, match="no connection"):
             await provider(base_url=f"http://127.0.0.1:{free.getsockname()[1]}").chat(request_of(), call)
-    with pytest.raises(Unsupported, match="holds no certificates"):
+    with pytest.raises(Unsupported, match="no readable certificates"):
         await provider(ca_file=__file__, base_url="https://127.0.0.1:9").chat(request_of(), call)
 
 
@@ -185,7 +201,7 @@ async def test_a_proxy_that_fails_is_named_and_not_the_vendor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server.answers = [error("who are you?", 407)]
-    asks = rf"models.internal: the proxy {server.url.removeprefix('http://')} \(the setting proxy\) asks for a name"
+    asks = rf"models.internal: the proxy {server.url.removeprefix('http://')} \(the setting proxy\) requires a name"
     with pytest.raises(Unsupported, match=asks):
         await provider(proxy=server.url, base_url="http://models.internal/v1").chat(request_of(), call)
     with socket.socket() as free:
@@ -234,14 +250,14 @@ async def test_a_proxy_that_fails_is_named_and_not_the_vendor(
     ],
 )
 def test_how_long_to_wait(headers: dict[str, str], message: str, seconds: float | None) -> None:
-    assert wait_for(headers, message) == (pytest.approx(seconds) if seconds is not None else None)
+    assert wait_seconds(headers, message) == (pytest.approx(seconds) if seconds is not None else None)
 
 
 def test_moments_to_wait_for() -> None:
-    assert wait_for({"retry-after": formatdate(time.time() + 60, usegmt=True)}) == pytest.approx(60, abs=2)
-    assert wait_for({"x-ratelimit-reset": str(int((time.time() + 60) * 1000))}) == pytest.approx(60, abs=2)
-    assert span(str(time.time() - 60)) == 0.0
-    assert [span(text) for text in ("", "x", "nan", "-1", "1h2m3s4ms")] == [None, None, None, None, 3723.004]
+    assert wait_seconds({"retry-after": formatdate(time.time() + 60, usegmt=True)}) == pytest.approx(60, abs=2)
+    assert wait_seconds({"x-ratelimit-reset": str(int((time.time() + 60) * 1000))}) == pytest.approx(60, abs=2)
+    assert parse_duration(str(time.time() - 60)) == 0.0
+    assert [parse_duration(text) for text in ("", "x", "nan", "-1", "1h2m3s4ms")] == [None, None, None, None, 3723.004]
 
 
 async def test_the_wait_of_a_vendor_behind_openrouter_is_found(
@@ -266,7 +282,7 @@ async def test_a_server_that_failed_is_not_waited_for_as_for_a_limit(
 async def test_a_model_that_is_being_loaded_tells_when_it_will_be_there(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
-    server.answers = [said_json({"error": "Model m is currently loading", "estimated_time": 20.0}, 503)]
+    server.answers = [json_answer({"error": "Model m is currently loading", "estimated_time": 20.0}, 503)]
     with pytest.raises(Unavailable, match="loading") as caught:
         await provider().chat(request_of(), call)
     assert caught.value.retry_after == 20.0

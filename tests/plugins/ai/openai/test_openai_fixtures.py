@@ -16,7 +16,7 @@ import pytest
 from leadline.errors import BadReply, ProviderError, QuotaSpent, RateLimited, Unsupported
 from leadline.records import ChatRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.server import Said, ScriptedServer
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer
 from leadline_plugins.ai.openai.provider import OpenAI
 
 HERE = Path(__file__).parents[4]
@@ -32,9 +32,9 @@ ERRORS: dict[str, tuple[type[ProviderError], str]] = {
     "reasoning-model-legacy-parameter-error": (Unsupported, "max_completion_tokens"),
     "openai-error.1": (QuotaSpent, "no quota or credit left"),
     "test_openrouter_errors_raised": (RateLimited, "temporarily rate-limited upstream"),
-    "openai-chat/test_invalid_response": (BadReply, "no chat completion"),
+    "openai-chat/test_invalid_response": (BadReply, "not a chat completion"),
     "test_background_mode_streaming_without_starting_after": (BadReply, "its status is queued"),
-    "openai-client-tool-search.1": (BadReply, "holds no word"),
+    "openai-client-tool-search.1": (BadReply, "is empty"),
 }
 ELSEWHERE = ("/files", "/conversations", "/vector_stores", "generateContent", "/TR/", "/compact")
 """Answers to requests that no chat makes."""
@@ -87,7 +87,7 @@ async def test_every_recorded_answer_is_read_right_or_told_clearly(
     call: FakeCall,
 ) -> None:
     status, media_type, body = served(row)
-    server.answers = [Said(body, status, {"content-type": media_type})]
+    server.answers = [ScriptedAnswer(body, status, {"content-type": media_type})]
     model = provider(api=dialect(row, body))
     expected = next((error for part, error in ERRORS.items() if part in row["id"]), None)
     if expected:

@@ -35,7 +35,7 @@ async def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(address: 
             model(**{field: address})
     async with leadline.Client(set={"ai.providers": "openai", "plugins.openai.base_url": address}) as runs:
         with pytest.raises(ConfigError, match=r"plugins.openai.base_url: .* may be secret") as told:
-            _ = runs.house
+            _ = runs.plugins
     assert KEY not in str(told.value)
 
 
@@ -56,10 +56,10 @@ def test_fields_that_may_be_secret_stand_in_headers(fields: dict[str, Any]) -> N
 @pytest.mark.parametrize("name", ["model", "messages", "n", "stream", "response_format", "tools", "input"])
 def test_what_every_request_says_for_itself_is_set_nowhere_else(name: str) -> None:
     for model, field in ((OpenAISettings, "extra_body"), (LitellmSettings, "extra")):
-        with pytest.raises(ValidationError, match="every request says it for itself"):
+        with pytest.raises(ValidationError, match="Leadline sets it in every request"):
             model(**{field: {name: 2}})
     for model in (OpenAISettings, LitellmSettings):
-        with pytest.raises(ValidationError, match="says how that is sent"):
+        with pytest.raises(ValidationError, match="the HTTP client sets it in every request"):
             model(headers={"Content-length": "5"})
 
 
@@ -74,9 +74,9 @@ def test_a_file_of_authorities_that_holds_none_is_told_before_a_run(tmp_path: Pa
     def told() -> str | None:
         return ready(OpenAISettings(base_url="https://h.internal/v1", ca_file=file))
 
-    assert told() == f"ca_file {file} is no file"
+    assert told() == f"ca_file {file} is not a file"
     for text in ("nothing of the kind", "", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"):
         file.write_text(text)
-        assert str(told()).startswith(f"ca_file {file} holds no certificates that can be read: ")
+        assert str(told()).startswith(f"ca_file {file} has no readable certificates: ")
     trustme.CA().cert_pem.write_to_path(str(file))
     assert told() is None

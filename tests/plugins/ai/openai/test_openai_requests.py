@@ -15,21 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from leadline._hosting.context import PluginContext
 from leadline.errors import BadReply, Unavailable, Unsupported
-from leadline.hosting.context import HouseContext
 from leadline.records import ChatRequest, EmbedRequest, Message, Record, Tool, ToolCall
 from leadline.testing.context import FakeCall
-from leadline.testing.server import Said, ScriptedServer, said_json
-from leadline_plugins.ai.openai import chat, responses
-from leadline_plugins.ai.openai.embedder import OpenAIEmbedder
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
+from leadline_plugins.ai.openai import chat_completions, responses
+from leadline_plugins.ai.openai.chat_completions import strict_schema
 from leadline_plugins.ai.openai.endpoint import Endpoint
-from leadline_plugins.ai.openai.failures import Refusal
-from leadline_plugins.ai.openai.lessons import learn
-from leadline_plugins.ai.openai.manner import Manner, Manners
-from leadline_plugins.ai.openai.provider import OpenAI
-from leadline_plugins.ai.openai.schemas import strict
+from leadline_plugins.ai.openai.endpoint_quirks import Quirks, QuirkStore, learn
+from leadline_plugins.ai.openai.errors import Refusal
+from leadline_plugins.ai.openai.provider import OpenAI, OpenAIEmbedder
+from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import OpenAISettings, ready
-from leadline_plugins.ai.openai.usage import read_usage
 
 Make = Callable[..., OpenAI]
 Ask = Callable[..., ChatRequest]
@@ -37,13 +35,13 @@ SCHEMA = {"title": "Plan 1", "type": "object", "properties": {"title": {"type": 
 FULL: dict[str, Any] = {"json_schema": SCHEMA, "max_tokens": 9, "temperature": 0.5, "effort": "low"}
 
 
-def spoken(text: str = '{"title": "x"}', **message: Any) -> Said:
+def spoken(text: str = '{"title": "x"}', **message: Any) -> ScriptedAnswer:
     choice = {"index": 0, "message": {"content": text, **message}, "finish_reason": "stop"}
-    return said_json({"id": "1", "model": "m-1", "choices": [choice]})
+    return json_answer({"id": "1", "model": "m-1", "choices": [choice]})
 
 
-def refused(message: str, status: int = 400, **parts: Any) -> Said:
-    return said_json({"error": {"message": message, **parts}}, status)
+def refused(message: str, status: int = 400, **parts: Any) -> ScriptedAnswer:
+    return json_answer({"error": {"message": message, **parts}}, status)
 
 
 async def test_a_full_request(server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall) -> None:
@@ -185,7 +183,7 @@ async def test_a_schema_that_is_not_taken_is_loosened_for_that_request_only(
     ],
 )
 async def test_a_schema_that_is_too_much_for_a_vendor_is_not_held_against_others(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, refusal, spoken()]
     model = provider()
@@ -204,7 +202,7 @@ async def test_a_schema_that_is_too_much_for_a_vendor_is_not_held_against_others
     ],
 )
 async def test_what_a_server_does_not_know_of_a_form_is_learnt(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, spoken()]
     await provider().chat(request_of(**FULL), call)
@@ -224,7 +222,7 @@ async def test_what_a_server_does_not_know_of_a_form_is_learnt(
     ],
 )
 async def test_what_is_no_lesson_is_not_learnt(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, spoken()]
     messages = (Message(role="system", text="Be brief."), Message(role="user", text="Hello?"))
@@ -263,7 +261,7 @@ async def test_a_model_that_is_served_by_responses_only(
     whole = {"object": "response", "model": "m", "status": "completed", "output": [sealed, said, wish]}
     server.answers = [
         refused("This model is only supported in v1/responses and not in v1/chat/completions.", 404),
-        said_json(whole),
+        json_answer(whole),
     ]
     find = Tool(name="find", description="finds", parameters={"type": "object"})
     model = provider()
@@ -308,11 +306,11 @@ async def test_a_refusal_of_the_model_is_no_answer_that_was_written(
 async def test_the_only_model_of_a_server_needs_no_name(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
-    server.answers = [said_json({"data": [{"id": "gemma"}]}), spoken("Hi")]
+    server.answers = [json_answer({"data": [{"id": "gemma"}]}), spoken("Hi")]
     await provider(model="").chat(request_of(), call)
     assert server.asked[1].body["model"] == "gemma"
-    server.answers = [said_json({"data": [{"id": "a"}, {"id": "b"}]})]
-    with pytest.raises(Unsupported, match="there are: a, b"):
+    server.answers = [json_answer({"data": [{"id": "a"}, {"id": "b"}]})]
+    with pytest.raises(Unsupported, match="choose from: a, b"):
         await provider(model="").chat(request_of(), call)
 
 
@@ -338,7 +336,7 @@ async def test_the_only_model_of_a_server_needs_no_name(
         ),
     ],
 )
-def test_addresses(settings: dict[str, Any], what: str, url: str, context: HouseContext) -> None:
+def test_addresses(settings: dict[str, Any], what: str, url: str, context: PluginContext) -> None:
     assert Endpoint(OpenAISettings(**settings), context).url(what, "my gpt") == url
 
 
@@ -353,7 +351,7 @@ async def test_azure_takes_its_key_in_a_header_of_its_own(
 
 
 @pytest.mark.parametrize("path", ["/gate", "/gate/openai", "/gate/openai/v1", "/gate/openai/deployments/m"])
-def test_azure_behind_a_gateway_keeps_its_path(path: str, context: HouseContext) -> None:
+def test_azure_behind_a_gateway_keeps_its_path(path: str, context: PluginContext) -> None:
     settings = OpenAISettings(base_url=f"https://apim.example.org{path}", api_version="1")
     url = "https://apim.example.org/gate/openai/deployments/m/chat/completions?api-version=1"
     assert Endpoint(settings, context).url("chat/completions", "m") == url
@@ -361,7 +359,7 @@ def test_azure_behind_a_gateway_keeps_its_path(path: str, context: HouseContext)
 
 def test_what_is_missing_is_said() -> None:
     assert "set OPENAI_API_KEY" in str(ready(OpenAISettings()))
-    assert "is no address" in str(ready(OpenAISettings(base_url="localhost:11434")))
+    assert "is not an address" in str(ready(OpenAISettings(base_url="localhost:11434")))
     assert ready(OpenAISettings(api_key="sk-x")) is None
     for local in ("http://127.0.0.1:1/v1", "http://[::1]/v1", "http://localhost/v1", "http://192.168.1.5/v1"):
         assert ready(OpenAISettings(base_url=local)) is None
@@ -370,20 +368,20 @@ def test_what_is_missing_is_said() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"base_url": "http://[::1"}, "is no address"),
-        ({"api_key": "sk-…"}, "api_key holds a character that no HTTP header can carry"),
-        ({"api_key": "sk-a\nb"}, "api_key holds a character"),
-        ({"api_key": "k", "headers": {"X-Gate": "a\n"}}, "headers.X-Gate holds a character"),
-        ({"api_key": "k", "proxy": "127.0.0.1:3128"}, "proxy is no address"),
-        ({"api_key": "k", "proxy": "ftp://x"}, "proxy is no address"),
-        ({"api_key": "k", "proxy": "http://[::1"}, "proxy is no address"),
-        ({"api_key": "k", "proxy": "socks5://127.0.0.1:1080"}, "pip install leadline[socks]"),
+        ({"base_url": "http://[::1"}, "is not an address"),
+        ({"api_key": "sk-…"}, "api_key contains a character that HTTP headers do not allow"),
+        ({"api_key": "sk-a\nb"}, "api_key contains a character"),
+        ({"api_key": "k", "headers": {"X-Gate": "a\n"}}, "headers.X-Gate contains a character"),
+        ({"api_key": "k", "proxy": "127.0.0.1:3128"}, "proxy is not an address"),
+        ({"api_key": "k", "proxy": "ftp://x"}, "proxy is not an address"),
+        ({"api_key": "k", "proxy": "http://[::1"}, "proxy is not an address"),
+        ({"api_key": "k", "proxy": "socks5://127.0.0.1:1080"}, "pip install 'leadline[socks]'"),
     ],
 )
 def test_what_no_request_could_be_made_of_is_said_before(
     settings: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leadline_plugins.ai.openai.proxies.find_spec", lambda name: None)
+    monkeypatch.setattr("leadline_plugins.ai.openai.settings.find_spec", lambda name: None)
     assert words in str(ready(OpenAISettings(**settings)))
 
 
@@ -397,7 +395,7 @@ def test_any_address_is_judged(address: str, proxy: str) -> None:
 @pytest.mark.parametrize(
     ("environment", "words"),
     [
-        ({"ALL_PROXY": "socks5://127.0.0.1:1080"}, "ALL_PROXY is a SOCKS proxy: pip install leadline"),
+        ({"ALL_PROXY": "socks5://127.0.0.1:1080"}, "ALL_PROXY is a SOCKS proxy: pip install 'leadline"),
         ({"NO_PROXY": "[::1]", "HTTP_PROXY": "http://127.0.0.1:9"}, "check HTTP_PROXY, NO_PROXY of the environment"),
     ],
 )
@@ -410,7 +408,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     environment: dict[str, str],
     words: str,
 ) -> None:
-    monkeypatch.setattr("leadline_plugins.ai.openai.proxies.find_spec", lambda name: None)
+    monkeypatch.setattr("leadline_plugins.ai.openai.settings.find_spec", lambda name: None)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     if "ALL_PROXY" in environment and find_spec("socksio"):
@@ -434,13 +432,13 @@ PASTED = "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completion
         ("https://x.openai.azure.com/openai/v1/responses?api-version=preview", "/openai/v1/chat/completions"),
     ],
 )
-def test_what_is_pasted_with_an_address_is_not_doubled(base_url: str, asked: str, context: HouseContext) -> None:
+def test_what_is_pasted_with_an_address_is_not_doubled(base_url: str, asked: str, context: PluginContext) -> None:
     settings = OpenAISettings(base_url=base_url)
     assert Endpoint(settings, context).url("chat/completions", settings.deployment).endswith(asked)
 
 
 async def test_authorities_of_ones_own_vouch_for_an_https_proxy_too(
-    context: HouseContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: PluginContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     made: dict[str, Any] = {}
@@ -451,7 +449,7 @@ async def test_authorities_of_ones_own_vouch_for_an_https_proxy_too(
     assert len(made["verify"].get_ca_certs()) == 1
 
 
-async def test_the_deployment_of_a_pasted_address_is_the_model(context: HouseContext) -> None:
+async def test_the_deployment_of_a_pasted_address_is_the_model(context: PluginContext) -> None:
     model = OpenAI(OpenAISettings(base_url=PASTED), context)
     assert model.traits("").model == "my gpt"
     assert OpenAIEmbedder(OpenAISettings(base_url=PASTED), context).model("") == "my gpt"
@@ -492,40 +490,40 @@ class Pair(Record):
 
 
 def test_schemas_are_closed_where_they_can_be() -> None:
-    closed = strict(Outer.model_json_schema())
+    closed = strict_schema(Outer.model_json_schema())
     assert closed is not None
     assert closed["required"] == ["inner", "others", "number"]
     assert closed["$defs"]["Inner"]["additionalProperties"] is False
     assert "default" not in json.dumps(closed)
-    assert strict(Free.model_json_schema()) is None
-    assert strict(Pair.model_json_schema()) is None
+    assert strict_schema(Free.model_json_schema()) is None
+    assert strict_schema(Pair.model_json_schema()) is None
 
 
 def test_notes_of_another_hand_are_passed_over(tmp_path: Any) -> None:
-    path = tmp_path / "notes" / "manners.json"
-    usual = Manner()
+    path = tmp_path / "notes" / "endpoint_quirks.json"
+    usual = Quirks()
     path.parent.mkdir()
-    for text in ("{broken", "[]", '{"x": 1}', '{"x": {"time": 9e9, "learnt": {"colour": 1}}}'):
+    for text in ("{broken", "[]", '{"x": 1}', '{"x": {"time": 9e9, "learned": {"colour": 1}}}'):
         path.write_text(text)
-        assert Manners(path).get("x", usual) == usual
-    Manners(path, now=lambda: 0.0).put("x", Manner(stream=False))
-    assert Manners(path, now=lambda: 6 * 86400.0).get("x", usual) == Manner(stream=False)
-    assert Manners(path, now=lambda: 8 * 86400.0).get("x", usual) == usual
+        assert QuirkStore(path).get("x", usual) == usual
+    QuirkStore(path, now=lambda: 0.0).put("x", Quirks(stream=False))
+    assert QuirkStore(path, now=lambda: 6 * 86400.0).get("x", usual) == Quirks(stream=False)
+    assert QuirkStore(path, now=lambda: 8 * 86400.0).get("x", usual) == usual
 
 
 def test_usage_in_the_words_of_every_vendor() -> None:
-    deepseek = read_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 5})
+    deepseek = parse_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 5})
     assert (deepseek.input_tokens, deepseek.cached_tokens, deepseek.cost) == (9, 5, None)
     xai = {"prompt_tokens": 291, "completion_tokens": 26, "total_tokens": 513, "cost_in_usd_ticks": 1330500}
-    usage = read_usage(xai | {"completion_tokens_details": {"reasoning_tokens": 196}})
+    usage = parse_usage(xai | {"completion_tokens_details": {"reasoning_tokens": 196}})
     assert (usage.output_tokens, usage.reasoning_tokens, usage.cost) == (222, 196, Decimal("0.00013305"))
-    assert read_usage({"prompt_tokens": 1, "cost": {"total_cost": 0.006}}).cost == Decimal("0.006")
-    assert read_usage({"prompt_tokens": None, "completion_tokens": "x"}).input_tokens == 0
+    assert parse_usage({"prompt_tokens": 1, "cost": {"total_cost": 0.006}}).cost == Decimal("0.006")
+    assert parse_usage({"prompt_tokens": None, "completion_tokens": "x"}).input_tokens == 0
 
 
-async def test_embeddings(server: ScriptedServer, context: HouseContext, call: FakeCall) -> None:
+async def test_embeddings(server: ScriptedServer, context: PluginContext, call: FakeCall) -> None:
     rows = [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": "AACAPwAAAAA="}]
-    server.answers = [said_json({"data": rows, "usage": {"prompt_tokens": 4}})]
+    server.answers = [json_answer({"data": rows, "usage": {"prompt_tokens": 4}})]
     embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e", dimensions=2), context)
     made = await embedder.embed(EmbedRequest(model="", texts=("a", "b")), call)
     assert made.vectors == ((1.0, 0.0), (0.0, 1.0))
@@ -535,9 +533,9 @@ async def test_embeddings(server: ScriptedServer, context: HouseContext, call: F
 
 
 async def test_embeddings_without_numbers_come_in_the_order_of_the_texts(
-    server: ScriptedServer, context: HouseContext, call: FakeCall
+    server: ScriptedServer, context: PluginContext, call: FakeCall
 ) -> None:
-    server.answers = [said_json({"data": [{"index": None, "embedding": [number]} for number in (3, 2, 1)]})]
+    server.answers = [json_answer({"data": [{"index": None, "embedding": [number]} for number in (3, 2, 1)]})]
     embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e"), context)
     made = await embedder.embed(EmbedRequest(model="", texts=("a", "b", "c")), call)
     assert made.vectors == ((3.0,), (2.0,), (1.0,))
@@ -565,9 +563,9 @@ async def test_embeddings_without_numbers_come_in_the_order_of_the_texts(
     ],
 )
 async def test_embeddings_that_are_none(
-    server: ScriptedServer, context: HouseContext, call: FakeCall, answer: Any
+    server: ScriptedServer, context: PluginContext, call: FakeCall, answer: Any
 ) -> None:
-    server.answers = [said_json(answer)]
+    server.answers = [json_answer(answer)]
     embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e"), context)
     with pytest.raises(BadReply):
         await embedder.embed(EmbedRequest(model="", texts=("a", "b")), call)
@@ -576,16 +574,16 @@ async def test_embeddings_that_are_none(
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (said_json({"data": [{"embedding": [1.0, 2.0]}]}), "embeddings of 2 numbers came, not of the 256"),
+        (json_answer({"data": [{"embedding": [1.0, 2.0]}]}), "2 dimensions instead of 256"),
         (
-            Said(b"<html><title>Sign in</title></html>", 200),
-            r"127.0.0.1:\d+: the answer is a web page, 'Sign in' where",
+            ScriptedAnswer(b"<html><title>Sign in</title></html>", 200),
+            r"127.0.0.1:\d+: the answer is a web page, 'Sign in' instead",
         ),
         (refused("The model `e` does not exist", 404), "set another in the section's embedding_model"),
     ],
 )
 async def test_what_is_wrong_with_embeddings_is_told(
-    server: ScriptedServer, context: HouseContext, call: FakeCall, answer: Said, words: str
+    server: ScriptedServer, context: PluginContext, call: FakeCall, answer: ScriptedAnswer, words: str
 ) -> None:
     server.answers = [answer]
     embedder = OpenAIEmbedder(OpenAISettings(base_url=server.url, embedding_model="e", dimensions=256), context)
@@ -602,7 +600,7 @@ async def test_what_is_wrong_with_embeddings_is_told(
     ],
 )
 async def test_what_must_be_streamed_is_streamed_though_nobody_follows(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: Said
+    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     call.followed = False
     server.answers = [refusal, spoken()]
@@ -625,19 +623,19 @@ def test_a_mask_is_said_where_the_endpoint_can_be_told(request_of: Ask) -> None:
     find = Tool(name="find", description="finds", parameters={"type": "object"})
     masked, closed = request_of(tools=(find,), allowed=("find",)), request_of(tools=(find,), allowed=())
     named = {"type": "function", "function": {"name": "find"}}
-    said = chat.body(masked, "m", Manner())
+    said = chat_completions.request_body(masked, "m", Quirks())
     assert said["tool_choice"] == {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [named]}}
-    assert said["tools"] == chat.body(request_of(tools=(find,)), "m", Manner())["tools"]
-    assert responses.body(masked, "m", Manner(api="responses"))["tool_choice"] == {
+    assert said["tools"] == chat_completions.request_body(request_of(tools=(find,)), "m", Quirks())["tools"]
+    assert responses.request_body(masked, "m", Quirks(api="responses"))["tool_choice"] == {
         "type": "allowed_tools",
         "mode": "auto",
         "tools": [{"type": "function", "name": "find"}],
     }
-    assert chat.body(closed, "m", Manner())["tool_choice"] == "none"
-    assert "tool_choice" not in chat.body(request_of(tools=(find,)), "m", Manner())
+    assert chat_completions.request_body(closed, "m", Quirks())["tool_choice"] == "none"
+    assert "tool_choice" not in chat_completions.request_body(request_of(tools=(find,)), "m", Quirks())
     refusal = Refusal(400, "Invalid value for 'tool_choice': 'allowed_tools' is not supported.")
-    assert learn(Manner(), refusal, said) == Manner(choice=False)
-    assert "tool_choice" not in chat.body(masked, "m", Manner(choice=False))
+    assert learn(Quirks(), refusal, said) == Quirks(choice=False)
+    assert "tool_choice" not in chat_completions.request_body(masked, "m", Quirks(choice=False))
 
 
 async def test_a_mask_is_left_out_where_nobody_knows_what_it_would_be_read_as(

@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from leadline.errors import BadReply, ProviderError, QuotaSpent, TooLong
 from leadline.records import ChatRequest, Usage
 from leadline.testing.context import FakeCall
-from leadline.testing.server import Said, ScriptedServer
-from leadline_plugins.ai.openai.chat_reading import ChatReading
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer
+from leadline_plugins.ai.openai.chat_completions import ChatReplyReader
+from leadline_plugins.ai.openai.endpoint import EventParser
 from leadline_plugins.ai.openai.provider import OpenAI
-from leadline_plugins.ai.openai.sse import Event, EventReader
-from leadline_plugins.ai.openai.thinking import Thinking
-from leadline_plugins.ai.openai.usage import read_usage
+from leadline_plugins.ai.openai.replies import ThinkingTags, parse_usage
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 TEXTS = st.text(alphabet=st.sampled_from("ab 海Ü\u2028\r\n:<>/thinkdata"), max_size=30)
@@ -42,16 +41,16 @@ def cut_up(data: AnyStr, cuts: list[int]) -> list[AnyStr]:
     return [data[start:end] for start, end in zip([0, *places], [*places, len(data)], strict=True)]
 
 
-def read(pieces: list[bytes]) -> list[Event]:
-    reader = EventReader()
-    found = [event for piece in pieces for event in reader.feed(piece)]
-    return [*found, *reader.close()]
+def parsed(pieces: list[bytes]) -> list[str]:
+    parser = EventParser()
+    found = [event for piece in pieces for event in parser.feed(piece)]
+    return [*found, *parser.close()]
 
 
 def test_events_are_read_by_the_specification() -> None:
     stream = "\ufeff: a comment\r\nevent: add\rdata: 1\ndata:2\ndata:  3\n\n"
     stream += "id: 7\nretry: 5\nnonsense\ndata\n\n\nevent: x\n\n"
-    assert read([stream.encode()]) == [Event("add", "1\n2\n 3"), Event("message", "")]
+    assert parsed([stream.encode()]) == ["1\n2\n 3", ""]
 
 
 @given(
@@ -66,26 +65,26 @@ def test_any_cutting_of_the_bytes_gives_the_same_events(
         (f"event: {name}{end}" if name else "") + "".join(f"data: {line}{end}" for line in lines) + end
         for name, lines in events
     )
-    wanted = [Event(name or "message", "\n".join(lines)) for name, lines in events]
-    assert read(cut_up(text.encode(), cuts)) == wanted
+    wanted = ["\n".join(lines) for _, lines in events]
+    assert parsed(cut_up(text.encode(), cuts)) == wanted
 
 
 @given(st.lists(TEXTS, min_size=1), st.lists(st.integers(min_value=0, max_value=10_000)))
 def test_any_cutting_of_the_text_gives_the_same_reply(words: list[str], cuts: list[int]) -> None:
     text = "<think>why</think>" + "".join(words) + "."
     pieces = cut_up(text, cuts)
-    whole, parts = ChatReading(FakeCall()), ChatReading(FakeCall())
-    whole.take({"id": "1", "choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
+    whole, parts = ChatReplyReader(FakeCall()), ChatReplyReader(FakeCall())
+    whole.read({"id": "1", "choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
     for piece in pieces:
-        parts.take(chunk(content=piece))
-    parts.take(chunk(finish="stop"))
+        parts.read(chunk(content=piece))
+    parts.read(chunk(finish="stop"))
     assert parts.reply().message == whole.reply().message
     assert parts.reply().reasoning == whole.reply().reasoning == "why"
 
 
 def test_only_a_reply_that_begins_with_the_tag_holds_reasoning() -> None:
     def split(text: str) -> dict[str, str]:
-        thinking, found = Thinking(), {"text": "", "reasoning": ""}
+        thinking, found = ThinkingTags(), {"text": "", "reasoning": ""}
         for kind, words in [*thinking.feed(text), *thinking.end()]:
             found[kind] += words
         return found
@@ -101,7 +100,7 @@ async def test_deltas_are_passed_on_and_reasoning_is_kept_apart(
 ) -> None:
     usage = {"id": "1", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
     body = frames(chunk(reasoning_content="Hm."), chunk(content="Hel"), chunk(content="lo"), chunk("stop"), usage)
-    server.answers = [Said(headers=EVENTS, pieces=cut_up(body, [5, 90, 91, 200]))]
+    server.answers = [ScriptedAnswer(headers=EVENTS, pieces=cut_up(body, [5, 90, 91, 200]))]
     reply = await provider().chat(request_of(), call)
     assert (reply.message.text, reply.reasoning, reply.finish_reason) == ("Hello", "Hm.", "stop")
     # What came together is passed on together, and how the network cut it is not known.
@@ -109,40 +108,6 @@ async def test_deltas_are_passed_on_and_reasoning_is_kept_apart(
     assert list(pieces) == [("reasoning", "Hm."), ("text", "Hello")]
     assert [(used.input_tokens, used.output_tokens) for used in call.spent] == [(9, 4)]
     assert server.asked[0].body["stream_options"] == {"include_usage": True}
-
-
-@pytest.mark.parametrize("fast", [True, False], ids=["aiohttp", "httpx"])
-async def test_what_lies_there_already_is_read_at_once(
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    fast: bool,
-) -> None:
-    """httpx gives a chunk at a time, and vendors send one a token: a thousand must not take a thousand waits."""
-    monkeypatch.setattr("leadline.http.transport.is_fast", lambda: fast)
-
-    def part(event: bytes) -> bytes:
-        return b"%x\r\n%b\r\n" % (len(event), event)
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for number in range(1000):
-            writer.write(part(frames(chunk(content=f"{number} "), done=False)))
-            if number < 3:
-                await asyncio.sleep(0.02)
-        writer.write(part(frames(chunk("stop"))) + part(b""))
-        await reader.read()
-        writer.close()
-
-    async with await asyncio.start_server(serve, "127.0.0.1", 0) as listening, asyncio.timeout(10):
-        asked = provider(base_url=f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", stream="on")
-        reply = await asked.chat(request_of(), call)
-        assert reply.message.text.split() == [str(number) for number in range(1000)]
-        if fast:
-            assert len(call.emitted) < 100
 
 
 async def test_fragments_of_tool_calls_are_put_together(
@@ -159,14 +124,14 @@ async def test_fragments_of_tool_calls_are_put_together(
         tool(1, id="c", name="read", arguments='{"n": 2}'),  # Gemini: another call at the same index
         chunk("tool_calls"),
     )
-    server.answers = [Said(body, headers=EVENTS)]
+    server.answers = [ScriptedAnswer(body, headers=EVENTS)]
     reply = await provider().chat(request_of(), call)
     made = [(one.id, one.name, dict(one.arguments)) for one in reply.message.tool_calls]
     assert made == [("a", "find", {"q": "x"}), ("b", "read", {}), ("c", "read", {"n": 2})]
     assert reply.finish_reason == "tool_calls"
     broken = (tool(0, id="a", name="find", arguments='{"q": "x'), tool(1, id="b", name="read", arguments="[1]"))
     body = frames(*broken, chunk("tool_calls"))
-    server.answers = [Said(body, headers=EVENTS)]
+    server.answers = [ScriptedAnswer(body, headers=EVENTS)]
     reply = await provider().chat(request_of(), call)
     unread = [(one.name, dict(one.arguments), one.unread) for one in reply.message.tool_calls]
     assert unread == [("find", {}, '{"q": "x'), ("read", {}, "[1]")]
@@ -179,7 +144,7 @@ async def test_calls_side_by_side_without_ids_are_told_apart(
         return chunk(tool_calls=[{"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}])
 
     body = frames(tool("find", '{"a": '), tool("find", "1}"), tool("find", '{"b": 2}'), tool("", " "), chunk("stop"))
-    server.answers = [Said(body, headers=EVENTS)]
+    server.answers = [ScriptedAnswer(body, headers=EVENTS)]
     reply = await provider().chat(request_of(), call)
     assert [dict(one.arguments) for one in reply.message.tool_calls] == [{"a": 1}, {"b": 2}]
 
@@ -213,7 +178,7 @@ async def test_habits_of_vendors(
     text: str,
     finish: str,
 ) -> None:
-    server.answers = [Said(body, headers=EVENTS)]
+    server.answers = [ScriptedAnswer(body, headers=EVENTS)]
     reply = await provider().chat(request_of(), call)
     assert (reply.message.text, reply.finish_reason) == (text, finish)
 
@@ -223,7 +188,7 @@ async def test_usage_that_stands_in_a_choice_counts(
 ) -> None:
     last = chunk("stop")
     last["choices"][0]["usage"] = {"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 4}  # Moonshot
-    server.answers = [Said(frames(chunk(content="Hello"), last), headers=EVENTS)]
+    server.answers = [ScriptedAnswer(frames(chunk(content="Hello"), last), headers=EVENTS)]
     await provider().chat(request_of(), call)
     assert [(used.input_tokens, used.cached_tokens) for used in call.spent] == [(9, 4)]
 
@@ -253,7 +218,7 @@ async def test_errors_within_a_stream(
     api: str,
     error: type[Exception],
 ) -> None:
-    server.answers = [Said(body, headers=EVENTS)]
+    server.answers = [ScriptedAnswer(body, headers=EVENTS)]
     with pytest.raises(ProviderError) as caught:
         await provider(api=api).chat(request_of(), call)
     assert type(caught.value) is error
@@ -262,18 +227,26 @@ async def test_errors_within_a_stream(
 @pytest.mark.parametrize(
     ("answer", "error", "words"),
     [
-        (Said(frames(chunk(content="Hel"), done=False), headers=EVENTS), BadReply, "cut off before its end"),
-        (Said(frames(chunk(content="Hel")), headers=EVENTS), BadReply, "cut off before its end"),
-        (Said(frames(chunk(content="Hel"), done=False)[:-20], headers=EVENTS), BadReply, "was cut off"),
-        (Said(frames(chunk(content="x")), headers=EVENTS, cut=True), BadReply, "cut off"),
-        (Said(frames(chunk(content="x"), done=False), headers=EVENTS, cut=True), BadReply, "connection broke off"),
-        (Said(b"", headers=EVENTS), BadReply, "cut off before its end"),
-        (Said(b"data: {broken\n\n", headers=EVENTS), BadReply, "no JSON"),
-        (Said(b"data: [1]\n\n", headers=EVENTS), BadReply, "no JSON object"),
-        (Said(frames(chunk("stop")), headers=EVENTS), BadReply, "holds no word"),
-        (Said(frames(chunk(reasoning="Hm"), chunk("stop")), headers=EVENTS), BadReply, "nothing but reasoning"),
-        (Said(frames(chunk(content='<think>Like {"a": 1}?'), chunk("stop")), headers=EVENTS), BadReply, "nothing but"),
-        (Said(frames(chunk("error")), headers=EVENTS), BadReply, "broke off its reply"),
+        (ScriptedAnswer(frames(chunk(content="Hel"), done=False), headers=EVENTS), BadReply, "cut off before its end"),
+        (ScriptedAnswer(frames(chunk(content="Hel")), headers=EVENTS), BadReply, "cut off before its end"),
+        (ScriptedAnswer(frames(chunk(content="Hel"), done=False)[:-20], headers=EVENTS), BadReply, "was cut off"),
+        (ScriptedAnswer(frames(chunk(content="x")), headers=EVENTS, cut=True), BadReply, "cut off"),
+        (
+            ScriptedAnswer(frames(chunk(content="x"), done=False), headers=EVENTS, cut=True),
+            BadReply,
+            "connection broke",
+        ),
+        (ScriptedAnswer(b"", headers=EVENTS), BadReply, "cut off before its end"),
+        (ScriptedAnswer(b"data: {broken\n\n", headers=EVENTS), BadReply, "not JSON"),
+        (ScriptedAnswer(b"data: [1]\n\n", headers=EVENTS), BadReply, "not a JSON object"),
+        (ScriptedAnswer(frames(chunk("stop")), headers=EVENTS), BadReply, "is empty"),
+        (ScriptedAnswer(frames(chunk(reasoning="Hm"), chunk("stop")), headers=EVENTS), BadReply, "only reasoning"),
+        (
+            ScriptedAnswer(frames(chunk(content='<think>Like {"a": 1}?'), chunk("stop")), headers=EVENTS),
+            BadReply,
+            "is only reasoning",
+        ),
+        (ScriptedAnswer(frames(chunk("error")), headers=EVENTS), BadReply, "stopped in the middle"),
     ],
 )
 async def test_what_is_cut_or_malformed_is_no_reply(
@@ -281,7 +254,7 @@ async def test_what_is_cut_or_malformed_is_no_reply(
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
     call: FakeCall,
-    answer: Said,
+    answer: ScriptedAnswer,
     error: type[Exception],
     words: str,
 ) -> None:
@@ -346,7 +319,9 @@ async def test_a_stream_is_known_by_what_it_says(
     call: FakeCall,
     media_type: str,
 ) -> None:
-    server.answers = [Said(frames(chunk(content="Hello"), chunk("stop")), headers={"content-type": media_type})]
+    server.answers = [
+        ScriptedAnswer(frames(chunk(content="Hello"), chunk("stop")), headers={"content-type": media_type})
+    ]
     assert (await provider().chat(request_of(), call)).message.text == "Hello"
 
 
@@ -367,24 +342,24 @@ async def test_a_stream_is_known_by_what_it_says(
 @pytest.mark.parametrize("streamed", [True, False])
 async def test_what_has_no_known_shape_is_passed_over(odd: dict[str, Any], streamed: bool, call: FakeCall) -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 1e999, "cost": -1}
-    reading = ChatReading(call)
-    reading.take({"choices": [{("delta" if streamed else "message"): {"content": "Hello", **odd}}], "usage": usage})
-    reading.take({"choices": [None, {"finish_reason": "stop"}]})
+    reading = ChatReplyReader(call)
+    reading.read({"choices": [{("delta" if streamed else "message"): {"content": "Hello", **odd}}], "usage": usage})
+    reading.read({"choices": [None, {"finish_reason": "stop"}]})
     reply = reading.reply()
     assert (reply.message.text, [tool for tool in reply.message.tool_calls if tool.name]) == ("Hello", [])
-    assert read_usage(usage) == Usage(input_tokens=9)
+    assert parse_usage(usage) == Usage(input_tokens=9)
 
 
 async def test_usage_of_a_cut_reply_still_counts(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     told = chunk(content="Hel") | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}}
-    server.answers = [Said(frames(told, done=False), headers=EVENTS, cut=True)]
-    with pytest.raises(BadReply, match=r"^127\.0\.0\.1:\d+: the connection broke off: the answer ended in the middle$"):
+    server.answers = [ScriptedAnswer(frames(told, done=False), headers=EVENTS, cut=True)]
+    with pytest.raises(BadReply, match=r"^127\.0\.0\.1:\d+: the connection broke: peer closed connection"):
         await provider().chat(request_of(), call)
     assert [used.input_tokens for used in call.spent] == [9]
 
 
 async def test_a_line_without_end_is_given_up() -> None:
     with pytest.raises(BadReply, match="a line of more than"):
-        read([b"x" * 1_000_000] * 9)
+        parsed([b"x" * 1_000_000] * 9)

@@ -14,8 +14,8 @@ from leadline_plugins.parse.html import HtmlParser
 from leadline_plugins.parse.pdf import PdfParser
 from leadline_plugins.parse.text import TextParser
 from leadline_plugins.parse.word import WordParser
-from leadline_plugins.search.local.engine import LocalFetcher, LocalSearch, path_of
-from leadline_plugins.search.local.settings import LocalSettings
+from leadline_plugins.search.local.folders import LocalSettings
+from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch, path_of
 
 PARSERS = (TextParser, HtmlParser, PdfParser, WordParser)
 

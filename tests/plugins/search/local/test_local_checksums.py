@@ -2,12 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leadline_plugins.search.local.checksums import broken
-from leadline_plugins.search.local.store import Passage, Writer
+from leadline_plugins.search.local.ranking import Passage
+from leadline_plugins.search.local.store import IndexWriter, broken_file
 
 
 def write(folder: Path) -> list[Path]:
-    writer = Writer(folder)
+    writer = IndexWriter(folder)
     writer.replace("/a", [Passage("/a", "Title", 0, "Tallow and rope.")])
     writer.commit()
     writer.close()
@@ -15,22 +15,22 @@ def write(folder: Path) -> list[Path]:
 
 
 def test_what_was_written_is_intact_and_an_empty_place_too(tmp_path: Path) -> None:
-    assert broken(tmp_path) == ""
+    assert broken_file(tmp_path) == ""
     assert write(tmp_path / "texts")
-    assert broken(tmp_path / "texts") == ""
+    assert broken_file(tmp_path / "texts") == ""
 
 
 def test_a_flipped_bit_in_any_file_is_seen(tmp_path: Path) -> None:
     for path in write(tmp_path):
         data = path.read_bytes()
         path.write_bytes(bytes([data[0] ^ 1]) + data[1:])
-        assert broken(tmp_path) == path.name
+        assert broken_file(tmp_path) == path.name
         path.write_bytes(data[:3])
-        assert broken(tmp_path) == path.name
+        assert broken_file(tmp_path) == path.name
         path.write_bytes(data)
 
 
 def test_leavings_of_a_killed_writer_do_not_matter(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / f"{'a' * 32}.store").write_bytes(b"half")
-    assert broken(tmp_path) == ""
+    assert broken_file(tmp_path) == ""

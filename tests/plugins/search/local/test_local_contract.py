@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.context import PluginContext
 from leadline.hookspecs import Offer
-from leadline.hosting.context import HouseContext
 from leadline.records import FetchRequest
 from leadline.testing.context import fake_context
 from leadline.testing.contracts import FetcherContract, SearchProviderContract
@@ -31,7 +31,7 @@ class Folder:
         return LocalSettings(folders=(folder,))
 
     @pytest.fixture
-    def context(self, tmp_path: Path) -> HouseContext:
+    def context(self, tmp_path: Path) -> PluginContext:
         return fake_context(tmp_path, TextParser)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from leadline.errors import Denied, Unsupported
 from leadline.records import FetchRequest
-from leadline_plugins.search.local.engine import url_of
+from leadline_plugins.search.local.provider import url_of
 
 
 async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(desk: Any) -> None:
@@ -24,8 +24,8 @@ async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(
     assert await desk.names("tallow") == ["good.txt"]
     problems = await desk.problems()
     assert sorted(problems) == ["binary.txt", "broken.docx", "broken.pdf", "empty.md"]
-    assert "is binary" in problems["binary.txt"]
-    assert "no readable PDF" in problems["broken.pdf"]
+    assert "binary, not text" in problems["binary.txt"]
+    assert "not a readable PDF" in problems["broken.pdf"]
 
 
 async def test_a_huge_file_is_listed_and_not_read(desk: Any) -> None:
@@ -114,7 +114,7 @@ async def test_the_fetcher_says_what_is_not_there(desk: Any) -> None:
     with pytest.raises(Unsupported, match="No such file"):
         await desk.fetcher().fetch(FetchRequest(url=url_of(f"{desk.docs}/gone.txt")), desk.call)
     os.mkfifo(desk.docs / "pipe")
-    with pytest.raises(Unsupported, match="no regular file"):
+    with pytest.raises(Unsupported, match="not a regular file"):
         await desk.fetcher().fetch(FetchRequest(url=url_of(f"{desk.docs}/pipe")), desk.call)
     desk.write("large.txt", b"x" * 2000)
     with pytest.raises(Unsupported, match="larger than"):

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.search.local.names import Names, name
-from leadline_plugins.search.local.passages import passages
+from leadline_plugins.search.local.ranking import Names, name
+from leadline_plugins.search.local.update import split_passages
 
 
 @given(st.text(alphabet="ab .\n。\t", max_size=400), st.integers(5, 60))
 def test_passages_hold_all_that_can_be_seen_in_order_and_size(text: str, size: int) -> None:
-    spans = passages(text, size)
+    spans = split_passages(text, size)
     assert all(0 < end - start <= size for start, end in spans)
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
     assert "".join("".join(text[start:end] for start, end in spans).split()) == "".join(text.split())
@@ -21,7 +21,7 @@ def test_passages_hold_all_that_can_be_seen_in_order_and_size(text: str, size: i
 def test_small_paragraphs_are_packed_and_large_ones_cut_after_a_sentence() -> None:
     sentence = "A sentence of some length."
     text = f"One.\n\nTwo.\n\n{sentence} {sentence} {sentence} {sentence} {sentence}"
-    assert [text[start:end] for start, end in passages(text, 60)] == [
+    assert [text[start:end] for start, end in split_passages(text, 60)] == [
         "One.\n\nTwo.",
         f"{sentence} {sentence}",
         f"{sentence} {sentence}",
@@ -34,7 +34,7 @@ def test_small_paragraphs_are_packed_and_large_ones_cut_after_a_sentence() -> No
 )
 def test_the_full_stops_of_other_scripts_are_places_to_cut(sentence: str) -> None:
     text = f"{sentence} " * 5
-    assert {text[start:end] for start, end in passages(text, int(2.5 * len(sentence)))} <= {
+    assert {text[start:end] for start, end in split_passages(text, int(2.5 * len(sentence)))} <= {
         sentence,
         f"{sentence} {sentence}",
     }

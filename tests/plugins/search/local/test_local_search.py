@@ -10,8 +10,8 @@ import pytest
 from leadline.errors import BadReply
 from leadline.records import FetchRequest, SearchRequest
 from leadline_plugins.search.local import LocalSettings, leadline_fetchers, leadline_search_providers
-from leadline_plugins.search.local.engine import LocalFetcher, LocalSearch, path_of, url_of
-from leadline_plugins.search.local.settings import ready
+from leadline_plugins.search.local.folders import ready
+from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch, path_of, url_of
 
 TOPICS = ("tallow", "anchor", "sextant", "compass")
 
@@ -120,7 +120,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(desk: Any) -> N
         if (cursor := page.cursor) is None:
             break
     assert len(found) == len(set(found)) == 7
-    with pytest.raises(BadReply, match="no cursor"):
+    with pytest.raises(BadReply, match="not a cursor"):
         await engine.search(SearchRequest(query="tallow", cursor="later"), desk.call)
 
 
@@ -139,7 +139,7 @@ def test_a_name_that_is_no_utf8_survives_the_url() -> None:
 
 
 def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
-    assert ready(LocalSettings()) == "no folder is given: --docs DIR or plugins.local.folders"
+    assert ready(LocalSettings()) == "no folder is set: use --docs DIR or plugins.local.folders"
     assert ready(LocalSettings(folders=[desk.docs / "gone"])) == f"no such folder: {desk.docs / 'gone'}"
     assert ready(LocalSettings(folders=[desk.docs])) is None
 

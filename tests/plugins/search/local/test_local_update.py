@@ -183,8 +183,8 @@ async def test_where_the_cache_cannot_be_written_the_documents_are_found_all_the
         hits = (await engine.search(SearchRequest(query="tallow"), desk.call)).hits
         assert len(hits) == 1 + number
         desk.write("b.txt", "Tallow, too.")
-    assert [kind for kind, _ in desk.call.run.told] == ["notice"], "told once"
-    assert f"{desk.cache}/" in desk.call.run.told[0][1]["message"]
+    assert [kind for kind, _ in desk.call.run.emitted] == ["notice"], "told once"
+    assert f"{desk.cache}/" in desk.call.run.emitted[0][1]["message"]
     folder = engine._index._folder.parent
     assert folder.is_dir()
     del engine
@@ -198,8 +198,8 @@ async def test_an_index_for_which_there_is_no_room_is_named(desk: Any, monkeypat
 
     desk.write("a.txt", "Tallow.")
     monkeypatch.setattr("leadline_plugins.search.local.index.TemporaryFile", full)
-    monkeypatch.setattr("leadline_plugins.search.local.lock._open", full)
-    with pytest.raises(Denied, match="the index cannot be kept in"):
+    monkeypatch.setattr("leadline_plugins.search.local.index._open_lock", full)
+    with pytest.raises(Denied, match="the index cannot be stored in"):
         await desk.hits("tallow")
 
 
@@ -210,8 +210,8 @@ PROGRAM = """
     from leadline.testing.context import FakeCall, fake_context
     from leadline_plugins.parse.text import TextParser
     from leadline_plugins.search.local import update
-    from leadline_plugins.search.local.engine import LocalSearch
-    from leadline_plugins.search.local.settings import LocalSettings
+    from leadline_plugins.search.local.provider import LocalSearch
+    from leadline_plugins.search.local.folders import LocalSettings
 
     update._FILES = 7
     top = Path(sys.argv[1])

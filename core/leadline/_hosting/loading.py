@@ -1,0 +1,181 @@
+"""Load one plugin in isolation, from its entry point to its offers, so that errors name it.
+
+pluggy finds the hooks and checks their signatures. It ignores a hook that is not marked and a plugin without offers,
+which are the usual mistakes in a first plugin; both are errors here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import Distribution, EntryPoint
+from typing import Any
+
+import pluggy
+
+from leadline._hosting.faults import trace, words
+from leadline.display import choose_from
+from leadline.errors import PluginError
+from leadline.hookspecs import KINDS, Hooks, MapOffer, Offer, PluginSettings, StageOffer
+from leadline.tasks import TaskKind
+
+# A plugin's name must fit into an environment variable; a dash does not.
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+AnyOffer = Offer[Any, Any]
+_PREFIX = "leadline_"
+_HOOKS = tuple(_PREFIX + kind for kind in KINDS)
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A loaded plugin: its distribution, its settings model, its offers by kind."""
+
+    name: str
+    distribution: str
+    version: str
+    settings: type[PluginSettings]
+    offers: Mapping[str, AnyOffer]
+
+    def __str__(self) -> str:
+        return named(self.name, self.distribution, self.version)
+
+
+def named(name: str, distribution: str, version: str) -> str:
+    """Return the name of a plugin for errors."""
+    return f"plugin {name!r} ({distribution} {version})" if distribution else f"plugin {name!r}"
+
+
+def origin(point: EntryPoint) -> tuple[str, str]:
+    """Return distribution and version of an entry point; empty if it has none."""
+    return _about(point.dist) if point.dist else ("", "")
+
+
+@cache
+def _about(distribution: Distribution) -> tuple[str, str]:
+    # Cached: each access parses the whole metadata, 1 ms.
+    return distribution.name, distribution.version
+
+
+def load_plugin(point: EntryPoint) -> Plugin:
+    """Import a plugin, call its hooks and check its offers. Raises `PluginError`."""
+    who = named(point.name, *origin(point))
+    module = _import(point, who)
+    _check_hooks(module, who)
+    hooks = _registered(module, who)
+    offers = {kind: offer for kind in KINDS for offer in _offers(hooks, kind, who)}
+    if not offers:
+        raise PluginError(
+            f"{who} offers nothing: {point.value} has no function marked @hookimpl that yields an Offer; "
+            f"the hooks are: {', '.join(_HOOKS)}"
+        )
+    return Plugin(point.name, *origin(point), _settings(offers, who), offers)
+
+
+def _import(point: EntryPoint, who: str) -> object:
+    try:
+        return point.load()
+    except (Exception, SystemExit) as error:
+        failure = PluginError(
+            f"{who} cannot be imported: {point.value} raised {words(error)}; "
+            f"update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
+        )
+        failure.traceback = trace(error, str)
+        raise failure from error
+
+
+def _check_hooks(module: object, who: str) -> None:
+    """Refuse hooks that pluggy would ignore."""
+    for name in dir(module):
+        if not name.startswith(_PREFIX) or not callable(hook := getattr(module, name)):
+            continue
+        if name not in _HOOKS and not _marked(hook).get("specname"):
+            raise PluginError(f"{who} has an unknown hook {name}: {choose_from(name, _HOOKS)}")
+        if not _marked(hook):
+            raise PluginError(f"{who} has a hook {name} that is not marked: write @hookimpl above it")
+
+
+def _marked(hook: object) -> Mapping[str, Any]:
+    """Return the options of `@hookimpl`; empty if the function is not marked."""
+    return getattr(hook, "leadline_impl", {})
+
+
+def _registered(module: object, who: str) -> pluggy.HookRelay:
+    """Return the hooks of the module, registered with a manager of its own."""
+    manager = pluggy.PluginManager("leadline")
+    manager.add_hookspecs(Hooks)
+    try:
+        manager.register(module)
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise PluginError(f"{who} has a hook that does not fit: {error}") from error
+    return manager.hook
+
+
+def _offers(hooks: pluggy.HookRelay, kind: str, who: str) -> Iterator[AnyOffer]:
+    """Yield the offer of a kind, if there is one."""
+    hook = _PREFIX + kind
+    offers = [_checked(offer, hook, who) for answer in _answers(hooks, hook, who) for offer in answer]
+    if len(offers) > 1:
+        raise PluginError(
+            f"{who} yields {len(offers)} offers from {hook}: a plugin offers one of a kind; "
+            "give each an entry point of its own"
+        )
+    yield from offers
+
+
+def _answers(hooks: pluggy.HookRelay, hook: str, who: str) -> list[list[object]]:
+    try:
+        return [_listed(answer, hook, who) for answer in getattr(hooks, hook)()]
+    except PluginError:
+        raise
+    except (Exception, SystemExit) as error:
+        failure = PluginError(f"{who} raised in {hook}: {words(error)}; this is a bug in the plugin")
+        failure.traceback = trace(error, str)
+        raise failure from error
+
+
+def _listed(answer: object, hook: str, who: str) -> list[object]:
+    if inspect.iscoroutine(answer):
+        answer.close()
+    if isinstance(answer, Iterable) and not isinstance(answer, str | Mapping):
+        return list(answer)
+    raise PluginError(f"{who} returns {type(answer).__name__} from {hook}: it must yield offers, and not be async")
+
+
+def _checked(offer: object, hook: str, who: str) -> AnyOffer:
+    allowed = (StageOffer, MapOffer) if hook == "leadline_stages" else (Offer,)
+    if not isinstance(offer, allowed):
+        want = " or ".join(kind.__name__ for kind in allowed)
+        raise PluginError(f"{who} yields {type(offer).__name__} from {hook}: it must be {want}")
+    if not isinstance(offer.tasks, tuple) or not all(isinstance(task, TaskKind) for task in offer.tasks):
+        raise PluginError(
+            f"{who} yields an offer from {hook} whose `tasks` are not a tuple of TaskKind: {offer.tasks!r}"
+        )
+    return offer
+
+
+def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
+    """Return the settings model that all offers share."""
+    models = {offer.settings for offer in offers.values()}
+    if len(models) > 1:
+        names = ", ".join(sorted(getattr(model, "__name__", str(model)) for model in models))
+        raise PluginError(f"{who} has {len(models)} settings models ({names}): its offers share one")
+    (model,) = models
+    if not (isinstance(model, type) and issubclass(model, PluginSettings)):
+        raise PluginError(f"{who} has settings {model!r}: they must be a subclass of PluginSettings")
+    if not model.__pydantic_complete__ and not model.model_rebuild(raise_errors=False):
+        raise PluginError(
+            f"{who} has settings {model.__name__} whose annotations are not defined at run time: "
+            "import them outside of TYPE_CHECKING"
+        )
+    if "use" in model.model_fields:
+        raise PluginError(f"{who} has a settings field `use`: that name is reserved for second instances")
+    for offer in offers.values():
+        for name in {*offer.env, *(offer.answers or ())} - set(model.model_fields):
+            raise PluginError(
+                f"{who} names a settings field {name!r} that does not exist: {choose_from(name, model.model_fields)}"
+            )
+    return model

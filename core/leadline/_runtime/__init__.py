@@ -1,0 +1,1 @@
+"""The private machinery of runs: calls, journal, stages, models."""

@@ -1,0 +1,1 @@
+"""The call path: every request of a run to anything outside it."""

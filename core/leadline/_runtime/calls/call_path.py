@@ -1,0 +1,310 @@
+"""The call path: the only way from a run to anything outside it.
+
+A call passes, from top to bottom:
+
+    single flight    identical calls at the same time share one task        single_flight.py
+    store            journal of the run, then the cache across runs         store.py
+    admission        secrets in the request, shutdown, journal writable     here, shutdown.py
+    attempts         retries with pauses; each attempt: permit, budget      here, retry.py, attempt.py
+                     reservation, timeout, middleware, provider
+    commit           the outcome is a row of the journal                    store.py
+    delivery         each caller decodes its own record from the row        store.py
+
+The key of a call is made of its content. Its outcome is committed before it is delivered, and serves whoever makes the
+same call: at the same time, later, or after a crash. There are two ranks. A leaf is one outside request. A composite
+(a search strategy, a chain of models, render and repair) makes leaf calls, and its outcome is a row too, so that
+whatever depends on timing replays. A leaf makes no calls.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Awaitable, Callable, Mapping, Set
+from functools import partial
+from typing import Any, TypeVar
+
+from pydantic import JsonValue
+
+from leadline._hosting.faults import is_cancellation
+from leadline._runtime.calls.attempt import AttemptLog, Attempts
+from leadline._runtime.calls.budget import Budget
+from leadline._runtime.calls.call_events import CallEvents
+from leadline._runtime.calls.context import current_call, current_stage, within_context
+from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity
+from leadline._runtime.calls.keys import call_text, outline
+from leadline._runtime.calls.outcomes import SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
+from leadline._runtime.calls.retry import RetryPolicy, translate
+from leadline._runtime.calls.shutdown import Shutdown
+from leadline._runtime.calls.single_flight import InFlight, SingleFlight
+from leadline._runtime.calls.store import CallResult, CallStore
+from leadline._runtime.event_bus import Bus
+from leadline._runtime.journal.cache import ReplyCache
+from leadline._runtime.journal.journal import Journal
+from leadline._runtime.journal.rows import Row
+from leadline._settings.secrets import Secrets
+from leadline.contracts import Call, Middleware, Run
+from leadline.encoding import digest
+from leadline.errors import (
+    CallFailed,
+    CallRefused,
+    Disconnected,
+    JournalError,
+    JournalMissing,
+    PluginError,
+    ProviderError,
+    RateLimited,
+    Refused,
+)
+from leadline.records import Record
+
+Q = TypeVar("Q", bound=Record)
+R = TypeVar("R", bound=Record)
+
+
+class _Name(Record):
+    name: str
+
+
+class _Value(Record):
+    value: JsonValue = None
+
+
+_FACT = Kind("fact", _Value, composite=True, internal=True)
+# A fact that is refused during a shutdown: a replay finds the refusal, and a resumed run forgets it.
+_END = Kind("fact", _Value, composite=True)
+# The kind of rows that are no calls: errors that a plugin raised outside of a call.
+_FAULT = "fault"
+_CORE = ProviderIdentity("leadline")
+
+
+class CallPath:
+    """The call path of one run. Create it on the event loop of the run, and end it with `close`."""
+
+    def __init__(
+        self,
+        run: Run,
+        journal: Journal,
+        budget: Budget,
+        bus: Bus,
+        *,
+        retry: RetryPolicy | None = None,
+        secrets: Secrets | None = None,
+        middleware: Mapping[str, Middleware] | None = None,
+        offline: bool = False,
+        answers: ReplyCache | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._run = run
+        self._journal = journal
+        self._budget = budget
+        self._retry = retry or RetryPolicy()
+        self._secrets = secrets or Secrets()
+        self._offline = offline
+        self._monotonic = monotonic
+        self._events = CallEvents(bus, budget)
+        self._in_flight: SingleFlight[CallResult] = SingleFlight()
+        self._store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
+        self._shutdown = Shutdown(budget, self._events.notice)
+        self._attempts = Attempts(
+            run, journal, budget, bus, self._events, self._secrets, dict(middleware or {}), monotonic
+        )
+        budget.restore(journal.ledger.spent())
+        if journal.damaged:
+            places = ", ".join(journal.damaged)
+            self._events.notice(f"the journal is damaged at {places}: the calls of missing rows are made again")
+
+    # --- one call, from top to bottom --------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        kind: Kind[R],
+        request: Q,
+        do: Callable[[Q, Call], Awaitable[R]],
+        *,
+        provider: ProviderIdentity,
+        sample: int = 0,
+        task: str = "",
+        listener: Callable[[int, str], None] | None = None,
+        shows: tuple[str, ...] = (),
+    ) -> R:
+        """Return the reply to a request, stored or made by `do`.
+
+        `listener` receives the pieces of a reply that is streamed now, each with the number of its attempt, in the
+        context of the caller. `shows` names the fields of a JSON reply that people read while it is streamed.
+        Raises CallFailed or CallRefused, live and replayed alike; JournalError if nothing can be stored;
+        JournalMissing offline; TypeError for a request without a key.
+        """
+        caller = current_call.get()
+        if caller and not caller.composite:
+            raise PluginError(f"a provider must not make calls: {kind.name} was requested inside a provider's call")
+        job = Job(kind, provider, request, do, sample, task, caller, within_context(listener), shows)
+        start = partial(self._find_or_make, job)
+        result, shared = await self._in_flight.join(job.key, job.label, start, caller.key if caller else "")
+        if shared:
+            await self._events.finished(job, result.row, result.body, "shared")
+        for notice in result.row.notices:
+            await self._run.emit("notice", {"message": notice})
+        return self._store.deliver(kind, result, shared=shared)
+
+    async def _find_or_make(self, job: Job, in_flight: InFlight[CallResult]) -> CallResult:
+        result = await self._store.find(job)
+        if result is None:
+            self._store.mark_made(job)
+            log, began = AttemptLog(), self._monotonic()
+            outcome = await self._make(job, log)
+            seconds, current = self._monotonic() - began, self._in_flight.is_current(in_flight)
+            result = await self._store.commit(job, outcome, log, seconds, current=current)
+        await self._events.finished(job, result.row, result.body, result.origin)
+        return result
+
+    async def _make(self, job: Job, log: AttemptLog) -> Outcome:
+        build = self._builder(job.kind.name, job.provider)
+        if refusal := self._refusal(job, build):
+            return refusal
+        await self._events.started(job)
+        if job.kind.effect:
+            await self._journal.begin_effect(job.key)
+        if job.kind.composite:
+            return await self._run_composite(job, log, build)
+        outcome = await self._shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
+        return build.refused(outcome, log.attempts, by=SHUTDOWN) if isinstance(outcome, str) else outcome
+
+    def _refusal(self, job: Job, build: OutcomeBuilder) -> Outcome | None:
+        """Return the refusal of a call that may not start. The budget is checked by each attempt."""
+        if job.kind.keep and self._journal.broken:
+            raise self._journal.broken
+        if self._secrets and (path := self._secrets.find(job.tree)):
+            why = "secrets stay with the provider that needs them"
+            return build.refused(f"{job.label}: {path} holds a configured secret; {why}")
+        if reason := self._shutdown.refuses(job):
+            return build.refused(reason, by=SHUTDOWN)
+        return None
+
+    async def _run_composite(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
+        try:
+            body, reply = await self._attempts.composite(job, log)
+        except Refused as error:
+            return build.refused(str(error))
+        except BaseException as error:
+            if is_cancellation(error):
+                raise
+            return build.of_composite(error)
+        return Outcome("reply", body, reply=reply)
+
+    async def _run_leaf(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
+        """Make attempts until one succeeds or its error allows no other."""
+        failed: ProviderError | None = None
+        for log.attempts in itertools.count(1):
+            try:
+                body, reply = await self._attempts.leaf(job, log, restart=isinstance(failed, Disconnected))
+                return Outcome("reply", body, reply=reply)
+            except JournalError:
+                raise
+            except Refused as error:
+                return build.refused(str(error), log.attempts)
+            except BaseException as error:
+                if is_cancellation(error):
+                    raise
+                failed, once = translate(error), job.kind.single_attempt
+                pause = self._retry.delay(log.attempts, failed, single_attempt=once) if failed else None
+                if failed is None or pause is None:
+                    return build.failed(error, log.attempts)
+            if failed.retry_after is not None or isinstance(failed, RateLimited):
+                await self._events.held(job, pause)
+            if log.streamed:
+                await self._events.restarted(job, log.attempts + 1)
+            await self._retry.sleep(pause)
+        raise AssertionError("unreachable: the attempts are counted without end")
+
+    def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
+        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who)
+
+    # --- rows that are no requests -----------------------------------------------------------------------------------
+
+    async def fault(self, kind: str, provider: ProviderIdentity, error: BaseException) -> CallFailed:
+        """Return an error that a plugin raised outside of its calls as a failed call; the journal keeps its message."""
+        failed = error_of("failure", self._builder(kind, provider).failed(error).body, "").record
+        caller = current_call.get()
+        parent = caller.key if caller else ""
+        request = outline({"kind": kind, "message": failed.message, "parent": parent})
+        key_text = call_text(_FAULT, provider.name, provider.fingerprint, request, 0)
+        row = Row(
+            key=digest(key_text),
+            kind=_FAULT,
+            provider=provider.name,
+            step=current_stage.get(),
+            parent=parent,
+            outcome="failure",
+            attempts=0,
+        )
+        if not self._journal.readonly:
+            await self._journal.keep(row, failed.model_dump_json().encode(), key_text)
+        return CallFailed(failed, row.key)
+
+    async def fact(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return the JSON value that `make` returned when this run first asked for `name`."""
+
+        async def do(_: _Name, call: Call) -> _Value:
+            return _Value(value=make())
+
+        return (await self.call(_FACT, _Name(name=name), do, provider=_CORE)).value
+
+    async def shuts_down_before(self, name: str) -> bool:
+        """Return True if the run shuts down before the step of this name; a replay shuts down there too."""
+
+        async def do(_: _Name, call: Call) -> _Value:
+            return _Value()
+
+        if self.shutdown_reason is None and not self._offline:
+            return False
+        try:
+            await self.call(_END, _Name(name=f"before {name}"), do, provider=_CORE)
+        except JournalMissing:
+            return False
+        except CallRefused as refused:
+            self._shutdown.begin(refused.record.message)
+            return True
+        return False
+
+    # --- shutdown ----------------------------------------------------------------------------------------------------
+
+    def shut_down(self, reason: str, *, writing: bool = False) -> None:
+        """Refuse all calls outside the closing stages and interrupt those in flight; the first reason is kept.
+
+        With `writing` closing stages start no chats either; those in flight are awaited.
+        """
+        self._shutdown.begin(reason, writing=writing)
+
+    def awaited_replies(self) -> int:
+        """Return the number of model replies that a run in shutdown still waits for."""
+        return self._shutdown.awaited_chats
+
+    @property
+    def shutdown_reason(self) -> str | None:
+        """The reason of the shutdown; None without one."""
+        return self._shutdown.reason
+
+    async def close(self) -> None:
+        """Cancel all calls in flight and wait for their end."""
+        await self._in_flight.close()
+
+    # --- the calls so far ---------------------------------------------------------------------------------------------
+
+    def failed_keys(self, error: BaseException) -> set[str]:
+        """Return the keys of the failed calls in an error that left the pipeline, and of the calls below them."""
+        return self._journal.causes(failed_call_keys(error))
+
+    def rows(self) -> list[Row]:
+        """Return the rows of the calls of all sessions, including calls that are not journalled."""
+        return [row for row in self._store.rows() if row.kind not in (_FACT.name, _FAULT)]
+
+    def answered(self) -> frozenset[str]:
+        """Return the providers that answered a chat in any session of this run; replies of other runs do not count."""
+        rows = self._store.rows()
+        return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply") and not row.cached)
+
+    @property
+    def replayed(self) -> Set[str]:
+        """Keys of the calls that this session answered from the journal, from an earlier session."""
+        return self._store.replayed

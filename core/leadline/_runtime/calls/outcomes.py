@@ -1,0 +1,132 @@
+"""The outcomes of calls: a reply, a failure or a refusal; each is a row of the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from leadline._hosting.faults import flatten, message_of, trace, words
+from leadline._runtime.calls.retry import translate
+from leadline._runtime.journal.rows import OutcomeKind
+from leadline._settings.secrets import Secrets
+from leadline.encoding import without_surrogates
+from leadline.errors import CallFailed, CallRefused, JournalError, LeadlineError, PluginError
+from leadline.records import Category, Failure, Record
+
+# The type of refusals by a shutdown. Journals hold this name.
+SHUTDOWN = "WindDown"
+# Several failures have the category of the one that another attempt may cure.
+_CURABLE_FIRST: tuple[Category, ...] = ("NETWORK", "LLM", "RESOURCE_LIMIT", "BUSINESS")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a call and its JSON: that of the reply, or of the `Failure`."""
+
+    kind: OutcomeKind
+    body: bytes
+    # Keys of the failed calls that caused a composite's failure.
+    causes: tuple[str, ...] = ()
+    # The record decoded from the body, for one caller.
+    reply: Record | None = None
+
+
+@dataclass(frozen=True)
+class OutcomeBuilder:
+    """Builds the failures and refusals of one call, with secrets masked in their messages."""
+
+    kind: str
+    provider: str
+    secrets: Secrets
+    # Plugin, distribution and version.
+    who: str = ""
+
+    def failed(self, error: BaseException, attempts: int = 1) -> Outcome:
+        """Return the failure of a provider."""
+        known = translate(error)
+        if known is not None:
+            return self._build("failure", known.category, type(known).__name__, message_of(known), attempts)
+        text = message_of(error) if isinstance(error, LeadlineError) else words(error)
+        if self.who and not isinstance(error, LeadlineError):  # whose message names the plugin
+            text += f"; this is a fault of {self.who}"
+        return self._build("failure", "BUSINESS", type(error).__name__, text, attempts, traceback=self._trace(error))
+
+    def _trace(self, error: BaseException) -> str:
+        """Return the traceback in the plugin, for its author."""
+        if isinstance(error, LeadlineError):  # a plugin that could not be made: its traceback was taken there
+            place = self.secrets.scrub(error.traceback) if isinstance(error, PluginError) else ""
+        else:
+            place = trace(error, self.secrets.scrub)
+        text: str = without_surrogates(place)
+        return text
+
+    def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Outcome:
+        """Return a refusal by the core."""
+        return self._build("refusal", "RESOURCE_LIMIT", by, message, attempts)
+
+    def of_composite(self, error: BaseException) -> Outcome:
+        """Return the outcome of a composite call that raised an error.
+
+        Raises the core's own errors again: they are no outcome.
+        """
+        errors = list(flatten(error))
+        for leaf in errors:
+            if isinstance(leaf, JournalError) or (isinstance(leaf, LeadlineError) and not isinstance(leaf, CallFailed)):
+                raise leaf
+        calls = [leaf for leaf in errors if isinstance(leaf, CallFailed)]
+        if len(calls) < len(errors):  # the composite's own error is the cause
+            return self.failed(next(leaf for leaf in errors if not isinstance(leaf, CallFailed)))
+        records = [call.record for call in calls]
+        outcome = self._build(
+            "refusal" if all(isinstance(call, CallRefused) for call in calls) else "failure",
+            min((record.category for record in records), key=_CURABLE_FIRST.index),
+            records[0].type if len(records) == 1 else "AllFailed",
+            # The provider is named once if it is the composite's own.
+            "; ".join(dict.fromkeys(one.text.removeprefix(f"{one.kind} by {self.provider}: ") for one in records)),
+            detail="; ".join(dict.fromkeys(record.detail for record in records if record.detail)),
+            traceback=next((record.traceback for record in records if record.traceback), ""),
+        )
+        return replace(outcome, causes=tuple(key for call in calls for key in call.causes or (call.key,)))
+
+    def _build(
+        self,
+        outcome: OutcomeKind,
+        category: Category,
+        cause: str,
+        message: str,
+        attempts: int = 1,
+        *,
+        detail: str = "",
+        traceback: str = "",
+    ) -> Outcome:
+        record = Failure(
+            kind=self.kind,
+            provider=self.provider,
+            category=category,
+            type=cause,
+            message=without_surrogates(self.secrets.scrub(message)),
+            attempts=attempts,
+            detail=without_surrogates(self.secrets.scrub(detail)),
+            traceback=traceback,
+        )
+        return Outcome(outcome, record.model_dump_json().encode())
+
+
+def error_of(outcome: OutcomeKind, body: bytes, key: str) -> CallFailed:
+    """Return the error that a caller gets for a failed or refused call."""
+    record = Failure.model_validate_json(body)
+    return CallRefused(record, key) if outcome == "refusal" else CallFailed(record, key)
+
+
+def failed_call_keys(error: BaseException | None) -> set[str]:
+    """Return the keys of all failed calls in an error, its group, its causes and its contexts."""
+    found: set[str] = set()
+    waiting, seen = [error], set[int]()
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current, CallFailed) and current.key:
+            found.add(current.key)
+        waiting += [current.__cause__, current.__context__, *getattr(current, "exceptions", ())]
+    return found

@@ -1,0 +1,262 @@
+"""The journal of a run: the result of every call, so that nothing is paid for twice.
+
+Resume and replay are one mechanism: the pipeline runs again, and each call finds its row by its key. Failures and
+refusals are therefore rows, too. Rows and blobs are checked when they are read: a damaged reply is requested again,
+never delivered.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from leadline._runtime.journal.lineage import ancestors, failures, unusable_replies, with_causes
+from leadline._runtime.journal.rows import Need, Row, Session, is_intact, put_blob, put_entry, read_blob
+from leadline._runtime.journal.storage import Mode, Storage
+from leadline.errors import JournalError
+from leadline.events import utc_now
+
+
+class Journal:
+    """The journal of one run, opened with `Journal.open`."""
+
+    def __init__(self, storage: Storage, now: Callable[[], datetime]) -> None:
+        self._storage = storage
+        self._now = now
+        self._rows: dict[str, Row] = {}
+        self._meta: dict[str, str] = {}
+        self._sessions: dict[int, Session] = {}
+        self._requested: set[str] = set()
+        # Descriptions of the entries that cannot be read.
+        self.damaged: list[str] = []
+        self.ledger = Ledger(storage)
+
+    @classmethod
+    async def open(cls, path: Path, *, mode: Mode = "write", now: Callable[[], datetime] = utc_now) -> Journal:
+        """Open the journal at this path; "write" locks its folder and begins a session, "read" changes nothing.
+
+        Raises JournalBusy if another process works on the run, JournalError if the file cannot be opened.
+        """
+        journal = cls(Storage(path, mode), now)
+        await journal._storage.open()
+        try:
+            await journal._load()
+            if mode == "write":
+                await journal._begin_session()
+        except BaseException:
+            await journal.close()
+            raise
+        return journal
+
+    async def close(self, status: str = "") -> None:
+        """End the session with this status, and close the file."""
+        session = self._sessions.get(self.session)
+        if status and session and not self.readonly and not self.broken:
+            await self._put_session(session.model_copy(update={"ended": self._now(), "status": status}))
+        await self._storage.close()
+
+    @property
+    def path(self) -> Path:
+        return self._storage.path
+
+    @property
+    def readonly(self) -> bool:
+        return self._storage.mode == "read"
+
+    @property
+    def broken(self) -> JournalError | None:
+        """The error after which nothing more can be written, if there was one."""
+        return self._storage.broken
+
+    @property
+    def session(self) -> int:
+        """The number of the current session, or of the last one."""
+        return max(self._sessions, default=0)
+
+    def sessions(self) -> list[Session]:
+        """Return all sessions, the oldest first."""
+        return [self._sessions[number] for number in sorted(self._sessions)]
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    def keys(self) -> set[str]:
+        """Return the keys of all calls."""
+        return set(self._rows)
+
+    def rows(self) -> list[Row]:
+        """Return all rows."""
+        return list(self._rows.values())
+
+    async def get(self, key: str) -> tuple[Row, bytes] | None:
+        """Return a call's row and the JSON of its result; None if it is missing or damaged (see `damaged`)."""
+        row = self._rows.get(key)
+        if row is None:
+            return None
+        self._requested.add(key)
+        body = await self.body(row)
+        if body is None:
+            del self._rows[key]
+            self.damaged.append(f"{row.kind} by {row.provider}")
+            return None
+        return row, body
+
+    async def body(self, row: Row) -> bytes | None:
+        """Return the JSON of a call's result, without marking it as requested; None if it is damaged."""
+        return await self._storage.read(lambda db: read_blob(db, row.body))
+
+    async def request(self, row: Row) -> JsonValue:
+        """Return the request of a call, long texts cut; None if it is damaged."""
+        data = await self._storage.read(lambda db: read_blob(db, row.request))
+        return None if data is None else json.loads(data)
+
+    async def keep(self, row: Row, body: bytes, request: bytes, *, durable: bool = False) -> Row:
+        """Write a call with the JSON of its result and of its request; it is committed when this returns."""
+
+        def write(db: sqlite3.Connection) -> Row:
+            blobs = {"body": put_blob(db, body), "request": put_blob(db, request)}
+            written = row.model_copy(update={**blobs, "session": self.session})
+            put_entry(db, "call", row.key, written.model_dump_json(exclude_defaults=True))
+            return written
+
+        def add(written: Row) -> None:
+            self._rows[written.key] = written
+            self._requested.add(written.key)
+
+        return await self._storage.write(write, durable=durable, then=add)
+
+    async def begin_effect(self, key: str) -> None:
+        """Record that an effect starts, in case the process dies in the middle of it."""
+        await self._storage.write(lambda db: put_entry(db, "effect", key, str(self.session)), durable=True)
+
+    def unrequested(self, kind: str) -> list[Row]:
+        """Return the rows of this kind that the session has not requested."""
+        return [row for row in self._rows.values() if row.kind == kind and row.key not in self._requested]
+
+    # --- forgetting --------------------------------------------------------------------------------------------------
+
+    async def mark_escaped(self, keys: Iterable[str]) -> None:
+        """Mark the failures that ended the session: the next session forgets them."""
+        wanted = set(keys)
+        marked = [row.model_copy(update={"escaped": True}) for row in failures(self.rows()) if row.key in wanted]
+
+        def write(db: sqlite3.Connection) -> None:
+            for row in marked:
+                put_entry(db, "call", row.key, row.model_dump_json(exclude_defaults=True))
+
+        await self._storage.write(write)
+        self._rows.update((row.key, row) for row in marked)
+
+    async def forget(self, keys: Iterable[str] | None = None, *, repeated_stages: Collection[str] = ()) -> int:
+        """Forget these failures and refusals with their causes (None: all of them); returns the number of rows.
+
+        "All" includes the model replies from which a task could parse nothing: the models are called again. In the
+        `repeated_stages`, results that were made despite a forgotten failure are forgotten as well; their parts that
+        succeeded are found again.
+        """
+        rows = self.rows()
+        gone = with_causes(rows, keys) if keys is not None else failures(rows) + unusable_replies(rows)
+        gone += ancestors(self._rows, gone, repeated_stages)
+        for row in gone:
+            del self._rows[row.key]
+        names = [(row.key,) for row in gone]
+        if names:
+            delete = "delete from entries where space = 'call' and name = ?"
+            await self._storage.write(lambda db: db.executemany(delete, names))
+        return len(gone)
+
+    def causes(self, keys: Iterable[str]) -> set[str]:
+        """Return the keys of these failed calls and of those that caused them."""
+        return {row.key for row in with_causes(self.rows(), keys)}
+
+    # --- metadata ----------------------------------------------------------------------------------------------------
+
+    async def get_meta(self, name: str) -> Any:
+        """Return a value (JSON) that was stored for the run, or None; raises JournalError if it is damaged."""
+        if f"meta {name}" in self.damaged:
+            raise JournalError(
+                f"the entry `{name}` of the journal {self.path} is damaged; start a new run, or restore a backup"
+            )
+        value = self._meta.get(name)
+        return None if value is None else json.loads(value)
+
+    async def set_meta(self, name: str, value: JsonValue) -> None:
+        """Store a value for the run: its question, settings or versions."""
+        text = json.dumps(value)
+        await self._storage.write(lambda db: put_entry(db, "meta", name, text), durable=True)
+        self._meta[name] = text
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    async def _load(self) -> None:
+        entries = await self._storage.read(
+            lambda db: db.execute("select space, name, value, mark from entries").fetchall()
+        )
+        for space, name, value, mark in entries:
+            if is_intact(space, name, value, mark):
+                self._load_entry(space, name, value)
+            else:
+                self.damaged.append(f"{space} {name}")
+
+    def _load_entry(self, space: str, name: str, value: str) -> None:
+        match space:
+            case "call":
+                self._rows[name] = Row.model_validate_json(value)
+            case "meta":
+                self._meta[name] = value
+            case "session":
+                self._sessions[int(name)] = Session.model_validate_json(value)
+            case "lease":
+                self.ledger.load(name, value)
+
+    async def _begin_session(self) -> None:
+        session = Session(id=self.session + 1, began=self._now())
+        self._sessions[session.id] = session
+        self.ledger.session = session.id
+        await self._put_session(session)
+        await self.forget([row.key for row in self._rows.values() if row.escaped])
+
+    async def _put_session(self, session: Session) -> None:
+        await self._storage.write(lambda db: put_entry(db, "session", str(session.id), session.model_dump_json()))
+
+
+class Ledger:
+    """The reservations of calls and their actual usage, over all sessions of a run.
+
+    Entries are queued before their calls, so that a call of a process that died counts with its reservation.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.session = 0
+        self._entries: dict[str, tuple[Need, Need | None]] = {}
+
+    def load(self, name: str, value: str) -> None:
+        """Add an entry of the file."""
+        need, used = json.loads(value)
+        self._entries[name] = (Need.load(need), None if used is None else Need.load(used))
+
+    def reserve(self, need: Need) -> str:
+        """Queue an entry for the amounts that a call reserves; returns its name."""
+        name = f"{self.session}.{len(self._entries)}"
+        self._write(name, need, None)
+        return name
+
+    def settle(self, name: str, used: Need) -> None:
+        """Queue the amounts that the call used."""
+        need, _ = self._entries[name]
+        self._write(name, need, used)
+
+    def spent(self) -> Need:
+        """Return the usage of the run; a call that never settled counts with its reservation."""
+        return sum((need if used is None else used for need, used in self._entries.values()), Need())
+
+    def _write(self, name: str, need: Need, used: Need | None) -> None:
+        self._entries[name] = (need, used)
+        value = json.dumps([need.dump(), None if used is None else used.dump()])
+        self._storage.write_soon(lambda db: put_entry(db, "lease", name, value))

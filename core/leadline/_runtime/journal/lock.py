@@ -1,0 +1,82 @@
+"""The lock of a run's folder: one process works on a run, and the lock ends with it, however it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shlex
+from pathlib import Path
+from weakref import WeakSet
+
+from leadline.errors import JournalBusy
+
+# The default folder of runs, below the working folder.
+RUNS = "runs"
+
+
+def resume_command(folder: Path) -> str:
+    """Return the command that resumes the run in a folder: by name in the default place, otherwise by path."""
+    default = folder.absolute() == Path.cwd() / RUNS / folder.name
+    return shlex.join(["leadline", "resume", folder.name if default else str(folder)])
+
+
+class FolderLock:
+    """An exclusive `flock`; raises `JournalBusy` if another process, or another run in this one, holds it.
+
+    Not `lockf`: it is lost as soon as anything in the process opens and closes the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            self.close()
+            raise JournalBusy(
+                f"another process (id {owner}) is working on the run in {path.parent}; wait for it or end it, "
+                f"then: {resume_command(path.parent)}"
+            ) from None
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, str(os.getpid()).encode(), 0)
+        _held.add(self)
+
+    def release(self) -> None:
+        """Release the lock; a second time does nothing."""
+        if self._fd is not None:
+            # Explicitly, because a child that was forked just now may not have closed its copy of the file yet.
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            self.close()
+
+    def close(self) -> None:
+        """Close the file without releasing a lock that another process shares."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+_held: WeakSet[FolderLock] = WeakSet()
+
+
+def _after_fork() -> None:
+    # A forked child shares the lock and would hold it as long as it lives; releasing it would take it from the parent.
+    for lock in list(_held):
+        with contextlib.suppress(OSError):
+            lock.close()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether some process holds the lock at this path now."""
+    if not path.exists():
+        return False
+    try:
+        FolderLock(path).release()
+    except JournalBusy:
+        return True
+    except OSError:  # a read-only folder: nobody can write a run in it
+        return False
+    return False

@@ -1,0 +1,140 @@
+"""Records of the journal and how SQLite stores them: entries with a checksum, blobs under their digest.
+
+An entry is JSON with a checksum of its place and text; a blob is compressed and named by its digest. Both are checked
+on every read, because SQLite notices few flipped bits.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from leadline.encoding import digest
+from leadline.records import Json, Record, Text, Usage
+
+OutcomeKind = Literal["reply", "failure", "refusal"]
+# Kinds of calls that the journal treats specially: a typed task, and a chat request made for it.
+TASK, CHAT = "task", "chat"
+
+
+class Row(Record):
+    """One call; `body` and `request` are digests of the JSON of its result and of its request."""
+
+    key: str
+    kind: str
+    provider: str
+    outcome: OutcomeKind
+    body: str = ""
+    request: str = ""
+    task: str = ""
+    # The stage that made the call first.
+    step: str = ""
+    # The language model, as it named itself.
+    model: str = ""
+    # Key of the composite call that made this one.
+    parent: str = ""
+    session: int = 0
+    attempts: int = 1
+    # Whether the reply came from another run, through the cache.
+    cached: bool = False
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    # Amounts that its attempts reserved of the budget: `Need.dump`.
+    leased: Json = {}
+    # Keys of the failed calls that caused the failure of a composite call.
+    causes: tuple[str, ...] = ()
+    # Notices of the call, repeated on replay.
+    notices: tuple[Text, ...] = ()
+    # Whether this failure ended a session: the next session makes the call again.
+    escaped: bool = False
+
+
+class Session(Record):
+    """One process's work on the run."""
+
+    id: int
+    began: datetime
+    ended: datetime | None = None
+    status: str = ""
+
+
+@dataclass(frozen=True)
+class Need:
+    """Amounts of a budget: model calls, tokens in and out, search queries, money in USD."""
+
+    model_calls: int = 0
+    tokens: int = 0
+    queries: int = 0
+    money: Decimal = Decimal(0)
+
+    def __add__(self, other: Need) -> Need:
+        if not other:  # the usual case: most calls are free
+            return self
+        return Need(*(getattr(self, name) + getattr(other, name) for name in NAMES))
+
+    def __sub__(self, other: Need) -> Need:
+        if not other:
+            return self
+        return Need(*(getattr(self, name) - getattr(other, name) for name in NAMES))
+
+    def __bool__(self) -> bool:
+        return bool(self.model_calls or self.tokens or self.queries or self.money)
+
+    def dump(self) -> dict[str, Any]:
+        """Return the amounts that are not zero, as JSON."""
+        values = {name: getattr(self, name) for name in NAMES}
+        return {name: str(value) if name == "money" else value for name, value in values.items() if value}
+
+    @classmethod
+    def load(cls, values: Mapping[str, Any]) -> Need:
+        """Return the amounts that `dump` returned as JSON."""
+        return cls(**{**values, "money": Decimal(values.get("money", 0))})
+
+
+NAMES = tuple(field.name for field in fields(Need))
+
+
+# Blobs have row ids, so that a new one is appended to the file; a tree ordered by digest would change a page for each.
+LAYOUT = """
+create table entries (space text, name text, value text, mark text, primary key (space, name)) without rowid;
+create table blobs (digest text primary key, data blob);
+"""
+
+
+def put_entry(db: sqlite3.Connection, space: str, name: str, value: str) -> None:
+    """Write an entry."""
+    db.execute(
+        "insert or replace into entries values (?, ?, ?, ?)",
+        (space, name, value, _checksum(space, name, value)),
+    )
+
+
+def is_intact(space: Any, name: Any, value: Any, mark: Any) -> bool:
+    """Return whether an entry is as it was written."""
+    return isinstance(value, str) and mark == _checksum(space, name, value)
+
+
+def _checksum(space: Any, name: Any, value: str) -> str:
+    return digest(f"{space}\n{name}\n{value}".encode("utf-8", "surrogatepass"), 8)
+
+
+def put_blob(db: sqlite3.Connection, data: bytes) -> str:
+    """Write bytes; returns their digest."""
+    name = digest(data)
+    db.execute("insert or replace into blobs values (?, ?)", (name, zlib.compress(data, 1)))
+    return name
+
+
+def read_blob(db: sqlite3.Connection, name: str) -> bytes | None:
+    """Return bytes by their digest; None if they are missing or damaged."""
+    found = db.execute("select data from blobs where digest = ?", (name,)).fetchone()
+    try:
+        data = zlib.decompress(found[0]) if found else None
+    except (zlib.error, TypeError):
+        return None
+    return data if data is not None and digest(data) == name else None

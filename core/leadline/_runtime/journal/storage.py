@@ -1,0 +1,298 @@
+"""SQLite outside the event loop: four threads for the process, one transaction for all writes that wait together.
+
+Two hundred runs that used SQLite in the event loop stalled it for twenty seconds. A file is bound to one thread, and an
+awaited write has been committed. After a failed write the file counts as broken, so that no further call is paid for
+in vain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import itertools
+import os
+import shutil
+import sqlite3
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from leadline._runtime.journal.lock import FolderLock, resume_command
+from leadline._runtime.journal.rows import LAYOUT
+from leadline.errors import JournalBusy, JournalError
+
+T = TypeVar("T")
+Mode = Literal["write", "read"]
+_THREADS = 4
+# Bytes that must be free on the disk when a journal is opened for writing.
+_MINIMUM_FREE = 8 * 2**20
+# Version of the file's layout.
+_VERSION = 1
+_NOT_WRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM")
+
+_pool: list[ThreadPoolExecutor] = []
+_turn = itertools.count()
+os.register_at_fork(after_in_child=_pool.clear)  # a child has no threads and would wait for them forever
+
+
+def _next_thread() -> ThreadPoolExecutor:
+    if not _pool:
+        _pool.extend(ThreadPoolExecutor(1, f"leadline-journal-{number}") for number in range(_THREADS))
+    return _pool[next(_turn) % _THREADS]
+
+
+@dataclass
+class _Job:
+    """A read or write that waits for the thread."""
+
+    run: Callable[[sqlite3.Connection], Any]
+    future: asyncio.Future[Any]
+    writes: bool
+    durable: bool = False
+    then: Callable[[Any], None] | None = None
+    result: Any = None
+    error: BaseException | None = None
+
+    def resolve(self) -> None:
+        """Hand the result to the caller; runs in the event loop."""
+        if self.then and self.error is None:  # also if the caller was cancelled: the write is committed
+            try:
+                self.then(self.result)
+            except Exception as error:  # noqa: BLE001 - raised in the caller; the other jobs still have to be resolved
+                self.error = error
+        if self.future.done():
+            return
+        if self.error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(self.error)
+
+
+class Storage:
+    """One SQLite file. Mode "read" works on a copy and never touches the folder."""
+
+    def __init__(self, path: Path, mode: Mode) -> None:
+        self.path = path
+        self.mode = mode
+        # Why nothing more can be written; None while it can.
+        self.broken: JournalError | None = None
+        self._loop = asyncio.get_running_loop()
+        self._thread = _next_thread()
+        self._file = _JournalFile(path, mode)
+        self._waiting: list[_Job] = []
+        self._guard = threading.Lock()
+
+    async def open(self) -> None:
+        """Lock, check and open the file. Raises JournalError, JournalBusy if another process works on it."""
+        try:
+            await self._loop.run_in_executor(self._thread, self._file.open)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Write the queue and close the file; a second time does nothing."""
+        await self._loop.run_in_executor(self._thread, self._close)
+
+    async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
+        """Return the result of a function that reads."""
+        result: T = await self._submit(_Job(run, self._loop.create_future(), writes=False))
+        return result
+
+    async def write(
+        self,
+        run: Callable[[sqlite3.Connection], T],
+        *,
+        durable: bool = False,
+        then: Callable[[T], None] | None = None,
+    ) -> T:
+        """Return the result of a function that writes, once it is committed; `durable` survives a power loss.
+
+        `then` receives the result in the event loop, even if the caller was cancelled meanwhile.
+        """
+        result: T = await self._submit(_Job(run, self._loop.create_future(), writes=True, durable=durable, then=then))
+        return result
+
+    def write_soon(self, run: Callable[[sqlite3.Connection], Any]) -> None:
+        """Queue a write: it is committed before later ones; an error of it shows as `broken`."""
+        job = _Job(run, self._loop.create_future(), writes=True)
+        self._submit(job).add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _submit(self, job: _Job) -> asyncio.Future[Any]:
+        with self._guard:
+            self._waiting.append(job)
+            is_first = len(self._waiting) == 1
+        if is_first:  # otherwise the thread has not started on the queue yet
+            self._thread.submit(self._drain)
+        return job.future
+
+    def _drain(self) -> None:
+        with self._guard:
+            jobs, self._waiting = self._waiting, []
+        self._write([job for job in jobs if job.writes])
+        for job in jobs:
+            if not job.writes:
+                self._read(job)
+        if jobs:
+            self._loop.call_soon_threadsafe(_resolve, jobs)
+
+    def _write(self, jobs: list[_Job]) -> None:
+        if not jobs:
+            return
+        try:
+            if self.broken:
+                raise self.broken
+            with self._file.transaction(durable=any(job.durable for job in jobs)) as connection:
+                for job in jobs:
+                    job.result = job.run(connection)
+        except Exception as error:  # noqa: BLE001 - raised in the callers
+            if isinstance(error, sqlite3.Error):
+                self.broken = storage_error(error, self.path)
+            for job in jobs:
+                job.error = self.broken or error
+
+    def _read(self, job: _Job) -> None:
+        try:
+            job.result = job.run(self._file.connection)
+        except sqlite3.Error as error:
+            job.error = storage_error(error, self.path)
+        except Exception as error:  # noqa: BLE001 - raised in the caller
+            job.error = error
+
+    def _close(self) -> None:
+        try:
+            if self._file.is_open:
+                self._drain()
+        finally:
+            self._file.close()
+
+
+def _resolve(jobs: list[_Job]) -> None:
+    for job in jobs:
+        job.resolve()
+
+
+class _JournalFile:
+    """The file: locked if it is written, copied if it is read. All methods run on the storage's thread."""
+
+    def __init__(self, path: Path, mode: Mode) -> None:
+        self._path = path
+        self._mode = mode
+        self._connection: sqlite3.Connection | None = None
+        self._lock: FolderLock | None = None
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        self._synchronous = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise JournalError(f"the journal {self._path} is closed")
+        return self._connection
+
+    def open(self) -> None:
+        """Lock, check and open the file."""
+        try:
+            path = self._prepare() if self._mode == "write" else self._copy_to_read()
+            self._connection = sqlite3.connect(path, isolation_level=None)
+            # A flipped bit may leave text that is not UTF-8: the checksums report it, row by row.
+            self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            self._check_layout(self._connection)
+        except (sqlite3.Error, OSError) as error:
+            raise storage_error(error, self._path) from error
+
+    @contextmanager
+    def transaction(self, *, durable: bool) -> Iterator[sqlite3.Connection]:
+        """Run a transaction; a `durable` one makes the earlier ones survive a power loss, too."""
+        connection, level = self.connection, "full" if durable else "normal"
+        if level != self._synchronous:
+            connection.execute(f"pragma synchronous={level}")
+            self._synchronous = level
+        connection.execute("begin immediate")
+        try:
+            yield connection
+            connection.execute("commit")
+        finally:
+            if connection.in_transaction:
+                connection.execute("rollback")
+
+    def close(self) -> None:
+        """Close the file and release its lock; a second time does nothing."""
+        try:
+            if self._connection:
+                self._connection.close()
+        finally:
+            self._connection = None
+            if self._lock:
+                self._lock.release()
+            if self._copy:
+                self._copy.cleanup()
+
+    def _prepare(self) -> Path:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = FolderLock(self._path.with_name(self._path.name + ".lock"))
+        stats = os.statvfs(self._path.parent)
+        free = stats.f_bavail * stats.f_frsize
+        if free < _MINIMUM_FREE:
+            raise JournalError(
+                f"the disk of {self._path.parent} is full: {free / 2**20:.1f} MB free, {_MINIMUM_FREE / 2**20:.0f} MB "
+                "needed to start; make room, or choose another folder with --set runs.folder=DIR"
+            )
+        return self._path
+
+    def _copy_to_read(self) -> Path:
+        # A reader of a WAL creates files beside it, so it reads a copy. The main file changes only when its owner
+        # closes it (there are no checkpoints before): the main file first, then the WAL, is a consistent state.
+        if not self._path.exists():
+            raise JournalError(f"no journal at {self._path}; `leadline runs list` shows the runs")
+        self._copy = tempfile.TemporaryDirectory(prefix="leadline-")
+        target = Path(self._copy.name) / self._path.name
+        while True:
+            before = self._path.stat()
+            shutil.copyfile(self._path, target)
+            wal = self._path.with_name(self._path.name + "-wal")
+            if wal.exists():
+                shutil.copyfile(wal, target.with_name(wal.name))
+            after = self._path.stat()
+            if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
+                return target
+
+    def _check_layout(self, connection: sqlite3.Connection) -> None:
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("pragma wal_autocheckpoint=0")  # see `_copy_to_read`
+        version = connection.execute("pragma user_version").fetchone()[0]
+        if version > _VERSION:
+            raise JournalError(f"{self._path} was written by a newer Leadline (layout {version}); update leadline")
+        if version == 0:
+            connection.executescript(f"begin; {LAYOUT} pragma user_version={_VERSION}; commit;")
+
+
+def storage_error(error: sqlite3.Error | OSError, path: Path) -> JournalError:
+    """Return the error with its cause, its file and the next command."""
+    name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
+    resume = resume_command(path.parent)
+    if name in ("SQLITE_FULL", "ENOSPC", "EDQUOT"):
+        return JournalError(f"the disk of {path.parent} is full; completed work is kept: make room, then: {resume}")
+    if name.startswith(_NOT_WRITABLE):
+        return JournalError(
+            f"cannot write to {path.parent} ({error}); make it writable, or choose another folder with "
+            "--set runs.folder=DIR"
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return JournalError(
+            f"the journal {path} is damaged ({error}); the report and files beside it are untouched. Restore it from a "
+            "backup, or start a new run: leadline research QUESTION"
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return JournalBusy(f"another program has the journal {path} open for writing; close it, then: {resume}")
+    return JournalError(
+        f"cannot read or write the journal {path} ({name or type(error).__name__}: {error}); then: {resume}"
+    )

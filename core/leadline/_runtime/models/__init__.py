@@ -1,0 +1,1 @@
+"""Language models: chains of providers with fallback, typed tasks through chat, prices and cost estimates."""

@@ -1,0 +1,226 @@
+"""Instances of the plugins that a set of settings chooses.
+
+A `PluginRuntime` creates each chosen plugin at its first use and owns everything its runs share: sessions, threads,
+HTTP clients. Rate limits and circuit breakers belong to the process: several runtimes may use the same account.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from leadline._hosting.context import PluginContext
+from leadline._hosting.lifecycle import PluginLifecycle, awaitable
+from leadline._hosting.loading import AnyOffer
+from leadline._runtime.calls.circuit_breaker import BREAKERS, CircuitBreaker
+from leadline._runtime.calls.job import ProviderIdentity
+from leadline._runtime.calls.keys import fingerprint
+from leadline._runtime.calls.limits import LIMITERS, Limiter
+from leadline._runtime.journal.cache import ReplyCache, account_of
+from leadline._settings.load import Loaded
+from leadline._settings.pipelines import resolve
+from leadline._settings.redaction import answer_options, secrets_of
+from leadline._settings.secrets import Secrets
+from leadline.contracts import Call, Parser
+from leadline.encoding import digest
+from leadline.errors import ConfigError, Unsupported
+from leadline.pipeline import Pipeline, assemble
+from leadline.records import Blob, Document
+from leadline.settings import Limits, seconds
+
+# Bytes of answers to keep across runs.
+CACHE_SIZE = 200_000_000
+# Seconds that a call may take if neither the offer nor the settings set a timeout.
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True)
+class ProviderInstance:
+    """A chosen plugin as a provider of one kind: its offer, identity and circuit breaker, and the object itself."""
+
+    name: str
+    offer: AnyOffer
+    identity: ProviderIdentity
+    breaker: CircuitBreaker
+    lifecycle: PluginLifecycle
+
+    async def get(self) -> Any:
+        """Return the provider; the first call creates and enters it."""
+        return await self.lifecycle.get()
+
+
+class PluginRuntime:
+    """The plugins that one set of settings chooses. Close it with `close()`; plugins are created at their first use."""
+
+    def __init__(self, loaded: Loaded, cache_dir: Path | None = None) -> None:
+        self.loaded = loaded
+        self.settings = loaded.settings
+        self.chosen = loaded.chosen
+        self._cache_dir = cache_dir or default_cache()
+        self._contexts: dict[str, PluginContext] = {}
+        self._lifecycles: dict[tuple[str, int], PluginLifecycle] = {}
+        self._instances: dict[tuple[str, str], ProviderInstance] = {}
+        self._parsers: list[Parser] = []
+        self._answers: ReplyCache | None = None
+
+    def pipeline(self, name: str = "") -> Pipeline:
+        """Return a checked pipeline, by default that of the settings. Raises `ConfigError`."""
+        name = name or self.settings.pipeline
+        pipelines = self.settings.pipelines
+        offers = {stage: self.loaded.offer("stages", stage) for stage in self.chosen["pipeline"]}
+        return assemble(name, resolve(pipelines, name), offers, pipelines[name].level)  # type: ignore[arg-type]
+
+    def instance(self, kind: str, name: str) -> ProviderInstance:
+        """Return a chosen plugin as a provider of a kind. Raises `ConfigError` if it is not chosen."""
+        if (kind, name) not in self._instances:
+            self._instances[kind, name] = self._new_instance(kind, name)
+        return self._instances[kind, name]
+
+    def _new_instance(self, kind: str, name: str) -> ProviderInstance:
+        plugin = self.loaded.plugins.get(name)
+        if plugin is None or kind not in plugin.offers:
+            raise ConfigError(f"'{name}' is not chosen among the {kind.replace('_', ' ')} of the settings")
+        offer, settings = plugin.offers[kind], self.settings.plugin(name)
+        lifecycle = self._lifecycle(name, offer, settings)
+        limits = self.settings.limits.get(name)
+        options = fingerprint(answer_options(offer, settings))
+        account = account_of(secrets_of(settings.model_dump()))
+        owner = (kind, name, str(plugin), options, account)
+        identity = ProviderIdentity(
+            name=name,
+            fingerprint=options,
+            limiter=self._limiter(owner, offer, limits),
+            timeout=(limits and limits.timeout) or offer.timeout or self._default_timeout(kind),
+            priced=offer.priced,
+            account=account,
+            who=str(plugin),
+            restart=lifecycle.restart,
+        )
+        return ProviderInstance(name, offer, identity, self._breaker(owner, name), lifecycle)
+
+    def _limiter(self, owner: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
+        at_once = (limits and limits.at_once) or offer.at_once
+        interval = offer.interval if limits is None or limits.interval is None else limits.interval
+        return LIMITERS.take((*owner, at_once, interval), self, lambda: Limiter(at_once, interval))
+
+    def _breaker(self, owner: tuple[str, ...], name: str) -> CircuitBreaker:
+        return BREAKERS.take(owner, self, lambda: CircuitBreaker(name))
+
+    def _lifecycle(self, name: str, offer: AnyOffer, settings: Any) -> PluginLifecycle:
+        """Return the lifecycle of an offer; an offer registered under two hooks has one instance."""
+        key = (name, id(offer))
+        if key not in self._lifecycles:
+            plugin = self.loaded.plugins[name]
+            kinds = [kind for kind, other in plugin.offers.items() if other is offer]
+            ready = partial(awaitable, kinds=kinds, who=str(plugin))
+            make = partial(offer.make, settings, self._context(name))
+            scrub = Secrets(self.loaded.secrets).scrub
+            self._lifecycles[key] = PluginLifecycle(name, make, ready, who=str(plugin), scrub=scrub)
+        return self._lifecycles[key]
+
+    def _context(self, name: str) -> PluginContext:
+        runs = self.settings.runs.folder
+        return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs))
+
+    def _default_timeout(self, kind: str) -> float:
+        return self.settings.search.timeout if kind == "search_providers" else TIMEOUT
+
+    @property
+    def answers(self) -> ReplyCache | None:
+        """The cache across runs; None if the settings disable it."""
+        cache = self.settings.cache
+        if self._answers is None and any(map(seconds, (cache.search, cache.plan, cache.model))):
+            self._answers = ReplyCache(self._cache_dir / "answers.sqlite", CACHE_SIZE, self._cache_scope())
+        return self._answers
+
+    def _cache_scope(self) -> str:
+        """Return a digest of the middleware: it may change replies, so other middleware shares no cache entry."""
+        identities = [self.instance("middleware", name).identity for name in self.chosen["middleware"]]
+        if not identities:
+            return ""
+        return digest(repr([(identity.name, identity.fingerprint) for identity in identities]).encode())
+
+    # --- parsing for plugins (`leadline.contracts.Context`) ---
+
+    async def open(self) -> None:
+        """Create the parsers, because `parses` cannot wait for them."""
+        if not self._parsers:
+            self._parsers = [await self.instance("parsers", name).get() for name in self.chosen["read.parsers"]]
+
+    def parses(self, media_type: str) -> bool:
+        """Return whether a configured parser accepts this media type."""
+        return any(parser.accepts(media_type) for parser in self._parsers)
+
+    async def parse(self, blob: Blob, call: Call) -> Document:
+        """Parse bytes with the first parser that accepts them. Raises `Unsupported` if none does."""
+        for parser in self._parsers:
+            if parser.accepts(blob.media_type):
+                return await parser.parse(blob, call)
+        raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
+
+    async def close(self) -> None:
+        """Exit every plugin and close every client."""
+        for lifecycle in self._lifecycles.values():
+            await lifecycle.close()
+        for context in self._contexts.values():
+            await context.close()
+        if self._answers is not None:
+            await self._answers.close()
+            self._answers = None
+        # Limiters and breakers live on while another runtime uses them.
+        LIMITERS.leave(self)
+        BREAKERS.leave(self)
+
+
+class RuntimePool:
+    """Reference-counted runtimes of one client: runs with equal settings share one; the last to release closes it."""
+
+    def __init__(self, cache_dir: Path | None = None) -> None:
+        self._cache_dir = cache_dir
+        self._users: dict[PluginRuntime, int] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def acquire(self, loaded: Loaded) -> PluginRuntime:
+        """Return the runtime of these settings; the caller releases it."""
+        shared = next((runtime for runtime in self._users if runtime.loaded.same(loaded)), None)
+        runtime = shared or PluginRuntime(loaded, self._cache_dir)
+        self._users[runtime] = self._users.get(runtime, 0) + 1
+        return runtime
+
+    async def release(self, runtime: PluginRuntime) -> None:
+        """Release a runtime and close it if nobody else uses it."""
+        if runtime not in self._users:  # the pool is closed
+            return
+        self._users[runtime] -= 1
+        if not self._users[runtime]:
+            del self._users[runtime]
+            await runtime.close()
+
+    def release_soon(self, runtime: PluginRuntime) -> None:
+        """Release a runtime in a task, for callers that cannot wait."""
+        closing = asyncio.create_task(self.release(runtime), name="release plugins")
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Close all runtimes, used or not."""
+        await asyncio.gather(*self._closing)
+        users, self._users = self._users, {}
+        for runtime in users:
+            await runtime.close()
+
+
+def default_cache() -> Path:
+    """Return the cache folder: `$XDG_CACHE_HOME/leadline`, by default `~/.cache/leadline`."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(base) if base else Path.home() / ".cache") / "leadline"
+
+
+def combined_fingerprint(instances: Sequence[ProviderInstance]) -> str:
+    """Return the fingerprint of several providers that serve one call together."""
+    return fingerprint({instance.name: instance.identity.fingerprint for instance in instances})

@@ -1,0 +1,354 @@
+"""Coerces a reply to its record: other names of keys, `null` for nothing, one item instead of a list.
+
+Values that fit a field stay as they are. Others become what they clearly mean, or stay and are refused by validation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge, Le
+
+from leadline.citations import cited
+from leadline.records import NUMBERED, PROSE, SINGLE, Record
+
+# Other names that models use for fields: words of the prompts, and common synonyms.
+_ALIASES: Mapping[str, tuple[str, ...]] = {
+    "id": ("section id", "claim id", "number", "no", "index"),
+    "section": ("section id",),
+    "title": ("name", "heading", "headline", "section title"),
+    "name": ("title", "perspective", "heading"),
+    "goal": ("description", "purpose", "objective", "aim"),
+    "questions": ("key questions", "research questions"),
+    "sections": ("outline", "chapters"),
+    "queries": ("searches", "search queries", "next searches"),
+    "query": ("search", "search query", "text", "q"),
+    "text": ("content", "body", "markdown", "paragraphs", "section text"),
+    "claim": ("statement", "finding", "learning"),
+    "quote": ("verbatim quote", "quotation", "citation"),
+    "learnings": ("findings", "claims"),
+    "coverage": ("status", "rating"),
+    "is_sufficient": ("sufficient",),
+    "priority_gaps": ("gaps", "knowledge gaps"),
+    "verdict": ("label", "status", "judgement", "judgment"),
+    "reason": ("explanation", "rationale", "justification"),
+    "evidence_ids": ("evidence", "passages", "passage ids", "ids"),
+    "pieces": ("numbers", "items", "passages"),
+    "summary": ("executive summary", "abstract"),
+    "conclusion": ("conclusions",),
+    "perspectives": ("analysis", "analyses"),
+    "charts": ("figures",),
+    "type": ("chart type", "form", "kind"),
+    "rows": ("data", "data points", "points"),
+    "label": ("category", "name"),
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The type of a field or of a list item; `share` is a number from 0 to 1, `whole` an integer."""
+
+    kind: Literal["record", "list", "map", "text", "choice", "share", "number", "whole", "other"]
+    marks: tuple[Any, ...] = ()
+    nullable: bool = False
+    model: type[Record] = Record
+    """The model of a record."""
+    choices: tuple[Any, ...] = ()
+    items: tuple[Shape, ...] = ()
+    """The shape of the items of a list or the values of a map."""
+
+    @property
+    def prose(self) -> bool:
+        """True for text to read, false for ids, names and addresses."""
+        return self.kind == "text" and PROSE in self.marks
+
+    @property
+    def single(self) -> bool:
+        """True for an independent item, which alone is left out if it does not fit."""
+        return SINGLE in self.marks
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a record."""
+
+    shape: Shape
+    required: bool
+
+    @property
+    def numbered(self) -> bool:
+        """True for an id that is assigned if it is missing."""
+        return NUMBERED in self.shape.marks
+
+
+@cache
+def fields_of(model: type[Record]) -> Mapping[str, Field]:
+    """Return the fields of a record by their names."""
+    return {
+        name: Field(shape_of(field.annotation, tuple(field.metadata)), field.is_required())
+        for name, field in model.model_fields.items()
+    }
+
+
+@cache
+def normalized_names(model: type[Record]) -> Mapping[str, str]:
+    """Return field names by their normalized form."""
+    return {normalized(name): name for name in reversed(model.model_fields)}
+
+
+@cache
+def aliases(model: type[Record]) -> Mapping[str, str]:
+    """Return field names by the normalized other names that models use, unless a field has that name."""
+    names = normalized_names(model)
+    others = {normalized(other): name for name in reversed(model.model_fields) for other in _ALIASES.get(name, ())}
+    return {other: name for other, name in others.items() if other not in names}
+
+
+def field_named(key: object, model: type[Record]) -> str:
+    """Return the field that a key means, by its name or a usual other name; empty if there is none."""
+    said = normalized(str(key))
+    return normalized_names(model).get(said) or aliases(model).get(said, "")
+
+
+def normalized(name: str) -> str:
+    """Return a name without case and separators: `isSufficient` equals `is_sufficient`."""
+    return "".join(char for char in name.casefold() if char not in "_- ")
+
+
+@cache
+def text_field(model: type[Record]) -> str:
+    """Return the only required field (ids aside) if it is a text: a plain text then means this field. Else empty."""
+    needed = {name: field for name, field in fields_of(model).items() if field.required and not field.numbered}
+    name = next(iter(needed), "")
+    return name if len(needed) == 1 and needed[name].shape.prose else ""
+
+
+def shape_of(form: Any, marks: tuple[Any, ...] = ()) -> Shape:
+    """Return the shape of an annotation; `other` if only pydantic understands it."""
+    origin, inner = get_origin(form), get_args(form)
+    if origin is Annotated:
+        return shape_of(inner[0], (*marks, *inner[1:]))
+    if origin in (Union, UnionType):
+        options = [option for option in inner if option is not NoneType]
+        one = shape_of(options[0], marks) if len(options) == 1 else Shape("other", marks)
+        return replace(one, nullable=NoneType in inner)
+    if origin is Literal:
+        return Shape("choice", marks, choices=inner)
+    if origin in (list, frozenset, set) or (origin is tuple and inner[1:] == (...,)):
+        return Shape("list", marks, items=(shape_of(inner[0]),))
+    if origin is dict:
+        return Shape("map", marks, items=(shape_of(inner[1]),))
+    if isinstance(form, type) and issubclass(form, Record):
+        return Shape("record", marks, model=form)
+    if form is str:
+        return Shape("text", marks)
+    if form is float and Ge(0) in marks and Le(1) in marks:
+        return Shape("share", marks)
+    if form in (float, int):
+        return Shape("number" if form is float else "whole", marks)
+    return Shape("other", marks, nullable=form is Any)
+
+
+Tree = Mapping[str, Any]
+# Texts that mean an empty list.
+_NOTHING = frozenset({"", "none", "null", "n/a", "无", "無", "なし"})
+# The beginning of a sentence that means "none" in the place of objects.
+_NOTHING_SAID = re.compile(
+    r"(?:none|no|nothing|not any|unchanged|keine?|aucune?|ningun[oa]?|nessun[oa]?)\b|[无無沒没]", re.I
+)
+_DEGREE = re.compile(r"^(?:very|fully|quite|rather|clearly) ")
+# Synonyms of choices.
+_MEANT = {"moderate": "medium", "not supported": "unsupported", "partially supported": "partial"}
+_MEANT |= {"partially covered": "partial", "not covered": "missing", "well covered": "covered"}
+_MEANT |= dict.fromkeys(("good", "complete", "completed", "full", "sufficient", "adequate"), "covered")
+_MEANT |= dict.fromkeys(("fair", "limited", "incomplete", "some", "weak"), "partial")
+_MEANT |= dict.fromkeys(("none", "absent", "uncovered", "not found", "insufficient"), "missing")
+_MEANT |= dict.fromkeys(("refuted", "contradictory", "contradicts", "false"), "contradicted")
+_MEANT |= dict.fromkeys(("true", "verified", "confirmed", "fully supported", "supports"), "supported")
+_MEANT |= dict.fromkeys(("not verified", "unverified", "no evidence", "not found in passages"), "unsupported")
+_SHARES = {"high": 0.9, "medium": 0.6, "low": 0.3}
+# A number above the first value, up to the second, is a percentage; a smaller one may be points.
+_PERCENT = 10.0, 100.0
+# From this value on, floats do not represent all integers.
+_EXACT = 2.0**53
+# A number as people write it, without words such as thousand: its unit may contain them too.
+_FIGURE = re.compile(r"[~≈]?\s?[$€£¥]?\s?([-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s?[%‰€]?")
+_WHOLE = re.compile(r"(?:#|no\.?|piece|number|item)?\s?(\d{1,9})", re.IGNORECASE)
+_LISTED = re.compile(r"\s*[,;、]\s*")
+_RANGE = re.compile(r"#?(\d{1,4})\s?[-–—]\s?#?(\d{1,4})")
+# Maximum size of a range.
+_MOST = 200
+_DIGIT = re.compile(r"\d")
+# A cited id: `[@a]`, `@a`, `[a]`.
+_MARKED = re.compile(r"[\s\[(]*@\s?([^\s\[\]()@,;]+)[\s\])]*|\s*\[([^\s\[\]()@,;]+)\]\s*")
+# Fields beside a text that only classify it.
+_ASIDE = frozenset({"id", "section", "sectionid", "priority", "number"})
+
+
+def coerce(tree: Tree, model: type[Record]) -> dict[str, Any]:
+    """Return the tree with values as the model expects them, where the meaning is clear; keep unknown keys."""
+    fields = fields_of(model)
+    found: dict[str, Any] = {}
+    for key, said in tree.items():
+        name = key if key in fields else field_named(key, model) or key
+        if name not in fields or (name != key and (name in tree or name in found)):
+            found[key] = said
+            continue
+        shape = fields[name].shape
+        value = _value(said, shape, name)
+        # A null id is a missing id, which is assigned later.
+        if value is not None or shape.nullable or (fields[name].required and not fields[name].numbered):
+            found[name] = value
+    missing = {name: "" for name, field in fields.items() if field.required and field.numbered and name not in found}
+    return missing | found
+
+
+def _value(said: Any, shape: Shape, name: str = "") -> Any:
+    """Return a value as its shape expects it; `name` is the name of its field."""
+    if shape.kind in ("record", "choice", "share", "number", "whole") and isinstance(said, list) and len(said) == 1:
+        said = said[0]
+    if said is None:
+        return None
+    match shape.kind:
+        case "record":
+            return _record(said, shape.model)
+        case "list":
+            return _list(said, shape.items[0])
+        case "map" if isinstance(said, dict):
+            return {key: _value(item, shape.items[0]) for key, item in said.items()}
+        case "text":
+            return _text(said, shape, name)
+        case "choice":
+            return _choice(said, shape.choices)
+        case "share":
+            return _share(said)
+        case "number" | "whole" if isinstance(said, str):
+            return _figure(said, shape)
+        case _:
+            return said
+
+
+def _record(said: Any, model: type[Record]) -> Any:
+    if isinstance(said, str) and text_field(model):
+        said = {text_field(model): said}
+    return coerce(said, model) if isinstance(said, dict) else said
+
+
+def _list(said: Any, item: Shape) -> Any:
+    if isinstance(said, str):
+        said = _said_list(said, item)
+    if isinstance(said, dict) and item.kind == "record":
+        said = _keyed(said, item.model)
+    elif isinstance(said, dict) and all(key.isdecimal() for key in said):
+        said = list(said.values())
+    listed = said if isinstance(said, list) else [said]
+    if item.kind in ("number", "whole"):
+        listed = [number for one in listed for number in (_said_list(one, item) if isinstance(one, str) else [one])]
+    return [_value(one, item) for one in listed if one is not None or item.nullable]
+
+
+def _said_list(said: str, item: Shape) -> Any:
+    """Return the list that a text means: an empty list, cited ids, or numbers separated by commas.
+
+    Words without a number, such as `all others`, name no number.
+    """
+    text = said.strip()
+    if text.lower() in _NOTHING:
+        return []
+    if item.kind == "record" and not text_field(item.model) and _NOTHING_SAID.match(text):
+        return []
+    if item.kind == "text" and not item.prose and (ids := cited(text)):
+        return ids
+    if item.kind not in ("number", "whole"):
+        return said
+    parts = [part for part in _LISTED.split(text) if _DIGIT.search(part)]
+    return [number for part in parts for number in (_ranged(part) if item.kind == "whole" else [part])]
+
+
+def _ranged(said: str) -> list[Any]:
+    """Return the numbers of a range such as `3-5`; any other text unchanged, as a list."""
+    found = _RANGE.fullmatch(said.strip())
+    first, last = map(int, found.groups()) if found else (1, 0)
+    return list(range(first, last + 1)) if first <= last < first + _MOST else [said]
+
+
+def _keyed(said: dict[str, Any], model: type[Record]) -> Any:
+    """Return the list for an object whose keys are the ids or numbers of the items."""
+    fields = fields_of(model)
+    if not said or any(field_named(key, model) for key in said):
+        return said if said else []
+    if all(isinstance(one, dict) for one in said.values()):
+        ids = "id" in fields and not all(key.isdecimal() for key in said)
+        return [{"id": key} | one if ids and "id" not in one else one for key, one in said.items()]
+    needed = [name for name, field in fields.items() if field.required]
+    if len(needed) == 2 and needed[0] == "id":
+        return [{"id": key, needed[1]: one} for key, one in said.items()]
+    return list(said.values()) if all(key.isdecimal() for key in said) else said
+
+
+def _text(said: Any, shape: Shape, name: str) -> Any:
+    if isinstance(said, list):
+        texts = [_text(one, shape, name) for one in said if one is not None]
+        joined = texts and (shape.prose or len(texts) == 1) and all(isinstance(one, str) for one in texts)
+        return "\n\n".join(texts) if joined else said
+    if isinstance(said, dict):
+        inner = said.get(name) if name in said else _only_text(said, shape)
+        return inner if isinstance(inner, str) else said
+    if isinstance(said, str) and not shape.prose and (marked := _MARKED.fullmatch(said)):
+        return marked[1] or marked[2]
+    if isinstance(said, bool) or not isinstance(said, int | float):
+        return said
+    return str(int(said)) if abs(said) < _EXACT and said == int(said) else str(said)
+
+
+def _only_text(said: dict[str, Any], shape: Shape) -> Any:
+    """Return the only value of an object in place of a text; for an id its id, for prose the value beside labels."""
+    if not shape.prose and isinstance(said.get("id"), str | int):
+        return str(said["id"])
+    values = [one for key, one in said.items() if len(said) == 1 or key.casefold().replace("_", "") not in _ASIDE]
+    return values[0] if len(values) == 1 else None
+
+
+def _figure(said: str, shape: Shape) -> Any:
+    """Return the number in a text such as `~1,200 %`."""
+    text = said.strip()
+    if shape.kind == "whole":
+        whole = _WHOLE.fullmatch(text)
+        return int(whole[1]) if whole else said
+    figure = _FIGURE.fullmatch(text)
+    return float(figure[1].replace(",", "").replace("−", "-")) if figure else said
+
+
+def _choice(said: Any, choices: tuple[Any, ...]) -> Any:
+    if said in choices or not isinstance(said, str | int | float):
+        return said
+    words = " ".join(str(said).casefold().replace("_", " ").replace("-", " ").split())
+    known = {str(choice).casefold().replace("_", " ").replace("-", " "): choice for choice in choices}
+    plain = _DEGREE.sub("", words)
+    return next((known[one] for one in (words, plain, _MEANT.get(plain)) if one in known), said)
+
+
+def _share(said: Any) -> Any:
+    """Return a share from 0 to 1 for a percentage or a word such as `high`."""
+    if isinstance(said, str):
+        word = _choice(said, tuple(_SHARES))
+        if word in _SHARES:
+            return _SHARES[word]
+        number = _number(said.strip().removesuffix("%"))
+        if number is None:
+            return said
+        return number / 100 if said.strip().endswith("%") else _share(number) if number > 1 else said
+    least, most = _PERCENT
+    return said / 100 if isinstance(said, int | float) and least < said <= most else said
+
+
+def _number(said: str) -> float | None:
+    try:
+        return float(said)
+    except ValueError:
+        return None

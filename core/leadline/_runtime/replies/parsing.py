@@ -1,0 +1,308 @@
+"""Parses the reply of a chat: finds the JSON object that is the reply and turns it into a record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from leadline._runtime.replies.coercion import coerce, field_named, fields_of, normalized, normalized_names, text_field
+from leadline._runtime.replies.json_reader import (
+    Candidate,
+    listed,
+    repaired_objects,
+    sound_objects,
+    unfenced,
+    without_thoughts,
+)
+from leadline._runtime.replies.salvage import prune, whole_part, whole_sentences
+from leadline._runtime.replies.validation_errors import explain_errors, explain_missing
+from leadline.citations import cited
+from leadline.encoding import without_surrogates
+from leadline.errors import BadReply
+from leadline.records import Record
+from leadline.schemas import schema_of
+
+# Levels of wrappers around a reply.
+_DEEPEST = 3
+# Every property of a JSON schema has at least one of these.
+_PARTS = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "enum", "const", "items"})
+
+
+def known(tree: Mapping[str, Any], model: type[Record], *, other_names: bool = False) -> int:
+    """Return how many fields of the model an object has, ignoring the case of its keys."""
+    if other_names:
+        return len({field_named(key, model) for key in tree} - {""})
+    return len({normalized_names(model).get(normalized(key)) for key in tree} - {None})
+
+
+def unwrap(
+    value: object, model: type[Record], deep: int = 0, least: int = 0, *, other_names: bool = False
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects that may be the reply, outermost first; an inner one only if it has more of the fields.
+
+    This way a part of a reply that does not fit is not mistaken for all of it. With `other_names`, the usual other
+    names of fields count too.
+    """
+    if not isinstance(value, dict):
+        return
+    inner = list(value.values())
+    if is_schema(value, model):
+        inner = [value.get("properties")]
+        if _describes(inner[0]):
+            return
+    elif (fields := known(value, model, other_names=other_names)) > least or not (value or deep):
+        yield value
+        least = fields
+    if deep < _DEEPEST:
+        objects = [one for one in map(_alone, inner) if one]
+        for one in sorted(objects, key=lambda one: -known(one, model)):
+            yield from unwrap(one, model, deep + 1, least, other_names=other_names)
+
+
+def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:
+    """Return whether an object is a JSON schema rather than a reply with such fields."""
+    if model.model_fields.keys() & {"$schema", "$defs", "properties"}:
+        return False
+    described = value.get("type") == "object" and isinstance(value.get("properties"), dict)
+    return described or "$schema" in value or "$defs" in value
+
+
+def _describes(properties: object) -> bool:
+    """Return whether all properties are schemas; a model may have filled some of them in."""
+    if not isinstance(properties, dict):
+        return True
+    return all(isinstance(one, dict) and _PARTS & one.keys() for one in properties.values())
+
+
+def _alone(value: object) -> dict[str, Any] | None:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value if isinstance(value, dict) else None
+
+
+R = TypeVar("R", bound=Record)
+# From this number of characters on, prose is a text and not a remark about the task.
+_PROSE = 200
+# A citation by number: `[1]`.
+_CITES = re.compile(r"[\[【]\^?\d{1,3}[\]】]")
+_PLACEHOLDERS = frozenset({"", "...", "…", "string", "<text>", "text"})
+# Leaving out one item can reveal further errors; validation is repeated this often.
+_ROUNDS = 3
+
+
+class Best(Generic[R]):
+    """The best match for the reply so far; `problem` explains why nothing matches.
+
+    With `last`, there is no further attempt, and optional parts that do not fit are left out.
+    """
+
+    def __init__(self, reply: type[R], *, last: bool = False) -> None:
+        self._reply = reply
+        self._last = last
+        self._rank = (False, -1, False)
+        self.found: R | None = None
+        self.problem = "there is no JSON object in it"
+        # True if the best match is not part of a larger object and fits unchanged.
+        self.certain = False
+        # True if the text of the best match ended before the object did.
+        self.broken = False
+        # Number of items of the best match that did not fit.
+        self.left_out = 0
+
+    def consider(self, candidate: Candidate, *, cut: bool = False) -> None:
+        """Accept an object, or one that it wraps, if it matches at least as well as the best so far."""
+        value = candidate.value
+        trees = list(unwrap(value, self._reply)) or list(unwrap(value, self._reply, other_names=True))
+        if not trees and self.found is None:
+            self.problem = self._none_of(value)
+        for tree in trees:
+            if self._take(tree, candidate, cut=cut, outer=tree is value):
+                return
+
+    def guess(self, value: Mapping[str, Any]) -> bool:
+        """Try an object that may be the reply and return whether it matches; keep `problem` if it does not."""
+        problem = self.problem
+        taken = self._take(value, Candidate(value, whole=False), cut=False, outer=False)
+        self.problem = problem
+        return taken
+
+    def _none_of(self, value: object) -> str:
+        if isinstance(value, dict) and is_schema(value, self._reply):
+            none = explain_missing(_asked_for(self._reply), ())
+            return f"you repeated the schema: fill it in with your answer, for {none}"
+        return explain_missing(_asked_for(self._reply), value if isinstance(value, dict) else ())
+
+    def _take(self, tree: Mapping[str, Any], candidate: Candidate, *, cut: bool, outer: bool) -> bool:
+        """Accept an object if it matches, unchanged or after coercion; return whether it does."""
+        try:
+            clean = without_surrogates(tree)
+            meant = coerce(clean, self._reply)
+            meant = whole_part(meant, self._reply, severed=candidate.severed) if cut else meant
+            as_said = outer and not cut and meant == clean
+            read, left_out = self._read(meant)
+            # Keys in another case are no fields as they stand: read so, such an object would be an empty one.
+            exact = len(clean.keys() & self._reply.model_fields.keys())
+            if outer and not cut and not as_said and exact and exact == known(clean, self._reply):
+                strict = self._as_it_stands(clean)
+                read, as_said = read or strict, strict is not None
+            hollow = _hollow(clean)
+        except RecursionError:
+            self.problem = "it nests too deep"
+            return False
+        if read is None or hollow:
+            self.problem = "it is only the form: fill it in with your answer" if hollow else self.problem
+            return False
+        certain = candidate.whole and as_said
+        rank = (certain, known(clean, self._reply), as_said)
+        if rank >= self._rank:  # of equals the last: it corrects what came before
+            self.found, self._rank, self.certain, self.left_out = read, rank, certain, left_out
+            self.broken = candidate.broken
+        return True
+
+    def _as_it_stands(self, tree: Mapping[str, Any]) -> R | None:
+        try:
+            return self._reply.model_validate(tree)
+        except (ValidationError, OverflowError):
+            return None
+
+    def _read(self, tree: dict[str, Any]) -> tuple[R | None, int]:
+        """Return the validated reply and the number of items that were left out."""
+        left_out, problem = 0, ""
+        for _ in range(_ROUNDS):
+            try:
+                return self._reply.model_validate(tree), left_out
+            except OverflowError:
+                self.problem = "a number in it is beyond all measure"
+                return None, 0
+            except ValidationError as error:
+                problem = problem or explain_errors(error, self._reply)
+                items = prune(tree, self._reply, error, last=self._last)
+                if items is None:
+                    break
+                left_out += items
+        self.problem = problem
+        return None, 0
+
+
+def _asked_for(reply: type[Record]) -> tuple[str, ...]:
+    """Return the fields in the schema of a reply."""
+    properties: Any = schema_of(reply)["properties"]
+    return tuple(properties)
+
+
+def _hollow(tree: object) -> bool:
+    """Return whether an object only has placeholder texts, like the example of a form."""
+    texts = list(_texts(tree))
+    return bool(texts) and any(texts) and all(text.strip().casefold() in _PLACEHOLDERS for text in texts)
+
+
+def _texts(tree: object) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, Mapping | list):
+        for one in tree.values() if isinstance(tree, Mapping) else tree:
+            yield from _texts(one)
+
+
+def prose(said: str, reply: type[R], *, cut: bool = False) -> R | None:
+    """Return prose as the only required text of a reply; None if it is short, cites nothing or is JSON."""
+    text = unfenced(said)
+    name = text_field(reply)
+    if not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
+        return None
+    text = without_surrogates(whole_sentences(text) if cut else text)
+    return reply.model_validate({name: text}) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None
+
+
+class WrongForm(BadReply):
+    """The reply does not have the requested form; the message is written for the model."""
+
+
+@dataclass(frozen=True)
+class ParsedReply(Generic[R]):
+    """A parsed reply."""
+
+    reply: R
+    broken: bool = False
+    """True if the text ended before the object did, whatever finish reason the vendor reports."""
+    left_out: int = 0
+    """Number of items that did not fit."""
+
+
+def parse(text: str, reply: type[R], *, cut: bool = False) -> R:
+    """Parse a reply to its record. Raises `BadReply`."""
+    return parse_reply(text, reply, cut=cut).reply
+
+
+def parse_reply(text: str, reply: type[R], *, cut: bool = False, last: bool = False) -> ParsedReply[R]:
+    """Parse a reply: choose the JSON object in the text that matches best. Raises `BadReply`.
+
+    * An object without any field of the reply is not a reply, even if all fields have defaults.
+    * Of several matches, the one with the most fields wins; among equals, the last. Two objects without a common field
+      are two halves of one reply. An object that needs coercion loses against one that does not.
+    * A list is the value of the only field that can hold it.
+    * Prose with citations is the text of a reply that only requires a text.
+
+    `cut`: the text was cut off; only its complete part is used. `last`: the model is not asked again, so optional parts
+    that do not fit are left out.
+    """
+    said, best = without_thoughts(text), Best(reply, last=last)
+    whole = listed(said)
+    if texts := _of_texts(whole, reply):
+        return ParsedReply(reply.model_validate(texts))
+    found = list(sound_objects(said))
+    for one in (*found, *_halves(found, reply)):
+        best.consider(one)
+    if not best.certain:
+        for one in repaired_objects(said):
+            best.consider(one, cut=cut)
+    if best.found is None and whole == [] and len(fields_of(reply)) == 1:
+        best.guess({name: [] for name, field in fields_of(reply).items() if field.shape.kind == "list"})
+    if best.found is None:
+        _guess(best, whole if isinstance(whole, list) else found[-1].value if found else None, reply)
+    if best.found is not None:
+        return ParsedReply(best.found, best.broken, best.left_out)
+    text_alone = prose(said, reply, cut=cut)
+    if text_alone is None:
+        raise WrongForm(f"the reply is no {reply.__name__}: {best.problem}")
+    return ParsedReply(text_alone)
+
+
+def _of_texts(value: object, reply: type[Record]) -> dict[str, Any]:
+    """Return the text reply for a list of texts, or of objects with one text each."""
+    name = text_field(reply)
+    if not isinstance(value, list) or len(value) < 2 or not name:
+        return {}
+    texts = [next(iter(one.values())) if isinstance(one, dict) and len(one) == 1 else one for one in value]
+    alike = len({isinstance(one, dict) and next(iter(one)) for one in value}) == 1
+    return {name: "\n\n".join(texts)} if alike and all(isinstance(text, str) for text in texts) else {}
+
+
+def _halves(found: list[Candidate], reply: type[Record]) -> Iterator[Candidate]:
+    """Yield the union of several objects if no field occurs twice."""
+    objects = [one.value for one in found if one.whole and isinstance(one.value, dict)]
+    names = normalized_names(reply)
+    fields = [{names[normalized(key)] for key in one if normalized(key) in names} for one in objects]
+    parts = [one for one, has in zip(objects, fields, strict=True) if has]
+    if len(parts) > 1 and sum(map(len, fields)) == len(set[str]().union(*fields)):
+        yield Candidate({key: value for one in parts for key, value in one.items()}, whole=True)
+
+
+def _guess(best: Best[Any], value: object, reply: type[Record]) -> None:
+    """Try a list, or an object keyed by ids, as the value of the only list field."""
+    for name, field in fields_of(reply).items():
+        shape = field.shape
+        if shape.kind != "list" or shape.items[0].kind != "record":
+            continue
+        item = shape.items[0].model
+        keyed = (
+            isinstance(value, dict)
+            and not is_schema(value, reply)
+            and not any(field_named(key, reply) or field_named(key, item) for key in value)
+        )
+        if value and (keyed or isinstance(value, list)) and best.guess({name: value}):
+            return

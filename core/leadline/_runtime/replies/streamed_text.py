@@ -1,0 +1,88 @@
+"""Extracts readable text from a JSON reply while it is streamed: the decoded strings of selected fields."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+
+_STRUCTURE = re.compile(r'[{}\[\]:,"]')
+# The part of a string that can be decoded: an escape may be incomplete.
+_PLAIN = re.compile(r'(?:[^"\\]|\\(?:[^u]|u[0-9a-fA-F]{4}))*')
+# The first half of a surrogate pair.
+_HIGH = re.compile(r"(?<!\\)(?:\\\\)*(\\u[dD][89abAB][0-9a-fA-F]{2})\Z")
+# Separates two texts.
+BETWEEN = "\n"
+
+
+class StreamedText:
+    """Receives a reply piece by piece and returns the new text of the selected fields."""
+
+    def __init__(self, fields: Collection[str]) -> None:
+        self._fields = fields
+        self._rest = ""
+        # The field of each enclosing object or list.
+        self._within: list[str] = []
+        self._lists: list[bool] = []
+        self._field = ""
+        # True if the next string is a value and not a key.
+        self._value = False
+        self._inside = self._began = self._any = False
+
+    def take(self, piece: str) -> str:
+        """Return the readable text of a piece and of what was held back before."""
+        text, self._rest = self._rest + piece, ""
+        said: list[str] = []
+        place = 0
+        while place < len(text):
+            place = self._through(text, place, said) if self._inside else self._outside(text, place)
+        return "".join(said)
+
+    def _outside(self, text: str, place: int) -> int:
+        """Move to the next structural character."""
+        found = _STRUCTURE.search(text, place)
+        if not found:
+            return len(text)
+        mark = found.group()
+        if mark == '"':
+            self._inside, self._began = True, False
+            if not self._value:
+                self._field = ""
+        elif mark in "{[":
+            self._within.append(self._field)
+            self._lists.append(mark == "[")
+            self._value = mark == "["
+        elif mark in "}]":
+            self._field = self._within.pop() if self._within else ""
+            self._value = bool(self._lists and self._lists.pop() and self._lists and self._lists[-1])
+        else:
+            self._value = mark == ":" or bool(self._lists and self._lists[-1])
+            if mark == "," and self._value:
+                self._field = self._within[-1]
+        return found.end()
+
+    def _through(self, text: str, place: int, said: list[str]) -> int:
+        """Move to the end of a string, or of the part received so far."""
+        found = _PLAIN.match(text, place)
+        end = found.end() if found else place
+        if not text.startswith('"', end) and (half := _HIGH.search(text, place, end)):
+            end = half.start(1)
+        raw = text[place:end]
+        if not self._value:
+            self._field += raw
+        elif raw and self._field in self._fields:
+            said.append(self._decoded(raw))
+        if text.startswith('"', end):
+            self._inside = False
+            return end + 1
+        self._rest = text[end:]
+        return len(text)
+
+    def _decoded(self, raw: str) -> str:
+        try:
+            told: str = json.loads(f'"{raw}"', strict=False)
+        except ValueError:
+            told = raw
+        between = BETWEEN if self._any and not self._began else ""
+        self._any = self._began = True
+        return between + told

@@ -1,0 +1,246 @@
+"""The engine walks a pipeline: stages side by side where possible, map stages item by item, and the loop.
+
+A stage starts when all earlier stages have ended that write its inputs or read its outputs. Adjacent map stages, where
+one gives the items of the next, form a group: each item passes through the whole group as soon as it can. Results are
+merged in the order of the items and not of their arrival, so that a second run of a question is the same run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
+from leadline._runtime.runs.run_context import RunContext
+from leadline._runtime.task_groups import bare_task_group
+from leadline.errors import CallRefused, PluginFault
+from leadline.findings import Key
+from leadline.hookspecs import MapOffer
+from leadline.pipeline import Loop, Pipeline, Step
+
+# The path component of the outputs of `rest`: it sorts them after those of all items.
+_REST = 1 << 31
+
+
+@dataclass
+class Engine:
+    """One pass of a run through its pipeline. `lost` maps each stage that produced nothing to the reason."""
+
+    pipeline: Pipeline
+    run: RunContext
+    board: FindingsBoard = field(default_factory=FindingsBoard)
+    lost: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    # Items of its `over` key that each map stage has taken so far.
+    _taken: dict[str, int] = field(default_factory=dict)
+
+    async def walk(self) -> None:
+        """Run all stages. An error of a stage ends the run; a refused call only loses the stage."""
+        for _, parts in groupby(self.pipeline.parts, lambda part: isinstance(part, Loop)):
+            section = list(parts)
+            await self._run_steps([part for part in section if isinstance(part, Step)])
+            for loop in (part for part in section if isinstance(part, Loop)):
+                await self._run_loop(loop)
+
+    async def _run_loop(self, loop: Loop) -> None:
+        for number in range(1, loop.at_most + 1):
+            # The first round runs even in a shutdown: calls in flight and free work may suffice for a report.
+            if number > 1 and await self.run.shuts_down_before(number):
+                break
+            self.rounds, self.run.rounds_left = number, loop.at_most - number
+            lost = len(self.lost)
+            if await self._run_steps(loop.steps) or len(self.lost) > lost:
+                break
+        self.run.rounds_left = 0
+
+    async def _run_steps(self, steps: Sequence[Step]) -> bool:
+        """Run steps, each group as soon as its dependencies allow; return whether one ended the loop."""
+        started: list[tuple[list[Step], asyncio.Task[bool]]] = []
+        async with bare_task_group() as tasks:
+            for group in _groups(steps):
+                dependencies = [task for earlier, task in started if _depends(group, earlier)]
+                started.append((group, tasks.create_task(self._run_after(dependencies, group))))
+        return any(task.result() for _, task in started)
+
+    async def _run_after(self, dependencies: Sequence[asyncio.Task[bool]], group: list[Step]) -> bool:
+        if dependencies:
+            await asyncio.wait(dependencies)
+        missing = next((key for key in group[0].needs if not self.board.has(key)), None)
+        if missing is not None:
+            await self._lose(group, f"'{missing.name}' is missing")
+            return False
+        for step in group:
+            await self.run.report_progress(step.name, "started", {"round": self.rounds})
+        try:
+            if isinstance(group[0].offer, MapOffer):
+                await self._run_map_group(group)
+                return False
+            return await self._run_stage(group[0])
+        except CallRefused as refused:
+            await self._lose(group, refused.record.message)
+            return False
+
+    async def _lose(self, group: Sequence[Step], reason: str) -> None:
+        for step in group:
+            self.lost.setdefault(step.name, reason)
+            await self.run.report_progress(step.name, "failed", {"reason": reason})
+
+    async def _run_stage(self, step: Step) -> bool:
+        findings = StageFindings(step.name, self.board, step.reads, step.writes)
+        stage = await self.run.stage(step)
+        with self.run.in_stage(step):
+            await stage.run(findings, self.run)
+        await self._merge(step, findings.patch)
+        return findings.loop_ended is not None
+
+    async def _run_map_group(self, group: list[Step]) -> None:
+        first = group[0].offer
+        assert isinstance(first, MapOffer)
+        available = self.board.get(first.over)
+        items = available[self._taken.get(group[0].name, 0) :]
+        self._taken[group[0].name] = len(available)
+        # Map stages see the findings as of now: what other items add must not depend on timing.
+        levels = [MapLevel(step, await self.run.stage(step)) for step in group]
+        await MapGroup(levels, self.board.snapshot(), self.run, self.lost).map_all(items)
+        for depth, level in enumerate(levels):
+            outputs = level.outputs_in_order()
+            patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in level.step.writes}
+            await self._merge(level.step, patch)
+            # The next stage of the group has mapped these items already.
+            for follower in levels[depth + 1 : depth + 2]:
+                self._taken[follower.step.name] = len(self.board.get(level.step.gives[0]))
+
+    async def _merge(self, step: Step, patch: dict[Key[Any], Any]) -> None:
+        """Merge the findings of a stage into the board, and report how many items the growing keys gained."""
+        gained: dict[str, int] = {}
+        for key, value in patch.items():
+            # Items with known ids are skipped, so the gain may be less than the number of items.
+            before = len(self.board.get(key)) if key.grows else 0
+            self.board.put(key, value)
+            if key.file:
+                await self.run.save_finding(key, self.board.get(key))
+            if key.grows:
+                gained[key.name] = len(self.board.get(key)) - before
+        await self.run.report_progress(step.name, "finished", {"round": self.rounds, **gained})
+
+
+@dataclass
+class MapLevel:
+    """One map stage of a group. Items and outputs are stored by path: `(0, 2)` is the third output of item 0."""
+
+    step: Step
+    stage: Any
+    items: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    outputs: dict[tuple[int, ...], Any] = field(default_factory=dict)
+
+    def outputs_in_order(self) -> tuple[Any, ...]:
+        """Return the outputs in the order of the items, whatever the order of their arrival."""
+        return tuple(self.outputs[path] for path in sorted(self.outputs))
+
+
+@dataclass
+class MapGroup:
+    """Items passing through adjacent map stages; stages that lose an item are added to `lost` with the reason."""
+
+    levels: list[MapLevel]
+    board: FindingsBoard
+    run: RunContext
+    lost: dict[str, str]
+
+    async def map_all(self, items: Sequence[Any]) -> None:
+        """Pass the items through all levels."""
+        async with bare_task_group() as tasks:
+            self._start(tasks, 0, {(index,): item for index, item in enumerate(items)})
+            for depth, level in enumerate(self.levels):
+                # A task starts those of the next level before it ends; so when a level is done, the next is complete.
+                rest = tasks.create_task(self._rest(tasks, depth))
+                await asyncio.wait({*level.tasks, rest})
+
+    def _start(self, tasks: asyncio.TaskGroup, depth: int, items: dict[tuple[int, ...], Any]) -> None:
+        if depth == len(self.levels):
+            return
+        level = self.levels[depth]
+        level.items.update(items)
+        level.tasks.extend(tasks.create_task(self._map(tasks, depth, path)) for path in items)
+
+    async def _map(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...]) -> None:
+        level = self.levels[depth]
+        outputs = await self._outputs(level, partial(level.stage.map, level.items[path]))
+        self._pass_on(tasks, depth, path, outputs)
+
+    async def _rest(self, tasks: asyncio.TaskGroup, depth: int) -> None:
+        level = self.levels[depth]
+        if not hasattr(level.stage, "rest"):
+            return
+        items = tuple(level.items[path] for path in sorted(level.items))
+        outputs = await self._outputs(level, partial(level.stage.rest, items))
+        self._pass_on(tasks, depth, (_REST + depth,), outputs)
+
+    def _pass_on(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...], outputs: Sequence[Any]) -> None:
+        level = self.levels[depth]
+        by_path = {(*path, index): output for index, output in enumerate(outputs)}
+        level.outputs.update(by_path)
+        passed = level.step.gives[0].type
+        self._start(tasks, depth + 1, {path: output for path, output in by_path.items() if isinstance(output, passed)})
+
+    async def _outputs(self, level: MapLevel, call: Callable[..., Awaitable[Sequence[Any]]]) -> Sequence[Any]:
+        findings = StageFindings(level.step.name, self.board, level.step.reads, ())
+        try:
+            with self.run.in_stage(level.step):
+                outputs = tuple(await call(findings, self.run))
+        except CallRefused as refused:
+            # Only this item is lost: the others can still be written up.
+            self.lost.setdefault(level.step.name, refused.record.message)
+            return ()
+        types = tuple(key.type for key in level.step.writes)
+        for output in outputs:
+            if not isinstance(output, types):
+                names = ", ".join(type_.__name__ for type_ in types)
+                raise PluginFault(
+                    f"stage '{level.step.name}' returned a {type(output).__name__}, but its offer gives: {names}"
+                )
+        return outputs
+
+
+def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
+    """Split steps into single stages and groups of map stages."""
+    group: list[Step] = []
+    for step in steps:
+        if group and not _joins(group, step):
+            yield group
+            group = []
+        group.append(step)
+    if group:
+        yield group
+
+
+def _joins(group: list[Step], step: Step) -> bool:
+    """Return whether a map stage continues a group and reads nothing else that the group writes."""
+    last = group[-1].offer
+    if not isinstance(step.offer, MapOffer) or not isinstance(last, MapOffer):
+        return False
+    writes = {key.name for member in group for key in member.writes}
+    reads = {key.name for key in (*step.offer.needs, *step.offer.wants)}
+    return last.gives.name == step.offer.over.name and not writes & reads
+
+
+def _depends(group: Sequence[Step], earlier: Sequence[Step]) -> bool:
+    """Return whether a group must wait for an earlier one, because one of them writes a key that the other uses.
+
+    A stage that writes no findings has an effect elsewhere, so it keeps its place in the order.
+    """
+    reads, writes = _keys(group)
+    earlier_reads, earlier_writes = _keys(earlier)
+    if not writes or not earlier_writes:
+        return True
+    return bool(writes & (earlier_reads | earlier_writes) or reads & earlier_writes)
+
+
+def _keys(group: Sequence[Step]) -> tuple[set[str], set[str]]:
+    """Return the names of the keys that a group reads and writes."""
+    return ({key.name for step in group for key in step.reads}, {key.name for step in group for key in step.writes})

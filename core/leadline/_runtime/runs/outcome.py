@@ -1,0 +1,157 @@
+"""The end of a run: complete, partial, failed or without evidence, with the reasons and the missing parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from leadline._runtime.calls.job import CHAT, TASK
+from leadline._runtime.journal.journal import Journal
+from leadline._runtime.journal.rows import Row
+from leadline._runtime.models.chains import chain_of
+from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.call_statistics import answering_models, models, refused_stages, useless_models
+from leadline._runtime.runs.engine import Engine
+from leadline._runtime.runs.findings_board import FindingsBoard
+from leadline.display import shortened
+from leadline.errors import JournalError, NoEvidence
+from leadline.pipeline import Pipeline
+from leadline.records import Failure, Report
+from leadline.research_findings import AUDIT, FOUND, REPORT
+from leadline.runs import Status
+from leadline.tasks import TaskKind
+
+# Characters of a failure that a reason quotes.
+_MAX_QUOTE = 300
+
+
+async def outcome(
+    engine: Engine,
+    plugins: PluginRuntime,
+    journal: Journal,
+    rows: Sequence[Row],
+    shutdown_reason: str | None,
+    format_failures: Mapping[str, str],
+) -> tuple[Status, str]:
+    """Return the status of a run that passed its pipeline, and the reason if it is not complete.
+
+    `rows` are the calls of the run, `shutdown_reason` is the reason for which calls were refused, and `format_failures`
+    maps report formats that failed to their messages.
+    """
+    report = engine.board.get(REPORT)
+    reasons = _lost_stages(engine.lost, shutdown_reason)
+    reasons += await _missing_parts(journal, rows, engine.pipeline, plugins, explained=bool(reasons))
+    reasons += _empty_parts(report)
+    if report and not models(rows):
+        # A model mentions gaps in its text; a report without a model omits them, so the run must not look complete.
+        gaps = dict.fromkeys(gap for section in report.sections for gap in section.unanswered)
+        reasons += [f"not found: {'; '.join(gaps)}"] if gaps else []
+    reasons += [f"not written: {name} ({shortened(why)})" for name, why in sorted(format_failures.items())]
+    reason = "; ".join(dict.fromkeys(reasons))
+    if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
+        found = any(item.hits for item in engine.board.get(FOUND))
+        return "failed" if found or reason else "no_evidence", reason or "no report was written"
+    if report is not None and not report.sources:
+        return "no_evidence", "the report has no sources"
+    if report is not None and len(_empty_sections(report)) == len(report.sections):
+        return "failed", reason
+    return "partial" if reasons else "complete", reason
+
+
+def is_rejected(board: FindingsBoard) -> bool:
+    """Return whether a deciding audit rejected the report."""
+    audit = board.get(AUDIT)
+    return audit is not None and audit.decides and not audit.accepted
+
+
+def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason: str | None) -> str:
+    """Return the reason for missing evidence, with the stages that never ran."""
+    lost = engine.lost if engine and not shutdown_reason else {}
+    reasons = _lost_stages(lost, shutdown_reason)
+    return f"{'; '.join(reasons)}; until then {error}" if reasons else str(error)
+
+
+def _lost_stages(lost: Mapping[str, str], shutdown_reason: str | None) -> list[str]:
+    """Return the reasons of lost stages; the reason of the whole run appears once, for all stages it refused."""
+    refused_stages = [name for name, reason in lost.items() if shutdown_reason and shutdown_reason in reason]
+    reasons = [shutdown_reason] if shutdown_reason else []
+    reasons += [f"without {', '.join(refused_stages)}"] if refused_stages else []
+    return reasons + [f"{name}: {reason}" for name, reason in lost.items() if name not in refused_stages]
+
+
+def _empty_parts(report: Report | None) -> list[str]:
+    empty = _empty_sections(report) if report else []
+    if report and report.sources and len(empty) == len(report.sections):
+        return ["the report is empty: no section has a text"]
+    return [f"nothing was written under {', '.join(map(repr, empty))}"] if empty else []
+
+
+def _empty_sections(report: Report) -> list[str]:
+    """Return the titles of the sections without text."""
+    return [section.title for section in report.sections if not (section.text or "").strip()]
+
+
+# --- parts that no model wrote ---------------------------------------------------------------------------------------
+
+
+async def _missing_parts(
+    journal: Journal, rows: Sequence[Row], pipeline: Pipeline, plugins: PluginRuntime, *, explained: bool
+) -> list[str]:
+    """Return reasons from the calls: refused calls, models that did no task, tasks that no model did.
+
+    `explained`: the run has a reason already, of which refusals and failed tasks are consequences.
+    """
+    reasons = []
+    if not explained and (stages := refused_stages(rows)):
+        reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
+    # A writer is the first provider of a task that writes the report.
+    answering, tasks = answering_models(rows), undone_tasks(rows, pipeline, plugins)
+    providers = plugins.chosen["ai.providers"]
+    writers = {
+        next(chain_of(plugins, providers, kind.name, kind.role)).instance.name
+        for kind in _writing_tasks(pipeline, plugins)
+    }
+    task_done = any((row.kind, row.outcome) == (TASK, "reply") for row in rows)
+    for name in useless_models(rows):
+        # If an algorithm did all tasks of a model, the report is whole, unless that model was to write it.
+        if not tasks and task_done and (name in answering or name not in writers):
+            continue
+        if name in answering:
+            reasons.append(f"{name} did none of its tasks: see the notices")
+        else:
+            failure = await _most_frequent_failure(journal, rows, name)
+            reasons.append(f"{name} did no task: {failure or 'see the notices'}")
+    if not explained and not reasons and tasks:
+        reasons.append(f"no model did {', '.join(tasks)}: see the notices")
+    return reasons
+
+
+async def _most_frequent_failure(journal: Journal, rows: Iterable[Row], provider: str) -> str:
+    """Return the message of most failed chats of a provider; empty if the journal has none."""
+    failed = Counter(row.body for row in rows if (row.kind, row.provider, row.outcome) == (CHAT, provider, "failure"))
+    by_body = {row.body: row for row in rows if row.body in failed}
+    try:
+        bodies = [await journal.body(by_body[body]) for body, _ in failed.most_common(1)]
+    except JournalError:  # a damaged journal has its own notice
+        return ""
+    return "".join(shortened(Failure.model_validate_json(body).message, _MAX_QUOTE) for body in bodies if body)
+
+
+def undone_tasks(rows: Iterable[Row], pipeline: Pipeline, plugins: PluginRuntime) -> tuple[str, ...]:
+    """Return the names of the tasks without which the report is incomplete and at which all models failed.
+
+    These are tasks of the role `thinking`, in closing stages and in stages that other stages need. An analysis that
+    failed leaves the report complete.
+    """
+    needed = {key.name for step in pipeline.steps() for key in step.needs}
+    stages = {step.name for step in pipeline.steps() if any(key.name in needed for key in step.writes)}
+    stages |= {*pipeline.closing_stages()}
+    failed = {row.task for row in rows if (row.kind, row.outcome) == (TASK, "failure") and row.step in stages}
+    return tuple(sorted(failed & {kind.name for kind in _writing_tasks(pipeline, plugins)}))
+
+
+def _writing_tasks(pipeline: Pipeline, plugins: PluginRuntime) -> list[TaskKind[Any, Any]]:
+    kinds = [kind for step in pipeline.steps() for kind in step.offer.tasks]
+    kinds += plugins.instance("synthesizers", plugins.settings.research.synthesizer).offer.tasks
+    return [kind for kind in kinds if kind.role == "thinking"]

@@ -1,0 +1,137 @@
+"""The output of a complete run, kept while it is resumed, so that a worse result never overwrites a complete one.
+
+The copy stays until the session has ended. If the process is killed, the next session finds the whole copy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import filecmp
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, METADATA, read_metadata, write_atomically, write_metadata
+from leadline.errors import LeadlineError
+from leadline.runs import Metadata
+
+BACKUP = ".complete"
+KEPT_NOTICE = "this session did not complete the run: its earlier complete report, files and settings are kept"
+# Files of a report. A session with other formats replaces all of them.
+_REPORTS = ("report.*", "references.*")
+
+
+@dataclass(frozen=True)
+class PreviousOutput:
+    """A copy of the files that a complete session left in a run's folder."""
+
+    folder: Path
+
+    @classmethod
+    def back_up(cls, folder: Path) -> PreviousOutput | None:
+        """Copy the files of a complete run; return None for another run. Raises `LeadlineError` if that fails."""
+        backup = folder / BACKUP
+        # Left by a process that was killed while it removed its backup.
+        _remove(folder / f"{BACKUP}.old")
+        if backup.is_dir():
+            return cls(folder)
+        if not _is_complete(folder):
+            return None
+        incomplete = backup.with_name(f"{BACKUP}.new")
+        try:
+            _remove(incomplete)
+            incomplete.mkdir()
+            for path in [*_files(folder)]:
+                copy = incomplete / path.relative_to(folder)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(path, copy)
+            incomplete.replace(backup)
+        except OSError as error:
+            _remove(incomplete)
+            raise LeadlineError(
+                f"cannot back up the report in {folder} before resuming its run: {error.strerror or error}"
+            ) from error
+        return cls(folder)
+
+    async def settle(self, metadata: Metadata) -> None:
+        """Keep the new files of a complete session, else restore the previous ones."""
+        if metadata.status == "complete":
+            await asyncio.to_thread(self.discard)
+        else:
+            await asyncio.to_thread(self.restore, metadata)
+
+    def restore(self, failed: Metadata) -> None:
+        """Restore the previous files and remove new ones; usage and cost of the failed session count.
+
+        If a file cannot be restored, the backup stays for the next session.
+        """
+        backup = self.folder / BACKUP
+        restored = True
+        for path in [*_files(self.folder)]:
+            if not (backup / path.relative_to(self.folder)).exists():
+                restored = _succeeds(path.unlink) and restored
+        # The metadata last: while it still describes the failed session, the run is not fully restored.
+        for path in sorted(_files(backup), key=lambda path: path.name == METADATA):
+            restored = _succeeds(partial(_restore, path, self.folder / path.relative_to(backup))) and restored
+        if restored and _succeeds(lambda: self._add_usage(failed)):
+            self._remove_backup()
+
+    def discard(self) -> None:
+        """Remove the backup, and reports of formats that the complete session did not write."""
+        backup = self.folder / BACKUP
+        for path in [*_files(backup)]:
+            current = self.folder / path.relative_to(backup)
+            if any(fnmatch(current.name, report) for report in _REPORTS) and _is_unchanged(current, path):
+                _succeeds(current.unlink)
+        self._remove_backup()
+
+    def _add_usage(self, failed: Metadata) -> None:
+        metadata = read_metadata(self.folder)
+        usage = {"usage": failed.usage, "budget": failed.budget, "calls": failed.calls}
+        write_metadata(self.folder, metadata.model_copy(update=usage))
+
+    def _remove_backup(self) -> None:
+        # Renamed first, so that a kill during the removal leaves no partial backup under its name.
+        old = self.folder / f"{BACKUP}.old"
+        _remove(old)
+        if _succeeds(lambda: (self.folder / BACKUP).rename(old)):
+            _remove(old)
+
+
+def _restore(copy: Path, path: Path) -> None:
+    if not (path.is_file() and filecmp.cmp(copy, path, shallow=False)):
+        write_atomically(path, copy.read_bytes())
+
+
+def _is_unchanged(path: Path, copy: Path) -> bool:
+    return path.is_file() and path.stat().st_mtime_ns == copy.stat().st_mtime_ns
+
+
+def _succeeds(do: Callable[[], object]) -> bool:
+    try:
+        do()
+    except (OSError, LeadlineError):
+        return False
+    return True
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_complete(folder: Path) -> bool:
+    try:
+        return read_metadata(folder).status == "complete"
+    except (OSError, ValueError):
+        return False
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder, except journal, events and hidden files."""
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not name.startswith((".", JOURNAL, EVENTS)):
+            yield path

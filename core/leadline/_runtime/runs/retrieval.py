@@ -1,0 +1,239 @@
+"""Retrieval: queries by the configured strategy and engines, and pages by the configured fetchers and parsers.
+
+The result of a strategy depends on the timing of its engines, so a query is one composite call whose reply is replayed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from leadline._hosting.faults import is_cancellation
+from leadline._runtime.calls.call_path import CallPath
+from leadline._runtime.calls.circuit_breaker import BreakerLimit
+from leadline._runtime.calls.job import Kind, ProviderIdentity
+from leadline._runtime.calls.limits import RunAndProviderLimit, Slots
+from leadline._runtime.journal.rows import Need
+from leadline._runtime.plugins import PluginRuntime, ProviderInstance, combined_fingerprint
+from leadline._runtime.source_tiers import SourceTiers
+from leadline.contracts import Call, Fetcher, Parser, Search
+from leadline.display import strip_markup
+from leadline.encoding import digest, require_type
+from leadline.errors import CallFailed, CallRefused, Unsupported
+from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest
+from leadline.settings import seconds
+
+# Pages of one engine for one query, at most.
+MAX_PAGES = 10
+# Hits of ten that a first page may lack without a request for the next: engines drop advertisements and duplicates.
+_TOLERANCE = 2
+
+
+class EngineSearch:
+    """Search for one run. `notice` receives one message for each engine whose circuit breaker is open."""
+
+    def __init__(self, plugins: PluginRuntime, calls: CallPath, notice: Callable[[str], Awaitable[None]]) -> None:
+        settings = plugins.settings.search
+        self._plugins = plugins
+        self._calls = calls
+        self._notice = notice
+        self._notified: set[str] = set()
+        self._queries = asyncio.Semaphore(settings.batch_size)
+        self._slots = Slots(settings.max_concurrent)
+        self._tiers = SourceTiers(settings.tiers)
+
+    async def search(self, request: SearchRequest) -> SearchPage:
+        """Return the hits of a query. Raises `CallFailed` if all engines failed."""
+        strategy = self._plugins.instance("search_strategies", self._plugins.settings.search.strategy)
+        engines = [self._plugins.instance("search_providers", name) for name in self._plugins.chosen["search.engines"]]
+        page_failures: list[Failure] = []
+
+        async def do(request: SearchRequest, call: Call) -> SearchPage:
+            failed: dict[str, Failure] = {}
+            by_name: dict[str, Search] = {
+                engine.name: self._engine_search(engine, failed, page_failures) for engine in engines
+            }
+            page = require_type(await (await strategy.get()).search(request, by_name, call), SearchPage)
+            return _with_failures(page, [failed[name] for name in by_name if name in failed])
+
+        kind = Kind(
+            name="query",
+            reply=SearchPage,
+            composite=True,
+            need=lambda _: Need(queries=1),
+            ttl=min(map(self._ttl, engines), default=0.0),
+            shareable=lambda page: not page.failures and not page_failures,
+        )
+        # `search.batch_size` limits the queries, `search.max_concurrent` the requests of all engines.
+        async with self._queries:
+            try:
+                page = await self._calls.call(kind, request, do, provider=_identity(strategy, engines), task="search")
+            except CallFailed as error:
+                await self._notify([error.record])
+                raise
+        await self._notify(page.failures)
+        return self._tiers.mark(page)
+
+    def _engine_search(
+        self, engine: ProviderInstance, failed: dict[str, Failure], page_failures: list[Failure]
+    ) -> Search:
+        """Return the search function of one engine, which joins its pages.
+
+        It adds a failure of the first page to `failed`, and failures of further pages to `page_failures`.
+        """
+        limiter = BreakerLimit(engine.breaker, RunAndProviderLimit(self._slots, engine.identity.limiter))
+        identity = replace(engine.identity, limiter=limiter)
+        kind = Kind(name="search", reply=SearchPage, keep=engine.offer.keep, ttl=self._ttl(engine))
+
+        async def do(request: SearchRequest, call: Call) -> SearchPage:
+            page: SearchPage = await (await engine.get()).search(request, call)
+            return _plain_hits(page, engine.name)
+
+        async def search_page(request: SearchRequest) -> SearchPage:
+            return await self._calls.call(kind, request, do, provider=identity, task="search")
+
+        async def search(request: SearchRequest) -> SearchPage:
+            try:
+                page = await search_page(request)
+            except CallRefused:
+                raise
+            except CallFailed as error:
+                failed[engine.name] = error.record
+                raise
+            page = await _with_further_pages(page, request, search_page, page_failures)
+            return self._tiers.mark(page)  # outside the call, so that changed rules also apply to replayed pages
+
+        return search
+
+    def _ttl(self, engine: ProviderInstance) -> float:
+        """Return the seconds for which other runs may use its hits: 0 for local and for personal hits."""
+        shared = engine.offer.keep and not engine.offer.per_user
+        return seconds(self._plugins.settings.cache.search) if shared else 0.0
+
+    async def _notify(self, failures: Iterable[Failure]) -> None:
+        """Notify of open circuit breakers, from the stored failures, so that a replay has the same notices."""
+        for failure in failures:
+            if failure.type == "Resting" and failure.provider not in self._notified:
+                self._notified.add(failure.provider)
+                await self._notice(failure.message)
+
+
+async def _with_further_pages(
+    first: SearchPage, request: SearchRequest, search: Search, failures: list[Failure]
+) -> SearchPage:
+    """Return a page with the hits of the next ones up to the limit; each page is one call.
+
+    A failed page ends the search but keeps the hits so far. Engines end in different ways: without a cursor, with an
+    earlier cursor, or without new hits.
+    """
+    hits, cursor, cursors = list(first.hits), first.cursor, {request.cursor}
+    missing = request.limit - len(hits)
+    if not hits or missing <= min(_TOLERANCE, request.limit // 5):
+        return first
+    urls = {hit.url for hit in hits}
+    while len(hits) < request.limit and cursor and cursor not in cursors and len(cursors) < MAX_PAGES:
+        cursors.add(cursor)
+        try:
+            page = await search(request.model_copy(update={"cursor": cursor}))
+        except CallFailed as error:
+            failures.append(error.record)
+            break
+        new = [hit for hit in page.hits if hit.url not in urls]
+        if not new:
+            break
+        hits, cursor = hits + new, page.cursor
+        urls.update(hit.url for hit in new)
+    if len(cursors) == 1:
+        return first
+    return first.model_copy(update={"hits": tuple(hits[: request.limit]), "cursor": cursor})
+
+
+def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
+    """Return a page without markup in titles and without hits that lack an address. Raises `TypeError`."""
+    hits = require_type(page, SearchPage).hits
+    wrong = next((hit for hit in hits if not isinstance(hit, Hit)), None)
+    if wrong is not None:
+        raise TypeError(f"the hits of the reply contain {type(wrong).__name__}, not Hit")
+    plain = (
+        hit.model_copy(update={"title": strip_markup(hit.title), "engine": hit.engine or engine})
+        for hit in hits
+        if hit.url.strip()
+    )
+    return page.model_copy(update={"hits": tuple(plain)})
+
+
+def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
+    """Return the page with the failures of the engines before those that the strategy reports."""
+    names = {failure.provider for failure in failed}
+    others = (failure for failure in page.failures if failure.provider not in names)
+    return page.model_copy(update={"failures": (*failed, *others)})
+
+
+def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -> ProviderIdentity:
+    accounts = digest("\n".join(engine.identity.account for engine in engines).encode())
+    return ProviderIdentity(
+        name=strategy.name,
+        who=strategy.identity.who,
+        fingerprint=combined_fingerprint([strategy, *engines]),
+        account=accounts,
+    )
+
+
+class DocumentReader:
+    """Fetching and parsing for one run: the first configured fetcher or parser that accepts an address or type."""
+
+    def __init__(self, plugins: PluginRuntime, calls: CallPath) -> None:
+        self._plugins = plugins
+        self._calls = calls
+
+    async def read(self, request: FetchRequest) -> Document:
+        """Fetch an address and parse the reply, as one call."""
+
+        async def do(request: FetchRequest, call: Call) -> Document:
+            return await self._parse(await self.fetch(request))
+
+        kind = Kind(name="read", reply=Document, composite=True)
+        return await self._calls.call(kind, request, do, provider=self._identity, task="fetch")
+
+    @cached_property
+    def _identity(self) -> ProviderIdentity:
+        parsers = [self._plugins.instance("parsers", name) for name in self._plugins.chosen["read.parsers"]]
+        return ProviderIdentity(name="read", fingerprint=combined_fingerprint(parsers))
+
+    async def fetch(self, request: FetchRequest) -> Blob:
+        """Fetch an address without parsing."""
+        unsupported: CallFailed | None = None
+        names = self._plugins.chosen["read.fetchers"]
+        for name in names:
+            instance = self._plugins.instance("fetchers", name)
+            fetcher = await instance.get()
+            if not await self._accepts(instance, fetcher, request.url):
+                continue
+            kind = Kind(name="fetch", reply=Blob, keep=instance.offer.keep)
+            try:
+                return await self._calls.call(kind, request, fetcher.fetch, provider=instance.identity, task="fetch")
+            except CallFailed as failed:
+                if not request.accept or failed.record.type != Unsupported.__name__:
+                    raise
+                unsupported = failed  # this fetcher reads only pages; the next may support the requested media type
+        raise unsupported or Unsupported(f"no fetcher of read.fetchers ({', '.join(names)}) reads {request.url}")
+
+    async def _parse(self, blob: Blob) -> Document:
+        for name in self._plugins.chosen["read.parsers"]:
+            instance = self._plugins.instance("parsers", name)
+            parser = await instance.get()
+            if await self._accepts(instance, parser, blob.media_type):
+                # Not kept: the journal has the document as the reply of `read`.
+                kind = Kind(name="parse", reply=Document, keep=False, unshared=True, free=instance.offer.free)
+                return await self._calls.call(kind, blob, parser.parse, provider=instance.identity, task="fetch")
+        raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
+
+    async def _accepts(self, instance: ProviderInstance, plugin: Fetcher | Parser, name: str) -> bool:
+        try:
+            return plugin.accepts(name)
+        except BaseException as error:
+            if is_cancellation(error):
+                raise
+            raise await self._calls.fault("accepts", instance.identity, error) from error

@@ -1,0 +1,404 @@
+"""The run as its stages see it (`leadline.contracts.Run`): methods that reach models, engines, pages and other plugins.
+
+Each method names the plugins that the settings chose and makes one call through the run's call path.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leadline._hosting.faults import is_cancellation, words
+from leadline._runtime.calls.budget import Budget, Limits
+from leadline._runtime.calls.call_path import CallPath
+from leadline._runtime.calls.context import current_call, current_stage
+from leadline._runtime.calls.job import Kind, ProviderIdentity
+from leadline._runtime.calls.keys import fingerprint
+from leadline._runtime.calls.retry import RetryPolicy
+from leadline._runtime.event_bus import Bus
+from leadline._runtime.journal.journal import Journal
+from leadline._runtime.models.cost_estimates import EmbedEstimates
+from leadline._runtime.models.prices import Prices
+from leadline._runtime.models.task_performer import TaskPerformer
+from leadline._runtime.plugins import PluginRuntime, ProviderInstance
+from leadline._runtime.runs.call_statistics import models
+from leadline._runtime.runs.folder import path_inside, write_atomically
+from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
+from leadline._runtime.runs.run_request import RunRequest
+from leadline._runtime.runs.run_state import RunState
+from leadline._runtime.task_groups import Prefetch, each
+from leadline._settings.secrets import Secrets
+from leadline.contracts import Call, Middleware
+from leadline.encoding import json_bytes
+from leadline.errors import CallFailed, ConfigError, LeadlineError, NeedsClarification, PluginError, PluginFault
+from leadline.findings import Key
+from leadline.pipeline import Pipeline, Step
+from leadline.records import (
+    Answer,
+    Blob,
+    Chart,
+    Code,
+    Document,
+    Embeddings,
+    EmbedRequest,
+    Execution,
+    FetchRequest,
+    Figure,
+    Files,
+    Json,
+    Judgements,
+    JudgeRequest,
+    Principal,
+    Ranking,
+    Record,
+    Report,
+    RerankRequest,
+    SearchPage,
+    SearchRequest,
+    Section,
+    SectionRequest,
+)
+from leadline.settings import Settings
+from leadline.tasks import Task
+
+# Asks a person; takes a message and the JSON schema of the answer.
+Asker = Callable[[str, Json], Awaitable[Answer]]
+
+T = TypeVar("T")
+U = TypeVar("U")
+Q = TypeVar("Q", bound=Record)
+R = TypeVar("R", bound=Record)
+
+
+class UserQuestion(Record):
+    """A question to a person, as the journal stores it."""
+
+    message: str
+    json_schema: Json
+
+
+class RunContext:
+    """One session of a run. `leadline.contracts.Run` documents the methods for stages; the engine uses the others."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        journal: Journal,
+        bus: Bus,
+        pipeline: Pipeline,
+        *,
+        middleware: Mapping[str, Middleware],
+        asker: Asker | None = None,
+    ) -> None:
+        self.request = request
+        self.id = request.run_id
+        self.question = request.question
+        self.tags: Mapping[str, str] = request.tags
+        self.principal: Principal | None = None
+        self.folder = folder
+        self.plugins = plugins
+        self.settings = plugins.settings
+        self.bus = bus
+        self.rounds_left = 0
+        # A replay writes nothing.
+        self.readonly = journal.readonly
+        self.stages = tuple(step.name for step in pipeline.steps())
+        secrets, retry = Secrets(plugins.loaded.secrets), plugins.settings.retry
+        self.state = RunState(secrets, self.stages)
+        self.budget = budget_for(plugins.settings, pipeline)
+        self.calls = CallPath(
+            self,
+            journal,
+            self.budget,
+            bus,
+            retry=RetryPolicy(retry.attempts, retry.base),
+            secrets=secrets,
+            middleware=middleware,
+            offline=journal.readonly,
+            answers=None if journal.readonly else plugins.answers,
+        )
+        self._asker = asker
+        self._prefetch = Prefetch()
+        self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
+        self._search = EngineSearch(plugins, self.calls, self._notice)
+        self._reader = DocumentReader(plugins, self.calls)
+
+    # --- models, engines, documents ----------------------------------------------------------------------------------
+
+    async def perform(self, task: Task[R], /) -> R:
+        return await self._models.perform(task)
+
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        return await self._models.by_chat(task, role)
+
+    async def model_of(self, task: str) -> str:
+        """Return the model that comes first for a task, as PROVIDER:MODEL; empty if an algorithm does it."""
+        return await self._models.model_of(task)
+
+    async def search(self, request: SearchRequest, /) -> SearchPage:
+        return await self._search.search(request)
+
+    async def fetch(self, request: FetchRequest, /) -> Document:
+        return await self._reader.read(request)
+
+    async def download(self, request: FetchRequest, /) -> Blob:
+        return await self._reader.fetch(request)
+
+    # --- other plugins -----------------------------------------------------------------------------------------------
+
+    async def synthesize(self, request: SectionRequest, /) -> Section:
+        instance = self.plugins.instance("synthesizers", self.settings.research.synthesizer)
+
+        async def do(request: SectionRequest, call: Call) -> Section:
+            section: Section = await (await instance.get()).synthesize(request, call)
+            return section
+
+        kind = Kind(name="synthesize", reply=Section, composite=True)
+        return await self.calls.call(kind, request, do, provider=self._identity_with_tasks(instance), task="synthesize")
+
+    async def draw(self, chart: Chart, /) -> Figure:
+        instance = self._configured("chart_runners", "charts.runner", "".join(self.plugins.chosen["charts.runner"]))
+        runner = await instance.get()
+        if not runner.accepts(chart.language):
+            raise PluginError(f"chart runner '{instance.name}' does not draw '{chart.language}' (charts.runner)")
+        return await self._call_provider("draw", Figure, instance, chart, runner.draw)
+
+    async def draws(self, language: str, /) -> bool:
+        names = self.plugins.chosen["charts.runner"]
+        return any([(await self.plugins.instance("chart_runners", name).get()).accepts(language) for name in names])
+
+    async def execute(self, code: Code, /) -> Execution:
+        instance = self._configured("sandboxes", "code.sandbox", self.settings.code.sandbox)
+        return await self._call_provider("execute", Execution, instance, code, (await instance.get()).execute)
+
+    async def embed(self, texts: Sequence[str], /) -> Embeddings:
+        name, _, model = self.settings.ai.embedder.partition(":")
+        instance = self._configured("embedders", "ai.embedder", name)
+        embedder = await instance.get()
+        costs = EmbedEstimates(Prices(self.settings.ai.prices), embedder)
+        request = EmbedRequest(model=model, texts=tuple(texts))
+        return await self._call_provider("embed", Embeddings, instance, request, embedder.embed, costs=costs)
+
+    async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
+        if not self.settings.ai.reranker or not texts:
+            return None
+        instance = self.plugins.instance("rerankers", self.settings.ai.reranker)
+        reranker = await instance.get()
+
+        async def do(request: RerankRequest, call: Call) -> Ranking:
+            ranking: Ranking = await reranker.rerank(request, call)
+            if isinstance(ranking, Ranking) and len(ranking.scores) != len(request.texts):
+                raise ValueError(f"it returned {len(ranking.scores)} scores for {len(request.texts)} texts")
+            return ranking
+
+        request = RerankRequest(query=query, texts=tuple(texts))
+        return await self._call_provider("rerank", Ranking, instance, request, do, free=instance.offer.free)
+
+    async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
+        """Have claims judged by one judge; judgements of other claims are dropped with a notice."""
+        instance = self.plugins.instance("claim_judges", name)
+        judge = (await instance.get()).judge
+        reply = await self._call_provider("judge", Judgements, instance, request, judge, free=instance.offer.free)
+        claim_ids = {claim.id for claim in request.claims}
+        kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
+        if dropped := len(reply.judgements) - len(kept):
+            noun = "judgement names a claim" if dropped == 1 else "judgements name claims"
+            await self._notice(f"judge {name}: {dropped} {noun} that it was not asked about; dropped")
+        return Judgements(judgements=kept)
+
+    async def format(self, report: Report, name: str, /) -> Files:
+        """Render a report. The files are not kept, so that a replay uses the current formatter."""
+        instance = self.plugins.instance("report_formatters", name)
+        formatter = await instance.get()
+
+        async def do(report: Report, call: Call) -> Files:
+            files: Files = await formatter.format(report, call)
+            if isinstance(files, Files):  # any other type is reported by the call path
+                if not files.files:
+                    raise ValueError("it returned no file")
+                for file in files.files:
+                    path_inside(self.folder, file.name)
+            return files
+
+        try:
+            files = await self._call_provider("format", Files, instance, report, do, keep=False, free=True)
+        except CallFailed as failed:
+            self.state.format_failures[name] = failed
+            raise
+        self.state.format_failures.pop(name, None)
+        return files
+
+    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
+        if self._asker is None:
+            if default is None:
+                raise NeedsClarification(message)
+            return Answer(action="accept", content=default)
+        identity = ProviderIdentity(name="person", timeout=wait)
+        question = UserQuestion(message=message, json_schema=json_schema)
+        kind = Kind(name="ask", reply=Answer)
+        return await self.calls.call(kind, question, self._ask, provider=identity, task="ask")
+
+    async def _ask(self, question: UserQuestion, call: Call) -> Answer:
+        assert self._asker is not None
+        self.state.status = "waiting"
+        await self.bus.emit("question", {"message": question.message, "schema": dict(question.json_schema)})
+        try:
+            return await self._asker(question.message, question.json_schema)
+        finally:
+            self.state.status = "running"
+
+    async def call(
+        self,
+        kind: str,
+        request: Q,
+        do: Callable[[Q, Call], Awaitable[R]],
+        reply: type[R],
+        *,
+        sample: int = 0,
+        effect: bool = False,
+    ) -> R:
+        form = Kind(name=kind, reply=reply, effect=effect)
+        return await self.calls.call(form, request, do, provider=ProviderIdentity(name=kind), sample=sample, task=kind)
+
+    def _configured(self, kind: str, setting: str, name: str) -> ProviderInstance:
+        if not name:
+            raise ConfigError(f"{setting} is empty: set it to the name of one of the {kind}")
+        return self.plugins.instance(kind, name)
+
+    def _identity_with_tasks(self, instance: ProviderInstance) -> ProviderIdentity:
+        """Return the identity of a plugin that calls models: it depends on the models and prompts of its tasks."""
+        identity = replace(instance.identity, limiter=None)
+        tasks = self._models.fingerprint(instance.offer.tasks)
+        if not tasks:
+            return identity
+        return replace(identity, fingerprint=fingerprint({"own": identity.fingerprint, "tasks": tasks}))
+
+    async def _call_provider(
+        self,
+        kind: str,
+        reply: type[R],
+        instance: ProviderInstance,
+        request: Q,
+        do: Callable[[Q, Call], Awaitable[R]],
+        *,
+        keep: bool = True,
+        free: bool = False,
+        costs: EmbedEstimates | None = None,
+    ) -> R:
+        # A plugin that makes calls through the run is subject to their limits and timeouts, and has none itself.
+        composite = instance.offer.calls or bool(instance.offer.tasks)
+        unshared = not (keep or composite)
+        form = Kind(
+            name=kind, reply=reply, keep=keep and instance.offer.keep, unshared=unshared, composite=composite, free=free
+        )
+        if costs and not composite:
+            form = replace(form, need=costs.need, price=costs.priced)
+        identity = self._identity_with_tasks(instance) if composite else instance.identity
+        return await self.calls.call(form, request, do, provider=identity, task=kind)
+
+    # --- the run itself ----------------------------------------------------------------------------------------------
+
+    def now(self) -> datetime:
+        return self.request.began
+
+    async def fact(self, name: str, make: Callable[[], Any]) -> Any:
+        return await self.calls.fact(name, make)
+
+    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
+        return await each(items, do)
+
+    def prefetch(self, work: Coroutine[Any, Any, object], /) -> None:
+        self._prefetch.start(work)
+
+    async def close(self) -> None:
+        """Cancel prefetched work and calls in flight."""
+        await self._prefetch.stop()
+        await self.calls.close()
+
+    async def save(self, file: Blob, /) -> Path:
+        return await asyncio.to_thread(self._save, file)
+
+    def _save(self, file: Blob) -> Path:
+        path = path_inside(self.folder, file.name)
+        return path if self.readonly else write_atomically(path, file.data)
+
+    async def emit(self, kind: str, data: Json) -> None:
+        """Send an event to every observer. A notice is sent once, and stored with the current call for replays."""
+        if kind == "notice":
+            message = str(data.get("message", ""))
+            if call := current_call.get():
+                call.notices.append(message)
+            if not self.state.add_notice(message):
+                return
+        await self.bus.emit(kind, data)
+
+    async def _notice(self, message: str) -> None:
+        await self.emit("notice", {"message": message})
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """The notices of the run so far, without those of the settings; sorted, because their order varies."""
+        return tuple(sorted({*self.state.notices} - {*self.plugins.loaded.notices}))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return models(self.calls.rows())
+
+    # --- for the engine --------------------- -------------------------------------------------------------------------
+
+    async def shuts_down_before(self, number: int) -> bool:
+        """Return whether the run winds down, or did when it was recorded, before this round of the loop."""
+        return await self.calls.shuts_down_before(f"round {number}")
+
+    async def stage(self, step: Step) -> Any:
+        """Return the stage plugin."""
+        return await self.plugins.instance("stages", step.name).get()
+
+    @contextmanager
+    def in_stage(self, step: Step) -> Iterator[None]:
+        """Attribute calls and faults of this context to the stage; a closing stage may use the reserved budget."""
+        token = current_stage.set(step.name)
+        try:
+            if step.closing:
+                with self.budget.closing(step.name):
+                    yield
+            else:
+                yield
+        except BaseException as error:
+            if isinstance(error, LeadlineError) or is_cancellation(error):
+                raise
+            plugin = str(self.plugins.loaded.plugins[step.name]).removeprefix("plugin ")
+            raise PluginFault(f"stage {plugin} raised {words(error)}; this is a bug in the plugin") from error
+        finally:
+            current_stage.reset(token)
+
+    async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
+        """Record and emit the progress of a stage."""
+        self.state.set_step(step, status, str(data.get("reason", "")))
+        await self.bus.emit("progress", {"step": step, "status": status, "data": data})
+
+    async def save_finding(self, key: Key[Any], value: Any) -> None:
+        """Save a finding as JSON in the file that its key names."""
+        data = json_bytes(value, indent=1) + b"\n"
+        await self.save(Blob(name=key.file, media_type="application/json", data=data))
+
+
+def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:
+    """Return the budget of the settings; closing stages share its reserve."""
+    limits = Limits(
+        model_calls=settings.budget.model_calls,
+        tokens=settings.budget.tokens,
+        queries=settings.research.max_queries,
+        money=settings.budget.money,
+        seconds=settings.budget.seconds,
+    )
+    closing = pipeline.closing_stages()
+    asking = [step.name for step in pipeline.steps() if step.closing and step.offer.tasks]
+    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing, asking=asking)

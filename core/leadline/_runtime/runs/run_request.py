@@ -1,0 +1,80 @@
+"""The request of a run: its question, settings and versions, stored in the journal so that it can be resumed."""
+
+from __future__ import annotations
+
+import platform
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+from importlib.metadata import version
+
+from leadline._runtime.journal.journal import Journal
+from leadline._runtime.runs.folder import folder_name
+from leadline._settings.redaction import public
+from leadline.errors import LeadlineError, UsageError
+from leadline.events import utc_now
+from leadline.records import Json, Record
+from leadline.settings import Settings
+
+# Characters. Longer material belongs in a folder that is searched.
+MAX_QUESTION = 20_000
+# The name of the entry in the journal.
+_ENTRY = "order"
+
+
+class RunRequest(Record):
+    """A question with everything needed to resume its run; `settings` are resolved and contain no secrets."""
+
+    run_id: str
+    trace_id: str
+    question: str
+    pipeline: str
+    began: datetime
+    settings: Json = {}
+    versions: dict[str, str] = {}
+    tags: dict[str, str] = {}
+
+    @classmethod
+    def new(cls, question: str, settings: Settings, tags: Mapping[str, str]) -> RunRequest:
+        """Return a request with a new id."""
+        began = utc_now().replace(microsecond=0)
+        trace_id = secrets.token_hex(16)
+        return cls(
+            run_id=folder_name(trace_id, began),
+            trace_id=trace_id,
+            question=question,
+            pipeline=settings.pipeline,
+            began=began,
+            settings=public(settings),
+            versions={"leadline": version("leadline"), "python": platform.python_version()},
+            tags=dict(tags),
+        )
+
+    @classmethod
+    async def load(cls, journal: Journal) -> RunRequest:
+        """Read the request of a run. Raises `LeadlineError` if the run never started."""
+        stored = await journal.get_meta(_ENTRY)
+        if stored is None:
+            raise LeadlineError(f"{journal.path.parent} has no stored request to resume; start the run again")
+        return cls.model_validate(stored)
+
+    async def store(self, journal: Journal) -> None:
+        """Write the request into the journal, for the next session."""
+        await journal.set_meta(_ENTRY, self.model_dump(mode="json"))
+
+    def with_settings(self, settings: Settings) -> RunRequest:
+        """Return the request with the settings of a new session."""
+        return self.model_copy(update={"settings": public(settings), "pipeline": settings.pipeline})
+
+
+def check_question(question: str) -> str:
+    """Return the question without surrounding space. Raises `UsageError` if it is empty or too long."""
+    text = question.strip()
+    if not text:
+        raise UsageError('the question is empty: leadline research "How does …?"')
+    if len(text) > MAX_QUESTION:
+        raise UsageError(
+            f"the question has {len(text):,} characters, but at most {MAX_QUESTION:,} are allowed: "
+            "put long material into a folder and name it with --docs"
+        )
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,386 @@
+"""A session takes a run from its journal to its end: started, resumed after a crash or a stop, or replayed offline.
+
+A run has one or more sessions over one journal. Each walks the pipeline from its beginning; calls that returned before
+are answered from the journal, so a resumed session continues where the last one stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from leadline._runtime.calls.outcomes import SHUTDOWN
+from leadline._runtime.calls.retry import RetryPolicy
+from leadline._runtime.event_bus import Bus
+from leadline._runtime.journal.journal import Journal
+from leadline._runtime.journal.lineage import with_consequences, with_descendants
+from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.engine import Engine
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
+from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
+from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
+from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
+from leadline._runtime.runs.run_context import Asker, RunContext
+from leadline._runtime.runs.run_request import RunRequest
+from leadline._settings.load import Loaded
+from leadline._settings.secrets import Secrets
+from leadline.contracts import Middleware, Observer
+from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
+from leadline.events import Subscription
+from leadline.pipeline import Pipeline
+from leadline.records import Failure
+from leadline.research_findings import QUESTION, REPORT, Question
+from leadline.runs import EXIT_CODES, Metadata, Result, Status
+
+# How often a run is repeated after a temporary failure.
+RUN_REPEATS = 2
+# The exit code if the audit decides and rejects the report.
+REJECTED = 3
+# The exit code of a run that was stopped, even if it wrote a report.
+INTERRUPTED = 130
+
+T = TypeVar("T")
+
+
+class Session:
+    """One session of a run. Create it with `start`, `resume` or `replay`, then await `walk`."""
+
+    def __init__(self, run: RunContext, journal: Journal, pipeline: Pipeline) -> None:
+        self.run = run
+        self.journal = journal
+        self.pipeline = pipeline
+        self.engine: Engine | None = None
+        self.result: Result | None = None
+        self.cancel_reason = "cancelled"
+        # The output of an earlier session that completed the run.
+        self._previous: PreviousOutput | None = None
+        self._stopped = False
+        self._exit_code: int | None = None
+
+    @classmethod
+    async def start(
+        cls,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        *,
+        asker: Asker | None = None,
+        observers: Mapping[str, Observer] | None = None,
+    ) -> Session:
+        """Return the first session of a run."""
+        with _folder_removed_on_failure(folder):
+            journal = await Journal.open(folder / JOURNAL)
+        async with _closed_on_failure(journal):
+            await request.store(journal)
+            return await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
+
+    @classmethod
+    async def resume(
+        cls,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        *,
+        retry_failed: bool = False,
+        asker: Asker | None = None,
+        observers: Mapping[str, Observer] | None = None,
+    ) -> Session:
+        """Return the next session of a run; with `retry_failed` it repeats all failed calls.
+
+        The settings of `plugins` become those of the run; if the run is complete, only once this session is, too.
+        """
+        journal = await Journal.open(folder / JOURNAL)
+        async with _closed_on_failure(journal):
+            request = request.with_settings(plugins.settings)
+            pipeline = plugins.pipeline(request.pipeline)
+            await forget_failures(journal, pipeline, everything=retry_failed)
+            session = await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
+            session._previous = await asyncio.to_thread(PreviousOutput.back_up, folder)
+            if session._previous is None:
+                await request.store(journal)
+            return session
+
+    @classmethod
+    async def replay(cls, request: RunRequest, folder: Path, plugins: PluginRuntime) -> Session:
+        """Return a session that is offline and writes nothing."""
+        journal = await Journal.open(folder / JOURNAL, mode="read")
+        async with _closed_on_failure(journal):
+            return await cls.open(request.with_settings(plugins.settings), folder, plugins, journal)
+
+    @classmethod
+    async def open(
+        cls,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        journal: Journal,
+        *,
+        asker: Asker | None = None,
+        observers: Mapping[str, Observer] | None = None,
+    ) -> Session:
+        """Return a session over an open journal. Only given observers follow a replay. Raises `ConfigError`."""
+        pipeline = plugins.pipeline(request.pipeline)
+        replaying, chosen = journal.readonly, plugins.chosen
+        configured: dict[str, Observer] = {
+            name: await plugins.instance("observers", name).get() for name in (() if replaying else chosen["observers"])
+        }
+        bus = Bus(
+            request.run_id,
+            request.trace_id,
+            {**configured, **(observers or {})},
+            first_seq=0 if replaying else await asyncio.to_thread(_next_seq, folder / EVENTS),
+            secrets=Secrets(plugins.loaded.secrets),
+        )
+        await plugins.open()
+        middleware: dict[str, Middleware] = {
+            name: await plugins.instance("middleware", name).get() for name in chosen["middleware"]
+        }
+        run = RunContext(request, folder, plugins, journal, bus, pipeline, middleware=middleware, asker=asker)
+        return cls(run, journal, pipeline)
+
+    def events(self) -> Subscription:
+        """Return the events from now on."""
+        return self.run.bus.subscribe()
+
+    def stop(self, reason: str) -> None:
+        """Stop searching and write up the findings so far.
+
+        Closing stages make no new model calls once they have started; calls in flight are awaited.
+        """
+        self._stopped = True
+        writing = self.run.state.current_step in self.pipeline.closing_stages()
+        self.run.calls.shut_down(reason, writing=writing)
+
+    async def walk(self) -> Result:
+        """Walk the pipeline and return the result. If it is cancelled, nothing keeps running."""
+        try:
+            await self._begin()
+            await self._walk_pipeline()
+            await self._decide_outcome()
+        except NoEvidence as error:
+            self._end("no_evidence", no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
+        except NeedsClarification as error:
+            self._end("waiting", str(error), NeedsClarification.exit_code)
+        except asyncio.CancelledError:
+            self._end("cancelled", self.cancel_reason)
+            raise
+        except Exception as error:  # noqa: BLE001 - any error of a stage ends the run and is reported
+            step_error = self.run.state.add_error(error)
+            self._end("failed", step_error.message, getattr(error, "exit_code", None))
+            await self.run.bus.emit("error", step_error.model_dump(mode="json"))
+        finally:
+            result = await _uncancelled(self._finish())
+        return result
+
+    async def _begin(self) -> None:
+        run, loaded = self.run, self.run.plugins.loaded
+        run.state.status = "running"
+        run.state.notices.extend(loaded.notices)
+        await self._write_metadata()
+        await run.bus.emit(
+            "run.started",
+            {
+                "folder": str(run.folder),
+                "question": run.question,
+                "pipeline": run.request.pipeline,
+                "steps": list(run.stages),
+                "choices": list(loaded.choices),
+                "replay": run.readonly,
+            },
+        )
+        for notice in loaded.notices:
+            await run.bus.emit("notice", {"message": notice})
+
+    async def _walk_pipeline(self) -> None:
+        """Walk the pipeline; a run of level `agent` walks it again after a temporary failure."""
+        run, retry, attempt = self.run, RetryPolicy(base=self.run.settings.retry.base), 0
+        while True:
+            self.engine = Engine(self.pipeline, run)
+            self.engine.board.put(QUESTION, Question(text=run.question))
+            try:
+                return await self.engine.walk()
+            except (CallFailed, ModelUnreachable) as failed:
+                keys = run.calls.failed_keys(failed)
+                if run.readonly:
+                    raise
+                await self.journal.mark_escaped(keys)
+                # A failure of an earlier session is repeated at once; it may succeed now.
+                replayed = bool(keys & run.calls.replayed)
+                temporary = isinstance(failed, CallFailed) and failed.record.category in ("NETWORK", "LLM")
+                may_retry = temporary and self.pipeline.level == "agent" and attempt < RUN_REPEATS
+                if not replayed and not may_retry:
+                    raise
+                await self.journal.forget(keys)
+                if not replayed:
+                    run.state.add_error(failed)
+                    attempt += 1
+                    await asyncio.sleep(retry.backoff(attempt))
+
+    async def _decide_outcome(self) -> None:
+        run, engine, rows = self.run, self.engine, self.journal.rows()
+        assert engine is not None
+        if run.readonly:  # without the calls that only other sessions made
+            rows = with_descendants(rows, run.calls.replayed)
+        for failed in run.state.format_failures.values():
+            run.state.add_error(failed)
+        formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
+        self._end(*await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats))
+        if run.state.status == "complete" and is_rejected(engine.board):
+            self._exit_code = REJECTED
+
+    def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
+        self.run.state.end(status, reason)
+        self._exit_code = INTERRUPTED if self._stopped else exit_code
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code for the current status."""
+        return EXIT_CODES.get(self.run.state.status, 1) if self._exit_code is None else self._exit_code
+
+    async def _finish(self) -> Result:
+        """Close everything and write the final metadata."""
+        run, state = self.run, self.run.state
+        # Calls in flight may still add notices and usage, so they end before the metadata is written.
+        await run.close()
+        if self._previous and state.status != "complete" and state.add_notice(KEPT_NOTICE):
+            await run.bus.emit("notice", {"message": KEPT_NOTICE})
+        metadata = await self._final_metadata()
+        await run.bus.emit("run.finished", {"status": state.status, "reason": state.reason})
+        await run.bus.close()
+        # Observers write files, too, so files are restored only after the bus is closed.
+        if self._previous:
+            if state.status == "complete":
+                await run.request.store(self.journal)
+            await self._previous.settle(metadata)
+            metadata = metadata.model_copy(update={"files": report_files(run.folder)})
+        await self.journal.close(state.status)
+        # A failed run may have a draft of its report, which was not checked.
+        has_report = self.engine is not None and state.status in ("complete", "partial")
+        report = self.engine.board.get(REPORT) if self.engine and has_report else None
+        self.result = Result(state.status, state.reason, self.exit_code, run.folder, metadata, report)
+        return self.result
+
+    async def _final_metadata(self) -> Metadata:
+        """Write the metadata; if that fails, the run fails, but everything else is still closed."""
+        state = self.run.state
+        try:
+            state.errors += await recovered_failures(self.journal, state.errors)
+            return await self._write_metadata(ended=True)
+        except (LeadlineError, OSError) as error:
+            state.add_error(error)
+            self._end("failed", str(error))
+            return summarize(self.run, self.engine, self.journal, self.exit_code)
+
+    async def _write_metadata(self, *, ended: bool = False) -> Metadata:
+        metadata = summarize(self.run, self.engine, self.journal, self.exit_code if ended else None)
+        if not self.run.readonly:
+            await asyncio.to_thread(write_metadata, self.run.folder, metadata)
+        return metadata
+
+
+@asynccontextmanager
+async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]:
+    """Provide a session in a temporary folder, whose `run` performs tasks outside of a run. Raises `ConfigError`."""
+    plugins = PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}))
+    try:
+        with TemporaryDirectory(prefix="leadline-") as folder:
+            journal = await Journal.open(Path(folder) / JOURNAL)
+            try:
+                request = RunRequest.new(question, plugins.settings, {})
+                session = await Session.open(request, Path(folder), plugins, journal)
+                try:
+                    yield session
+                finally:
+                    await session.run.close()
+                    await session.run.bus.close()
+            finally:
+                await journal.close()
+    finally:
+        await plugins.close()
+
+
+async def load_request(folder: Path) -> RunRequest:
+    """Return the request of the run in a folder. Raises `LeadlineError` if the run never started."""
+    journal = await Journal.open(folder / JOURNAL, mode="read")
+    try:
+        return await RunRequest.load(journal)
+    finally:
+        await journal.close()
+
+
+async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: bool = False) -> None:
+    """Remove failed calls from the journal, so that the next session repeats them.
+
+    `everything`, or a last session that ended by itself and not by a failed call: all failures, and the calls of
+    closing stages that did without them. Otherwise the calls whose failure ended a session. Calls that were refused
+    because a session was to end are always removed. Searches and pages stay: all later work depends on them.
+    """
+    escaped = {row.key for row in journal.rows() if row.escaped}
+    last = journal.sessions()[-2:-1]
+    ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
+    closing = pipeline.closing_stages()
+    if everything or (ended and not escaped):
+        await journal.forget(repeated_stages=closing)
+        return
+    if escaped:
+        await journal.forget(escaped)
+    if refused := await _refused_by_shutdown(journal):
+        await journal.forget(refused, repeated_stages=closing)
+
+
+async def _refused_by_shutdown(journal: Journal) -> set[str]:
+    """Return the keys of calls that were refused because a session was to end, and of calls that failed for that."""
+    refused = [row for row in journal.rows() if row.outcome == "refusal"]
+    bodies = {row.body: await journal.body(row) for row in refused}
+    by_shutdown = {name for name, body in bodies.items() if body and Failure.model_validate_json(body).type == SHUTDOWN}
+    return with_consequences(journal.rows(), (row.key for row in refused if row.body in by_shutdown))
+
+
+def _next_seq(path: Path) -> int:
+    """Return the number of the next event: a resumed run continues the numbers in its file of events."""
+    if not path.exists():
+        return 0
+    last = -1
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                last = max(last, int(json.loads(line)["seq"]))
+            except (ValueError, KeyError, TypeError):
+                continue  # a torn line, which the observer cuts off
+    return last + 1
+
+
+async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:
+    """Await work that must finish; a cancellation meanwhile is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
+
+
+@contextmanager
+def _folder_removed_on_failure(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            (folder / LOCK).unlink(missing_ok=True)
+            folder.rmdir()
+        raise
+
+
+@asynccontextmanager
+async def _closed_on_failure(journal: Journal) -> AsyncIterator[None]:
+    try:
+        yield
+    except BaseException:
+        await journal.close()
+        raise

@@ -1,0 +1,131 @@
+"""Defaults that packages of plugins ship: settings, pipelines, presets, and the orders of `auto`.
+
+The core names no plugin. A package registers its `defaults.toml` through the entry-point group `leadline.defaults`; the
+entry point names the Python package that holds the file. Leadline's own file is the lowest layer of all settings; the
+files of other packages are read above it, in the order of their names.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint
+from importlib.resources import files
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from leadline._settings.layers import Layer, leaves
+from leadline.display import choose_from
+from leadline.errors import ConfigError
+from leadline.settings import Section
+
+FILE = "defaults.toml"
+OWN = "leadline"
+# Layers above the settings of an earlier run: arguments and `--set`.
+ABOVE_STORED = 2
+
+
+class AutoOrder(Section):
+    """The order in which `auto` selects plugins at one key, if they are installed and can work."""
+
+    configured: tuple[str, ...] = Field((), description="Plugins that need a key or a section, in this order.")
+    otherwise: tuple[str, ...] = Field((), description="Plugins to use where none of those works.")
+    first: bool = Field(False, description="Only the first that works.")
+    reason: str = Field("", description="Why `otherwise` is used, for the start of a run.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in their order."""
+        return (*self.configured, *self.otherwise)
+
+
+class Defaults(Section):
+    """The contents of the `defaults.toml` files, made one; `settings` is one layer for each file, strongest first."""
+
+    auto: dict[str, AutoOrder] = {}
+    presets: dict[str, dict[str, Any]] = {}
+    documents: str = ""
+    progress: str = ""
+    settings: tuple[Any, ...] = ()
+
+    def value(self, key: str) -> Any:
+        """Return the default of a dotted key; None if no file has one."""
+        for layer in self.settings:
+            value: Any = layer.values
+            for name in key.split("."):
+                value = value.get(name) if isinstance(value, Mapping) else None
+            if value:
+                return value
+        return None
+
+    @property
+    def tools(self) -> set[str]:
+        """The tools of all default pipelines: those of plugins that are not installed are no mistake of the user's."""
+        pipelines = (layer.values.get("pipelines", {}) for layer in self.settings)
+        return {tool for tables in pipelines for table in tables.values() for tool in table.get("tools", ())}
+
+
+def read_defaults(points: Iterable[EntryPoint]) -> Defaults:
+    """Return the defaults of all packages. Raises `ConfigError` for a file that cannot be read."""
+    return _read(tuple(sorted(points, key=lambda point: (point.name == OWN, point.name))))
+
+
+@cache
+def _read(points: tuple[EntryPoint, ...]) -> Defaults:
+    parts = [_parsed(point) for point in points]
+    return Defaults(
+        auto={key: order for part in reversed(parts) for key, order in part.auto.items()},
+        presets={name: values for part in reversed(parts) for name, values in part.presets.items()},
+        documents=next((part.documents for part in parts if part.documents), ""),
+        progress=next((part.progress for part in parts if part.progress), ""),
+        settings=tuple(layer for part in parts for layer in part.settings),
+    )
+
+
+def _parsed(point: EntryPoint) -> Defaults:
+    """Return the defaults of one file. Raises `ConfigError`."""
+    where = f"{FILE} of {point.name}"
+    try:
+        values = tomllib.loads(files(point.module).joinpath(FILE).read_text("utf-8"))
+    except (ImportError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{where}: cannot be read: {error}; reinstall {point.name}") from error
+    about = {name: values.pop(name) for name in Defaults.model_fields if name in values}
+    layer = Layer()
+    for path, value in leaves(values) if values else ():
+        # Leadline's own have no origin, and so count as defaults.
+        layer.put(path, value, "" if point.name == OWN else f"defaults of {point.name}")
+    try:
+        return Defaults(**{**about, "settings": (layer,)})
+    except ValidationError as error:
+        detail = error.errors()[0]
+        raise ConfigError(f"{where}: {'.'.join(map(str, detail['loc']))}: {detail['msg']}") from None
+
+
+def with_preset(
+    layers: Sequence[Layer], defaults: Defaults, installed: Collection[str], *, stored: bool
+) -> tuple[list[Layer], list[str]]:
+    """Return the layers with the preset's above the defaults, and what is wrong with its name.
+
+    Any setting that is given by name overrides the preset. On resume a preset that is given then overrides the stored
+    settings.
+    """
+    place = next((place for place, layer in enumerate(layers) if "preset" in layer.values), None)
+    name = layers[place].values["preset"] if place is not None else ""
+    if not isinstance(name, str) or name not in defaults.presets:
+        where = layers[place].origin(("preset",)) if place is not None else ""
+        problem = f"preset: there is no preset {str(name)!r}: {choose_from(str(name), defaults.presets)}"
+        return list(layers), [f"{problem} ({where})" if where else problem]
+    lowest = len(layers) - len(defaults.settings)
+    below = ABOVE_STORED if stored and place is not None and place < ABOVE_STORED else lowest
+    return [*layers[:below], _preset_layer(name, defaults.presets[name], installed), *layers[below:]], []
+
+
+def _preset_layer(name: str, values: Mapping[str, Any], installed: Collection[str]) -> Layer:
+    """Return the settings of a preset without the sections of plugins that are not installed."""
+    layer = Layer()
+    for path, value in leaves(values):
+        if path and (path[0] != "plugins" or path[1] in installed):
+            layer.put(path, value, f"preset {name}")
+    return layer

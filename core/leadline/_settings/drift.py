@@ -1,0 +1,119 @@
+"""Settings that differ now from those that a run began with; on resume the run's own values are used.
+
+Secrets are read again on resume. A key that now belongs to another address may be another vendor's, and is not sent to
+the address of the run.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from leadline._settings.layers import Layer, origin_of
+from leadline._settings.redaction import public, secrets_in_address, secrets_of
+from leadline._settings.schema import KeyPath, is_secret
+
+# A run stores the text of its templates, where the sources have a path.
+_READ_FROM_FILES = "prompts"
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A setting whose value in the sources is not that of the run."""
+
+    path: KeyPath
+    stored: Any
+    current: Any
+    origin: str
+
+    @property
+    def key(self) -> str:
+        """The dotted key."""
+        return ".".join(self.path)
+
+    @property
+    def command(self) -> str:
+        """The option that applies the current value; a value that cannot be shown is left to the user."""
+        plain = isinstance(self.current, str | int | float) and not secrets_in_address(self.current)
+        return f"--set {shlex.quote(f'{self.key}={self.current}') if plain else f'{self.key}=…'}"
+
+    @property
+    def is_address(self) -> bool:
+        """Whether the setting decides where requests are sent."""
+        return any(isinstance(value, str) and "://" in value for value in (self.stored, self.current))
+
+
+def find_drift(
+    settings: BaseModel, stored: Mapping[str, Any], above: Sequence[Layer], below: Sequence[Layer]
+) -> list[Drift]:
+    """Return the settings of the layers `below` that differ from the stored ones, unless a layer `above` sets them."""
+    current: dict[str, Any] = {}
+    for layer in reversed(below):
+        current = _merged(current, layer.read(type(settings)))
+    return [
+        Drift(path, old, new, origin_of(below, path))
+        for path, old, new in _differences(settings, stored, current, ())
+        if not any(layer.origin(path) for layer in above)
+    ]
+
+
+def drift_notices(drift: Sequence[Drift]) -> list[str]:
+    """Return the notice about values that are not used, if there are any."""
+    if not drift:
+        return []
+    keys = ", ".join(f"{item.key} ({item.origin})" for item in drift)
+    return [f"the run keeps its own settings, which differ now: {keys}; to use a new value, --set KEY=VALUE"]
+
+
+def misdirected_keys(settings: BaseModel, drift: Sequence[Drift]) -> list[str]:
+    """Return an error for each plugin whose key now belongs to another address than the run's."""
+    problems = []
+    for name, section in getattr(settings, "plugins", ()):
+        own = [item for item in drift if item.path[:2] == ("plugins", name)]
+        moved = next((item for item in own if item.is_address), None)
+        if moved and any(secrets_of(section.model_dump())):
+            old, new = ("" if secrets_in_address(value) else str(value) for value in (moved.stored, moved.current))
+            problems.append(
+                f"{moved.key}: the run began with {old or 'another address'}, but {moved.origin} has "
+                f"{new or 'another address'}, and the key may belong to that address only: resume with "
+                f"{' '.join(item.command for item in own)}, or keep the old address with --set {moved.key}={old or '…'}"
+            )
+    return problems
+
+
+def _differences(
+    model: BaseModel, stored: Mapping[str, Any], current: Mapping[str, Any], path: KeyPath
+) -> Iterator[tuple[KeyPath, Any, Any]]:
+    """Yield path, stored value and current value of each setting that both have, compared as their model reads them."""
+    for key, new in current.items():
+        field, old = type(model).model_fields.get(key), stored.get(key)
+        if field is None or key not in stored or is_secret(field.annotation) or (*path, key) == (_READ_FROM_FILES,):
+            continue
+        inner = getattr(model, key)
+        if isinstance(inner, BaseModel) and isinstance(new, Mapping) and isinstance(old, Mapping):
+            yield from _differences(inner, old, new, (*path, key))
+        else:
+            whole = _merged(old, new) if isinstance(old, Mapping) and isinstance(new, Mapping) else new
+            if _read(type(model), stored, key, old) != _read(type(model), stored, key, whole):
+                yield (*path, key), old, new
+
+
+def _read(model: type[BaseModel], stored: Mapping[str, Any], key: str, value: Any) -> Any:
+    """Return a value as a run would store it, without secrets, which are no difference."""
+    try:
+        return public(model.model_validate({**stored, key: value})).get(key)
+    except (ValidationError, ValueError, TypeError):
+        return value
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return two nested tables merged; the second wins."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged

@@ -1,0 +1,213 @@
+"""Load the settings of a run: read every source, select plugins, and validate.
+
+`load_settings` works in two phases, since the settings themselves name the plugins whose models validate the plugins'
+sections. It validates the core's tables first, and then the section of each selected plugin.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, create_model
+
+from leadline._hosting.catalog import Plugin, PluginCatalog
+from leadline._hosting.loading import AnyOffer
+from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
+from leadline._settings.drift import drift_notices, find_drift, misdirected_keys
+from leadline._settings.layers import leaves, origin_of
+from leadline._settings.partial_validation import independent_problems, validate_partially
+from leadline._settings.plugin_sections import PluginSections
+from leadline._settings.redaction import secrets_of, texts_not_stored
+from leadline._settings.selection import Selected, Selector, kind_of
+from leadline._settings.sources import Sources
+from leadline._settings.task_settings import read_templates
+from leadline.errors import ConfigError, PluginError
+from leadline.hookspecs import PluginSettings
+from leadline.settings import Section, Settings
+
+NO_PLUGINS = (
+    "no plugins are installed: no package registers defaults (entry-point group leadline.defaults); "
+    "reinstall with: pip install --force-reinstall leadline"
+)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The settings with their origins and the selected plugins.
+
+    `origins` by dotted key; `chosen` has the names of plugins by key (`search.engines`); `choices` are sentences for
+    the start of a run; `plugins` are those that can work; `dropped` has the reason for each of the others; `secrets`
+    are for the scrubber; `problems` are errors that were not raised.
+    """
+
+    settings: Settings
+    origins: Mapping[str, str]
+    defaults: Defaults
+    plugins: Mapping[str, Plugin]
+    chosen: Mapping[str, tuple[str, ...]]
+    choices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def offer(self, kind: str, name: str) -> AnyOffer:
+        """Return the offer of a chosen plugin of this kind."""
+        return self.plugins[name].offers[kind]
+
+    def offers(self) -> Iterator[AnyOffer]:
+        """Yield the offers that the settings choose; their plugins may have more."""
+        for key, names in self.chosen.items():
+            yield from (self.offer(kind_of(key), name) for name in names)
+
+    def same(self, other: Loaded) -> bool:
+        """Return whether runs with the two would be the same."""
+        return self._comparable == other._comparable
+
+    @cached_property
+    def _comparable(self) -> tuple[Any, ...]:
+        # The models of two loads differ even where their values are equal.
+        messages = (self.choices, self.notices, self.dropped, self.problems)
+        return (self.settings.model_dump(), dict(self.plugins), dict(self.chosen), messages)
+
+
+def load_settings(
+    catalog: PluginCatalog,
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    sets: Sequence[str] = (),
+    stored: Mapping[str, Any] | None = None,
+    file: Path | None = None,
+    cwd: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    user_file: Path | None = None,
+    complete: bool = True,
+    docs: Sequence[str] = (),
+    offline: bool = False,
+) -> Loaded:
+    """Return the settings. Raises `ConfigError`.
+
+    The sources, strongest first: `arguments`, `sets` (`--set`), environment, `.env`, project file, user file, preset,
+    defaults. `stored` are the settings of an earlier run; they replace all sources except arguments and `--set`, and
+    secrets, which are read again. Other sources that differ from them are reported, but not `offline`. With `complete`
+    false, as for `config show`, problems are listed instead of raised. `docs` are folders to search before all engines.
+    """
+    sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
+    defaults = read_defaults(catalog.defaults)
+    folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
+    layers = [*sources.layers(folders | dict(arguments or {}), sets, stored), *defaults.settings]
+    layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
+    core, invalid, left_out = validate_partially(layers, catalog.names())
+    if not core.pipelines and not catalog.defaults:
+        raise ConfigError(NO_PLUGINS)
+    sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name)
+    prompts, unreadable = read_templates(core.prompts, sources.cwd, sections.place)
+    core = core.model_copy(update={"prompts": prompts})
+    core = _documents_first(core, defaults.documents) if docs else core
+    selected = Selector(catalog, sections, defaults).select(core)
+    problems = [*unknown_preset, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
+    if problems and complete:
+        raise _error_of(problems, selected.traces)
+    settings = _joined(core, selected.settings)
+    drift = find_drift(settings, stored, layers[:ABOVE_STORED], sources.written) if stored and not offline else []
+    if misdirected := misdirected_keys(settings, drift):
+        raise ConfigError("\n".join(misdirected))
+    values = settings.model_dump()
+    lost = _lost_addresses(selected, stored or {}, sections.place)
+    return Loaded(
+        settings,
+        origins={".".join(path): origin_of(layers, path) for path, _ in leaves(values)},
+        defaults=defaults,
+        plugins=selected.plugins,
+        chosen=selected.names,
+        choices=tuple(selected.choices),
+        notices=(*sources.unread_files(), *selected.notices, *lost, *drift_notices(drift)),
+        dropped=selected.dropped,
+        secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),
+        problems=tuple(problems),
+    )
+
+
+def _documents_first(core: Settings, documents: str) -> Settings:
+    """Return settings that search the user's own documents first, and read them."""
+    engines, fetchers = core.search.engines, core.read.fetchers
+    if engines[:1] != ("auto",):  # which puts them first anyway
+        engines = tuple(dict.fromkeys((documents, *engines)))
+    if documents not in fetchers:
+        fetchers = (documents, *fetchers)
+    search = core.search.model_copy(update={"engines": engines})
+    return core.model_copy(update={"search": search, "read": core.read.model_copy(update={"fetchers": fetchers})})
+
+
+def _lost_addresses(selected: Selected, stored: Mapping[str, Any], place: Callable[[str], str]) -> Iterator[str]:
+    """Yield a notice for each address that was not stored, since it holds a secret, and that no source sets now.
+
+    The default of the plugin would be used in its place.
+    """
+    for name, settings in selected.settings.items():
+        section = stored.get("plugins", {}).get(name)
+        for key in texts_not_stored(settings, section) if section is not None else ():
+            dotted = f"plugins.{name}.{key}"
+            if not place(dotted):
+                yield (
+                    f"{dotted} was not kept with the run, since the address holds a secret: "
+                    f"its default is used; set it again with --set {dotted}=…"
+                )
+
+
+def _error_of(problems: Sequence[str], traces: Mapping[str, str]) -> ConfigError:
+    """Return the error with all problems, and the tracebacks of plugins that could not be loaded."""
+    if not traces:
+        return ConfigError("\n".join(problems))
+    error = PluginError("\n".join(problems))
+    error.traceback = "\n".join(traces.values())
+    return error
+
+
+def obstacles(
+    catalog: PluginCatalog, plugins: Iterable[Plugin], *, sets: Sequence[str] = (), file: Path | None = None
+) -> dict[str, str]:
+    """Return by name why each plugin could not work if it were chosen; empty for one that could.
+
+    Raises `ConfigError` if the core's settings are invalid.
+    """
+    selector = Selector(catalog, _plugin_sections(catalog, sets, file), read_defaults(catalog.defaults))
+    return {plugin.name: selector.why_not(plugin) for plugin in plugins}
+
+
+def base_plugin(catalog: PluginCatalog, name: str, *, sets: Sequence[str] = (), file: Path | None = None) -> str:
+    """Return the plugin of a name: another one if the section `use`s it. Raises `ConfigError` as `obstacles`."""
+    return _plugin_sections(catalog, sets, file).base(name)
+
+
+def _plugin_sections(catalog: PluginCatalog, sets: Sequence[str], file: Path | None) -> PluginSections:
+    sources = Sources(Path.cwd(), os.environ, file, plugins=catalog.names())
+    layers = sources.layers({}, sets, None)
+    core, invalid, _ = validate_partially(layers, catalog.names())
+    if invalid:
+        raise ConfigError("\n".join(invalid))
+    return PluginSections(core.plugins, layers, sources.variables, sources.file_name)
+
+
+def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
+    """Return the model of all settings with the sections of exactly these plugins."""
+    with warnings.catch_warnings():
+        # A plugin may have the name of a method of pydantic, such as `json`; nobody calls that on this model.
+        warnings.filterwarnings("ignore", message="Field name", category=UserWarning)
+        plugins = create_model(
+            "Plugins",
+            __base__=Section,
+            **{name: (model, Field(description=f"The plugin {name}.")) for name, model in models.items()},  # type: ignore[call-overload]
+        )
+    return create_model("Settings", __base__=Settings, plugins=(plugins, Field(description="By plugin.")))
+
+
+def _joined(core: Settings, sections: Mapping[str, PluginSettings]) -> Settings:
+    model = compose({name: type(section) for name, section in sections.items()})
+    return model.model_validate({**dict(core), "plugins": dict(sections)})

@@ -1,0 +1,204 @@
+"""Validate as much of the settings as possible, and describe every error: the key, its place, the valid choices.
+
+Invalid values are left out, so that the rest can be checked: otherwise users would learn of one typo at a time. No
+message contains a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from leadline._settings.layers import PREFIX, Layer, merge, origin_of
+from leadline._settings.redaction import secrets_in_address
+from leadline._settings.schema import KeyPath, annotation_at, is_secret, model_of, secret_texts, unwrapped
+from leadline.display import choose_from, nearest
+from leadline.errors import ConfigError
+from leadline.settings import Settings
+
+Values = Mapping[str, Any]
+Origin = Callable[[KeyPath], str]
+_NO_PIPELINE = re.compile(r"there is no pipeline '([^']+)'")
+# Characters of an invalid value that a message repeats.
+_SHOWN = 60
+
+
+def validate_partially(
+    layers: Sequence[Layer], plugins: Collection[str] = ()
+) -> tuple[Settings, list[str], set[KeyPath]]:
+    """Return the core's settings without invalid values, the messages, and the paths that were left out.
+
+    Raises `ConfigError` if leaving values out does not make the settings valid.
+    """
+    given: list[Values] = [layer.read(Settings) for layer in layers]
+    messages: list[str] = []
+    left_out: set[KeyPath] = set()
+    for whole_table in (False, True, True):
+        try:
+            return merge(given), messages, left_out
+        except ValidationError as error:
+            details = error.errors()
+        messages = messages or [*error_messages(details, Settings, given, partial(origin_of, layers), plugins=plugins)]
+        invalid = {path[:1] if whole_table else path for path in (_invalid_path(detail, given) for detail in details)}
+        left_out |= {_removed_path(path, given) for path in invalid}
+        given = [_without(values, invalid) for values in given]
+    # Outside of `except`: the validation error contains values of the files, and must not be chained.
+    raise ConfigError("\n".join(messages))
+
+
+def independent_problems(problems: Iterable[str], left_out: Iterable[KeyPath]) -> list[str]:
+    """Return the problems that are not only a consequence of values that were left out."""
+    keys = [".".join(path) for path in left_out]
+    return [problem for problem in problems if not _is_consequence(problem, keys)]
+
+
+def _is_consequence(problem: str, left_out: Sequence[str]) -> bool:
+    key = problem.partition(":")[0]
+    needed = [f"pipelines.{name}" for name in _NO_PIPELINE.findall(problem)] or key.split(", ")
+    emptied = key.startswith("pipelines.") and any(_within(other, key) for other in left_out)
+    return emptied or all(any(_within(name, other) for other in left_out) for name in needed)
+
+
+def _within(key: str, table: str) -> bool:
+    """Return whether a key is `table`, or in it."""
+    return key == table or key.startswith(f"{table}.")
+
+
+def _invalid_path(detail: ErrorDetails, given: Sequence[Values]) -> KeyPath:
+    path = _path_of(detail, given)
+    return path[:-1] if detail["type"] == "missing" else path
+
+
+def _removed_path(path: KeyPath, given: Sequence[Values]) -> KeyPath:
+    """Return the path that `_cut` removes: only as far as it leads through tables."""
+    inner: list[Any] = [*given]
+    for depth, key in enumerate(path, start=1):
+        inner = [values[key] for values in inner if isinstance(values, Mapping) and key in values]
+        if any(not isinstance(values, Mapping) for values in inner):
+            return path[:depth]
+    return path
+
+
+def _without(values: Values, paths: Iterable[KeyPath]) -> Values:
+    for path in paths:
+        values = _cut(values, path)
+    return values
+
+
+def _cut(values: Values, path: KeyPath) -> Values:
+    """Return a table without the value at a path; a list is removed whole."""
+    key, *below = path or ("",)
+    if key not in values:
+        return values
+    if below and isinstance(inner := values[key], Mapping):
+        return {**values, key: _cut(inner, tuple(below))}
+    return {name: value for name, value in values.items() if name != key}
+
+
+# --- messages --------------------------------------------------------------------------------------------------------
+
+
+def error_messages(
+    details: Iterable[ErrorDetails],
+    model: type[BaseModel],
+    given: Sequence[Any],
+    origin: Origin,
+    prefix: KeyPath = (),
+    plugins: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield one sentence for each of pydantic's errors about the layers `given`, which are below `prefix`.
+
+    `plugins` are names that are valid tables beside those of the model.
+    """
+    hidden = [text for values in given for text in secret_texts(model, values) if len(text) > 3]
+    for detail in details:
+        path = _path_of(detail, given)
+        # A missing key has no place; its table has one.
+        place = origin((*prefix, *(path[:-1] if detail["type"] == "missing" else path)))
+        problem = _underscore_problem(place, path, model, plugins) or _problem(detail, model, path, plugins)
+        sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {problem}"
+        for text in hidden:
+            sentence = sentence.replace(text, "***")
+        yield f"{sentence} ({place})" if place != "default" else sentence
+
+
+def _underscore_problem(place: str, path: KeyPath, model: type[BaseModel], plugins: Collection[str]) -> str:
+    """Return a message for a variable with one underscore between table and key instead of two; else empty."""
+    variable = place.rpartition(" ")[2]
+    if len(path) != 1 or path[0] in model.model_fields or variable != f"{PREFIX}{path[0].upper()}":
+        return ""
+    keys = {"_".join(key): key for key in _keys(model)}
+    meant = keys.get(nearest(path[0], keys), ())
+    tables = [name for name in plugins if name not in model.model_fields and path[0].startswith(f"{name}_")]
+    if tables:
+        table = max(tables, key=len)
+        meant = (table, path[0].removeprefix(f"{table}_"))
+    if len(meant) < 2:
+        return ""
+    return f"unknown setting: did you mean {PREFIX}{'__'.join(meant).upper()}? Two underscores separate table and key"
+
+
+def _keys(model: type[BaseModel], above: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield all keys of a model and of its tables."""
+    for name, field in model.model_fields.items():
+        yield (*above, name)
+        if table := model_of(field.annotation):
+            yield from _keys(table, (*above, name))
+
+
+def _path_of(detail: ErrorDetails, given: Sequence[Any]) -> KeyPath:
+    """Return the path of an error without the names that pydantic adds for the branches of unions."""
+    path: list[str] = []
+    for step in detail["loc"]:
+        if below := [values[step] for values in given if _has(values, step)]:
+            path.append(str(step))
+            given = below
+    if detail["type"] == "missing":
+        path.append(str(detail["loc"][-1]))
+    return tuple(path)
+
+
+def _has(values: Any, step: str | int) -> bool:
+    if isinstance(step, int):
+        return isinstance(values, list | tuple) and step < len(values)
+    return isinstance(values, Mapping) and step in values
+
+
+def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugins: Collection[str]) -> str:
+    annotation, given = annotation_at(model, path), detail["input"]
+    table = model_of(annotation_at(model, path[:-1]))
+    if detail["type"] == "extra_forbidden":
+        return _unknown_key(path, table, plugins)
+    if detail["type"] in ("model_type", "model_attributes_type") and (section := model_of(annotation)):
+        return f"is a table, not a value: set its keys ({', '.join(section.model_fields)})"
+    if detail["loc"][-1] == "[key]":
+        choices = get_args(get_args(unwrapped(annotation_at(model, path[:-1])))[0])
+        return f"unknown setting: {choose_from(path[-1], choices)}"
+    if detail["type"] == "missing":
+        fields = table.model_fields.items() if table else ()
+        required = [name for name, field in fields if field.is_required()] or [path[-1]]
+        return f"is not set, and has no default: set {' and '.join(required)}"
+    message = detail["msg"].removeprefix("Value error, ").partition(", unable to parse")[0]
+    sentence = message[:1].lower() + message[1:]
+    # The value is not repeated if it may be a secret.
+    if annotation is None or is_secret(annotation) or secrets_in_address(given):
+        return sentence
+    if not isinstance(given, str | int | float):
+        return sentence
+    near = nearest(str(given), filter(lambda choice: isinstance(choice, str), get_args(unwrapped(annotation))))
+    shown = repr(given) if len(repr(given)) <= _SHOWN else repr(given)[:_SHOWN] + "…"
+    return f"{sentence}, got {shown}" + (f"; did you mean {near!r}?" if near else "")
+
+
+def _unknown_key(path: KeyPath, table: type[BaseModel] | None, plugins: Collection[str]) -> str:
+    if replacement := getattr(table, "removed", {}).get(path[-1]):
+        return f"was removed: {replacement}"
+    keys = table.model_fields if table else ()
+    if len(path) == 1 and not nearest(path[0], keys) and (near := nearest(path[0], plugins)):
+        return f"unknown setting: did you mean {near!r}, the section of a plugin? ({choose_from(path[0], keys)})"
+    return f"unknown setting: {choose_from(path[-1], keys)}"

@@ -1,0 +1,181 @@
+"""The plugins' sections of the settings; each chosen plugin's model reads its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from typing import Any
+
+from pydantic import Field, ValidationError, create_model
+
+from leadline._hosting.catalog import Plugin, PluginCatalog
+from leadline._hosting.loading import NAME
+from leadline._settings.layers import PREFIX, Layer, leaves, origin_of
+from leadline._settings.partial_validation import error_messages
+from leadline._settings.schema import KeyPath, read_text
+from leadline._settings.sources import STORED
+from leadline.display import choose_from
+from leadline.errors import ConfigError
+from leadline.hookspecs import PluginSettings
+
+# The key that makes a section a second instance of another plugin.
+USE = "use"
+
+
+class RequiredSettingMissing(ConfigError):
+    """A required setting is empty: the plugin cannot work, but nothing is wrong with it."""
+
+
+class InvalidSection(ConfigError):
+    """A plugin's section is invalid."""
+
+
+class PluginSections:
+    """All sections as they are written, and the conventional variables that fill empty fields."""
+
+    def __init__(
+        self, values: Any, layers: list[Layer], variables: Sequence[tuple[str, Mapping[str, str | None]]], file: str
+    ) -> None:
+        self._malformed = not isinstance(values, Mapping)
+        self._values = {} if self._malformed else values
+        self._layers = layers
+        self._variables = variables
+        self._file = file
+
+    def base(self, name: str) -> str:
+        """Return the plugin of a name: another one for a second instance."""
+        section = self._values.get(name)
+        return str(section.get(USE, name)) if isinstance(section, Mapping) else name
+
+    def instances(self) -> tuple[str, ...]:
+        """Return the names of the second instances."""
+        return tuple(name for name in self._values if self.base(name) != name)
+
+    def has(self, name: str, field: str) -> bool:
+        """Return whether a section has a value for a field."""
+        section = self._values.get(name)
+        return isinstance(section, Mapping) and bool(section.get(field))
+
+    def is_set(self, name: str) -> bool:
+        """Return whether a section has any value."""
+        return bool(self._values.get(name))
+
+    def is_mentioned(self, name: str) -> bool:
+        """Return whether a plugin has a section, or a variable that begins with its name."""
+        prefix = f"{name.upper()}_"
+        return self.is_set(name) or any(
+            key.startswith(prefix) and value for _, variables in self._variables for key, value in variables.items()
+        )
+
+    def texts(self, name: str) -> Iterator[str]:
+        """Yield all texts of a section and of the variables of its plugin: without its model, any may be secret."""
+        yield from (str(value) for _, value in leaves({name: self._values.get(name, "")}))
+        prefix = f"{self.base(name).upper()}_"
+        for _, variables in self._variables:
+            yield from (value for key, value in variables.items() if key.startswith(prefix) and value)
+
+    def place(self, key: str) -> str:
+        """Return the origin of a key in brackets; empty for a default."""
+        origin = origin_of(self._layers, tuple(key.split(".")))
+        return f" ({origin})" if origin != "default" else ""
+
+    def naming_problems(self, catalog: PluginCatalog, limits: Iterable[str]) -> Iterator[str]:
+        """Yield the problems with the names of sections, and of the tables of `[limits]`."""
+        if self._malformed:
+            yield f"plugins: is a table, not a value: [plugins.NAME] for each plugin{self.place('plugins')}"
+        known = {*catalog.names(), *self.instances()}
+        for name in self._values:
+            if name not in known and name not in catalog.refused:
+                yield self._unknown("plugins", name, known)
+        for name in self.instances():
+            base = self.base(name)
+            if base not in catalog.names():
+                yield self._unknown(f"plugins.{name}.{USE}", base, catalog.names())
+            elif name in catalog.names():
+                yield f"plugins.{name}.{USE}: {name!r} is an installed plugin: name the second instance differently"
+            elif not NAME.fullmatch(name):
+                yield f"plugins.{name}: a name has lower-case letters, digits and _ only, a letter first"
+        for name in limits:
+            if name not in known:
+                yield self._unknown("limits", name, known)
+
+    def _unknown(self, key: str, name: str, known: Iterable[str]) -> str:
+        place = self.place(key if key.endswith(USE) else f"{key}.{name}")
+        return f"{key}: no plugin {name!r} is installed: {choose_from(name, known)}{place}"
+
+    def read(self, name: str, plugin: Plugin) -> PluginSettings:
+        """Return a plugin's settings. Raises `RequiredSettingMissing`, or `InvalidSection`."""
+        prefix, model = ("plugins", name), self._model(name, plugin)
+        given = self._values.get(name, {})
+        if isinstance(given, Mapping):
+            given = {key: value for key, value in given.items() if not self._is_outdated(name, key, plugin)}
+            given = {**self._conventional(name, plugin, given), **given}
+        given = read_text(given, model, prefix, self._refuse)
+        messages: list[str] = []
+        try:
+            settings = model.model_validate(given)
+            missing = [
+                key for key, field in model.model_fields.items() if field.is_required() and _empty(settings, key)
+            ]
+        except ValidationError as error:
+            details = error.errors()
+            missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
+            invalid = [detail for detail in details if detail["type"] != "missing"]
+            messages = [*error_messages(invalid, model, [given], self._origin, prefix)]
+        except Exception as error:  # noqa: BLE001 - reported without its text, which may contain a secret
+            messages = [f"plugins.{name}: {plugin} raised {type(error).__name__} while it read its section"]
+        # Outside of `except`: the validation error contains the values, secrets included, and must not be chained.
+        if messages:
+            raise InvalidSection("\n".join(messages))
+        if missing:
+            raise RequiredSettingMissing(self._how_to_set(name, missing[0], plugin))
+        return settings
+
+    def _is_outdated(self, name: str, key: str, plugin: Plugin) -> bool:
+        """Return whether a removed key was stored with a run of an older version."""
+        return key in plugin.settings.removed and self._origin(("plugins", name, key)) == STORED
+
+    def _model(self, name: str, plugin: Plugin) -> type[PluginSettings]:
+        """Return the model of a section; that of a second instance stores the plugin it uses."""
+        section = self._values.get(name)
+        if not isinstance(section, Mapping) or USE not in section:
+            return plugin.settings
+        use = Field(plugin.name, description="The plugin of this second instance.")
+        return create_model(plugin.settings.__name__, __base__=plugin.settings, use=(str, use))
+
+    def _origin(self, path: KeyPath) -> str:
+        return origin_of(self._layers, path)
+
+    def _refuse(self, path: KeyPath, why: str) -> ConfigError:
+        return InvalidSection(f"{'.'.join(path)}: {why} ({self._origin(path)})")
+
+    def _conventional(self, name: str, plugin: Plugin, given: Mapping[str, Any]) -> dict[str, str]:
+        """Return the values of conventional variables for fields that no source sets, and note their origins.
+
+        A second instance has none: the key of one service is not for another.
+        """
+        if self.base(name) != name or name != plugin.name:
+            return {}
+        found, layer = {}, Layer()
+        for key, variable in _conventions(plugin).items():
+            for label, variables in self._variables:
+                if key not in given and key not in found and (value := variables.get(variable)):
+                    found[key] = value
+                    layer.put(("plugins", name, key), value, f"{label} {variable}")
+        if found:
+            self._layers.append(layer)
+        return found
+
+    def _how_to_set(self, name: str, key: str, plugin: Plugin) -> str:
+        dotted = f"plugins.{name}.{key}"
+        variable = _conventions(plugin).get(key) if name == plugin.name else None
+        variable = variable or f"{PREFIX}{dotted.upper().replace('.', '__')}"
+        return f"{dotted} is not set: set {variable}, or {dotted} in {self._file}"
+
+
+def _conventions(plugin: Plugin) -> dict[str, str]:
+    return {key: variable for offer in plugin.offers.values() for key, variable in offer.env.items()}
+
+
+def _empty(settings: PluginSettings, key: str) -> bool:
+    value = getattr(settings, key)
+    return isinstance(value, Sized) and len(value) == 0

@@ -1,0 +1,180 @@
+"""Settings models as schemas: the annotation at a path, text as values, and the commented settings file.
+
+Environment variables and `--set` are text. Where a list or a table is expected, `[` and `{` begin TOML, and commas
+separate items; everywhere else the type of the field parses the text, so that a key or a title may begin with any
+character.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+KeyPath = tuple[str, ...]
+_LISTS = (list, tuple, set, frozenset, Sequence)
+_UNIONS = (Union, UnionType)
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+# The column of the comments in a settings file.
+_COLUMN = 44
+
+
+class Raw(str):
+    """Text of the environment or the command line that is not parsed yet."""
+
+    __slots__ = ()
+
+
+# --- annotations -----------------------------------------------------------------------------------------------------
+
+
+def unwrapped(annotation: Any) -> Any:
+    """Return an annotation without `Annotated` and `| None`."""
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return unwrapped(args[0])
+    if origin in _UNIONS and len(rest := [arg for arg in args if arg is not NoneType]) == 1:
+        return unwrapped(rest[0])
+    return annotation
+
+
+def model_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the model of an annotation, alone or in a union; None if there is none."""
+    kind = unwrapped(annotation)
+    if get_origin(kind) in _UNIONS:
+        return next(filter(None, map(model_of, get_args(kind))), None)
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def annotation_at(annotation: Any, path: Sequence[str]) -> Any:
+    """Return the annotation at a path; None if it is unknown."""
+    for key in path:
+        annotation = _annotation_below(annotation, key)
+    return annotation
+
+
+def _annotation_below(annotation: Any, key: str) -> Any:
+    if model := model_of(annotation):
+        return next((f.annotation for name, f in model.model_fields.items() if key in (name, f.alias)), None)
+    if is_table(annotation):
+        return get_args(unwrapped(annotation))[1] if get_args(unwrapped(annotation)) else None
+    if is_list(annotation) and key.isdigit():
+        return next(iter(get_args(unwrapped(annotation))), None)
+    return None
+
+
+def is_list(annotation: Any) -> bool:
+    """Return whether a list of any type is expected."""
+    return (get_origin(unwrapped(annotation)) or unwrapped(annotation)) in _LISTS
+
+
+def is_table(annotation: Any) -> bool:
+    """Return whether a mapping with any keys is expected."""
+    kind = get_origin(unwrapped(annotation)) or unwrapped(annotation)
+    return isinstance(kind, type) and issubclass(kind, Mapping)
+
+
+def is_secret(annotation: Any) -> bool:
+    """Return whether a secret is expected, alone or inside."""
+    return annotation in (SecretStr, SecretBytes) or any(is_secret(part) for part in get_args(annotation))
+
+
+def secret_texts(annotation: Any, value: Any) -> Iterator[str]:
+    """Yield the texts of values that are expected to be secret, before validation."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from secret_texts(_annotation_below(annotation, str(key)), item)
+    elif is_secret(annotation):
+        yield from map(str, value) if isinstance(value, list | tuple) else [str(value)]
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def read_text(value: Any, annotation: Any, path: KeyPath, refuse: Callable[[KeyPath, str], Exception]) -> Any:
+    """Return values with lists and tables parsed from text; `refuse` returns the error for invalid TOML."""
+    if isinstance(value, Mapping):
+        below = {key: _annotation_below(annotation, str(key)) for key in value}
+        return {key: read_text(item, below[key], (*path, str(key)), refuse) for key, item in value.items()}
+    if not isinstance(value, str) or annotation in (None, Any):
+        return value
+    if isinstance(value, Raw) and _is_toml(value, annotation):
+        try:
+            return tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError as error:
+            raise refuse(path, f"is not valid TOML: {error}") from None
+    if is_list(annotation):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return str(value)
+
+
+def _is_toml(text: str, annotation: Any) -> bool:
+    table = is_table(annotation) or model_of(annotation) is not None
+    return (is_list(annotation) and text.lstrip().startswith("[")) or (table and text.lstrip().startswith("{"))
+
+
+# --- the settings file -----------------------------------------------------------------------------------------------
+
+
+def commented_toml(defaults: BaseModel) -> str:
+    """Return a settings file with every key and value of these settings, commented out."""
+    lines = ["# Leadline's settings. Every key has its default here: remove the # to change one.", ""]
+    return "\n".join([*lines, *_table_lines(type(defaults), (), dict(defaults))]).rstrip() + "\n"
+
+
+def _table_lines(model: type[BaseModel], path: tuple[str, ...], values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of a table, and then the tables in it."""
+    tables = {name: list(_tables(field, values[name])) for name, field in model.model_fields.items()}
+    for name, field in model.model_fields.items():
+        if not tables[name]:
+            yield key_line(name, field, values[name])
+    for name, inner in tables.items():
+        for below, table, inside in inner:
+            if table.model_fields:
+                where = (*path, name, *below)
+                yield from ("", *([f"# {_summary(table)}"] if _summary(table) else []))
+                if any(not list(_tables(field, inside[key])) for key, field in table.model_fields.items()):
+                    yield f"[{'.'.join(where)}]"
+                yield from _table_lines(table, where, inside)
+
+
+def _tables(field: FieldInfo, value: Any) -> Iterator[tuple[tuple[str, ...], type[BaseModel], Mapping[str, Any]]]:
+    """Yield the tables of a field: a model, or models by name."""
+    if model := model_of(field.annotation):
+        yield (), model, dict(value)
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            if isinstance(item, BaseModel):
+                yield (name,), type(item), dict(item)
+
+
+def _summary(model: type[BaseModel]) -> str:
+    return (model.__doc__ or "").strip().partition("\n")[0]
+
+
+def key_line(name: str, field: FieldInfo, value: Any) -> str:
+    """Return one commented key with its value and description."""
+    comment = " ".join(filter(None, ("Required." if field.is_required() else "", field.description or "")))
+    written = f"# {name} = {toml_value(to_jsonable_python(value))}"
+    return f"{written:<{_COLUMN}} # {comment}" if comment else written
+
+
+def toml_value(value: Any) -> str:
+    """Return a value as TOML; None, which TOML does not have, as an empty text."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_toml_key(key)} = {toml_value(item)}" for key, item in value.items() if item is not None)
+        return f"{{ {inside} }}" if (inside := ", ".join(pairs)) else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return '""' if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)

@@ -1,0 +1,83 @@
+"""Find configured secrets in requests, replies, errors and events, and mask them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
+
+from pydantic import JsonValue
+
+# Characters; a shorter secret is often a dummy key and a word (`lm-studio`).
+SHORTEST = 16
+MASK = "[secret]"
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield secret
+    yield quote(secret, safe="")
+    yield quote(secret)
+    yield quote_plus(secret)
+    yield repr(secret)[1:-1]
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+
+
+class Secrets:
+    """The configured secrets in plain, URL, repr and JSON forms. Base64 of `user:key` is not found."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
+        longest_first = sorted(forms, key=len, reverse=True)
+        self._bytes = tuple(form.encode("utf-8", "replace") for form in longest_first)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"
+
+    def __bool__(self) -> bool:
+        """True if there is any secret to find."""
+        return self._pattern is not None
+
+    def found_in(self, body: bytes) -> bool:
+        """Return True if an encoded text holds a secret: a search in bytes is 15 times as fast as the pattern."""
+        return any(form in body for form in self._bytes)
+
+    def find(self, tree: JsonValue) -> str | None:
+        """Return the path of the first secret in a decoded request."""
+        return self._find(tree, "request") if self._pattern else None
+
+    def scrub(self, text: str) -> str:
+        """Return the text with every form of every secret masked."""
+        return self._pattern.sub(MASK, text) if self._pattern else text
+
+    def clean(self, tree: JsonValue) -> JsonValue:
+        """Return decoded JSON with every text in it scrubbed."""
+        return self._clean(tree) if self._pattern else tree
+
+    def _clean(self, tree: JsonValue) -> JsonValue:
+        match tree:
+            case str():
+                return self.scrub(tree)
+            case list():
+                return [self._clean(item) for item in tree]
+            case dict():
+                return {self.scrub(name): self._clean(item) for name, item in tree.items()}
+            case _:
+                return tree
+
+    def _find(self, tree: JsonValue, path: str) -> str | None:
+        assert self._pattern
+        match tree:
+            case str():
+                return path if self._pattern.search(tree) else None
+            case list():
+                places = (self._find(item, f"{path}[{place}]") for place, item in enumerate(tree))
+                return next(filter(None, places), None)
+            case dict():
+                names = (path for name in tree if self._pattern.search(name))
+                places = (self._find(item, f"{path}.{name}") for name, item in tree.items())
+                return next(names, None) or next(filter(None, places), None)
+            case _:
+                return None

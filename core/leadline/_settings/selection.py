@@ -1,0 +1,330 @@
+"""Select the plugins that the settings name, and find out which of them can work.
+
+Alternatives (providers, engines, fetchers, parsers) and observers that cannot work are left out with a notice. Anything
+else that cannot work (a strategy, a stage, a format, a middleware) is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
+from leadline._hosting.loading import NAME, AnyOffer
+from leadline._settings.defaults import AutoOrder, Defaults
+from leadline._settings.pipelines import keys_of_stages, resolve, stage_names
+from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
+from leadline._settings.secrets import Secrets
+from leadline._settings.task_settings import template_notices, unknown_names, unused_prices
+from leadline.display import choose_from
+from leadline.errors import ConfigError, PluginError
+from leadline.hookspecs import PluginSettings
+from leadline.settings import Settings
+
+_KINDS = {
+    "ai.providers": "ai_providers",
+    "ai.embedder": "embedders",
+    "ai.reranker": "rerankers",
+    "search.engines": "search_providers",
+    "search.strategy": "search_strategies",
+    "read.fetchers": "fetchers",
+    "read.parsers": "parsers",
+    "research.synthesizer": "synthesizers",
+    "charts.runner": "chart_runners",
+    "code.sandbox": "sandboxes",
+    "report.formats": "report_formatters",
+    "verify.judges": "claim_judges",
+    "middleware": "middleware",
+    "observers": "observers",
+}
+# Keys whose plugins are left out with a notice if they cannot work.
+_MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
+# Keys whose default may end up with no plugin: a search engine may return whole pages itself.
+_MAY_BE_EMPTY = {"read.fetchers", "charts.runner"}
+# Keys that must name a plugin in every run. An offer requires more keys by `uses`.
+_REQUIRED = {"ai.providers", "search.strategy", "read.parsers", "research.synthesizer"}
+_NO_ORDER = AutoOrder()
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The plugins that one key names, of one kind."""
+
+    key: str
+    kind: str
+    names: tuple[str, ...]
+    # The value of a role or a task as it is written.
+    model: str = ""
+    # The key of each name where it is not `key`: of stages.
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def key_of(self, name: str) -> str:
+        """Return the key that has this name."""
+        return self.keys.get(name, self.key)
+
+
+def selections(core: Settings) -> Iterator[Selection]:
+    """Yield what the settings select, except stages."""
+    for key, kind in _KINDS.items():
+        value: Any = reduce(getattr, key.split("."), core)
+        single = _provider(value) if key == "ai.embedder" else value
+        names = value if isinstance(value, tuple) else (single,) if value else ()
+        yield Selection(key, kind, tuple(dict.fromkeys(names)))
+    for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
+        for name, model in models.items():
+            yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),), model)
+
+
+def kind_of(key: str) -> str:
+    """Return the kind of the plugins that a key selects."""
+    return "stages" if key == "pipeline" else _KINDS.get(key, "ai_providers")
+
+
+def _provider(model: str) -> str:
+    """Return the provider of PROVIDER:MODEL."""
+    return model.partition(":")[0]
+
+
+@dataclass
+class Selected:
+    """The result: `names` by key, plugins and their settings by name, the plugins left out, and all problems."""
+
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    plugins: dict[str, Plugin] = field(default_factory=dict)
+    settings: dict[str, PluginSettings] = field(default_factory=dict)
+    dropped: dict[str, str] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    choices: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    # Tracebacks of plugins that could not be loaded, by name.
+    traces: dict[str, str] = field(default_factory=dict)
+
+
+class Selector:
+    """Loads and checks the plugins of each selection."""
+
+    def __init__(self, catalog: PluginCatalog, sections: PluginSections, defaults: Defaults) -> None:
+        self._catalog = catalog
+        self._defaults = defaults
+        self._sections = sections
+        self._selected = Selected()
+        self._emptied: dict[tuple[tuple[str, str], ...], list[str]] = {}
+
+    def select(self, core: Settings) -> Selected:
+        """Return the plugins that the settings select; all errors are in `problems`."""
+        found, place = self._selected, self._sections.place
+        found.problems += self._sections.naming_problems(self._catalog, core.limits)
+        stages = self._stages(core)
+        keys = keys_of_stages(core.pipelines, core.pipeline) if stages else {}
+        chosen = [Selection("pipeline", "stages", stages, keys=keys), *selections(core)]
+        for selection in chosen:
+            self._take(selection)
+        used = self._used_keys(chosen)
+        for selection in chosen[1:]:
+            self._require(selection, used)
+        for reasons, emptied in self._emptied.items():
+            listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
+            self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}")
+        plugins = found.plugins.values()
+        for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
+            self._problem(problem)
+        found.notices += template_notices(core, plugins, place)
+        found.notices += unused_prices(core, found.plugins, found.settings, place)
+        return found
+
+    def why_not(self, plugin: Plugin) -> str:
+        """Return why a plugin could not work if it were chosen; empty if it could."""
+        try:
+            offers = plugin.offers.values()
+            reasons = [
+                missing_packages(plugin, offer) or self._configure(plugin, offer, plugin.name) for offer in offers
+            ]
+        except ConfigError as error:
+            return str(error)
+        return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+    # --- one selection -----------------------------------------------------------------------------------------------
+
+    def _stages(self, core: Settings) -> tuple[str, ...]:
+        """Return the stages of the pipeline; the other pipelines are resolved as well, to report typos."""
+        stages: tuple[str, ...] = ()
+        for name in dict.fromkeys((core.pipeline, *core.pipelines)):
+            try:
+                steps = resolve(core.pipelines, name)
+            except ConfigError as error:
+                key = str(error).partition(":")[0]
+                self._problem(f"{error}{self._sections.place(key)}")
+                continue
+            if name == core.pipeline:
+                stages = stage_names(steps)
+        return tuple(dict.fromkeys(stages))
+
+    def _take(self, selection: Selection) -> None:
+        """Take the plugins of a selection that can work, and report the others."""
+        names, automatic = self._expanded(selection)
+        reasons = {name: self._checked(selection, name) for name in names}
+        kept = tuple(name for name, reason in reasons.items() if reason is None)
+        lost = {name: reason for name, reason in reasons.items() if reason is not None}
+        self._selected.names[selection.key] = kept
+        self._report_lost(selection, kept, lost, automatic)
+        self._report_choice(selection, kept, automatic)
+
+    def _checked(self, selection: Selection, name: str) -> str | None:
+        """Return None for a plugin that can work, else the reason; empty if that is among the problems already."""
+        try:
+            return self._admit(selection, name) or None
+        except InvalidSection as error:
+            self._problem(str(error))
+        except ConfigError as error:
+            key = selection.key_of(name)
+            self._problem(f"{key}: {error}{self._sections.place(key)}")
+        return ""
+
+    def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Return the names with `auto` expanded, and those that come from `auto`."""
+        order = self._defaults.auto.get(selection.key)
+        if "auto" not in selection.names or order is None:
+            return selection.names, frozenset()
+        found = self._automatic(selection, order)
+        names = (other for name in selection.names for other in (found if name == "auto" else (name,)))
+        return tuple(dict.fromkeys(names)), frozenset(found) - set(selection.names)
+
+    def _automatic(self, selection: Selection, order: AutoOrder) -> tuple[str, ...]:
+        """Return the plugins that `auto` selects: those that are configured, or else those that need nothing.
+
+        The user's own documents are never replaced by the web: where they cannot be searched, that is an error.
+        """
+        installed = self._catalog.names()
+        # A plugin without a key or a section cannot work: it is not even imported.
+        found = [name for name in order.configured if name in installed and self._sections.is_mentioned(name)]
+        if order.first:
+            found += [name for name in order.otherwise if name in installed]
+            ready = (place for place, name in enumerate(found) if self._checked(selection, name) is None)
+            return tuple(found[: next(ready, len(found)) + 1])
+        documents = self._defaults.documents
+        if documents in found and self._sections.has(documents, "folders"):
+            return tuple(found)
+        if any(self._checked(selection, name) is None for name in found):
+            return tuple(found)
+        return tuple(name for name in order.names if name in installed)
+
+    def _report_lost(
+        self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
+    ) -> None:
+        key, found = selection.key, self._selected
+        is_set = bool(self._sections.place(key))
+        reasons = {name: reason for name, reason in lost.items() if reason}
+        if key not in _MAY_DROP:
+            for name, reason in reasons.items():
+                self._problem(f"{selection.key_of(name)}: {reason}")
+            return
+        for name, reason in reasons.items():
+            named = name not in automatic and is_set
+            if (named or self._sections.is_set(name)) and kept and name not in found.dropped:
+                found.notices.append(f"{key}: {name} is left out: {reason}")
+            found.dropped.setdefault(name, reason)
+        needed = key not in _MAY_BE_EMPTY or (selection.names != ("auto",) and is_set)
+        if needed and selection.names and not kept and len(reasons) == len(lost):
+            self._emptied.setdefault(tuple(reasons.items()) or self._none_installed(key), []).append(key)
+
+    def _report_choice(self, selection: Selection, kept: tuple[str, ...], automatic: frozenset[str]) -> None:
+        key = selection.key
+        if not kept or not (automatic or key == "ai.providers"):
+            return
+        order = self._defaults.auto.get(key, _NO_ORDER)
+        if order.reason and {*kept} <= {*order.otherwise}:
+            reason = order.reason
+        elif automatic & {*kept}:
+            reason = "chosen by auto"
+        else:
+            reason = self._sections.place(key).strip(" ()") or "as set"
+        self._selected.choices.append(f"{key}: {', '.join(kept)} ({reason})")
+
+    def _none_installed(self, key: str) -> tuple[tuple[str, str]]:
+        names = ", ".join(self._defaults.auto.get(key, _NO_ORDER).names)
+        return (("auto", f"looks for {names}, and none is installed; see `leadline plugins`"),)
+
+    # --- required keys -----------------------------------------------------------------------------------------------
+
+    def _used_keys(self, selections: Iterable[Selection]) -> set[str]:
+        """Return the keys that the chosen plugins use, in the kinds that they were chosen for."""
+        names, plugins = self._selected.names, self._selected.plugins
+        offers = (plugins[name].offers[one.kind] for one in selections for name in names.get(one.key, ()))
+        return {key for offer in offers for key in offer.uses}
+
+    def _require(self, selection: Selection, used: Collection[str]) -> None:
+        """Report a key that names no plugin although the run needs one."""
+        key = selection.key
+        if selection.names or (key not in _REQUIRED and (key not in used or key in _MAY_BE_EMPTY)):
+            return
+        automatic = ("auto",) if key in self._defaults.auto else ()
+        choices = sorted({*self._catalog.offering(selection.kind), *automatic})
+        usual = self._defaults.value(key) or choices[:1]
+        example = ",".join(usual) if isinstance(usual, list) else usual
+        self._problem(
+            f"{key}: is empty, and a run needs one: choose from: {', '.join(choices)}; "
+            f"such as --set {key}={example}{self._sections.place(key)}"
+        )
+
+    # --- one plugin --------------------------------------------------------------------------------------------------
+
+    def _admit(self, selection: Selection, name: str) -> str:
+        """Take a plugin, or return why it cannot work. Raises `ConfigError` for an error in the settings."""
+        base = self._base(selection, name)
+        try:
+            plugin = self._catalog.load(base)
+        except PluginError as error:
+            return self._unloaded(name, error)
+        offer = self._catalog.offer(selection.kind, base)
+        reason = missing_packages(plugin, offer) or self._configure(plugin, offer, name)
+        if not reason:
+            self._selected.plugins[name] = plugin
+        return reason
+
+    def _unloaded(self, name: str, error: PluginError) -> str:
+        """Return why a plugin could not be loaded, without the texts of its section, which may be secret."""
+        secrets = Secrets(self._sections.texts(name))
+        if error.traceback:
+            self._selected.traces[name] = secrets.scrub(error.traceback)
+        return secrets.scrub(str(error))
+
+    def _base(self, selection: Selection, name: str) -> str:
+        """Return the installed plugin of a name: itself, or the plugin that its section `use`s."""
+        base = self._sections.base(name)
+        if base in self._catalog.names():
+            return base
+        if base in self._catalog.refused:
+            raise ConfigError(self._catalog.refused[base])
+        instances = (other for other in self._sections.instances() if NAME.fullmatch(other))
+        choices = {*self._catalog.offering(selection.kind), *instances}
+        message = f"no plugin {base!r} is installed: {choose_from(base, choices)}"
+        raise ConfigError(f"{message}{self._model_hint(selection)}; see `leadline plugins`")
+
+    def _model_hint(self, selection: Selection) -> str:
+        """Return how to write a model that was named without its provider; else empty."""
+        if not selection.model or ":" in selection.model:
+            return ""
+        chosen = self._selected.names["ai.providers"]
+        models = (name for name in chosen if not self._selected.plugins[name].offers["ai_providers"].free)
+        usual = next(iter(self._defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
+        return f"; a model is written PROVIDER:MODEL, such as '{next(models, usual)}:{selection.model}'"
+
+    def _configure(self, plugin: Plugin, offer: AnyOffer, name: str) -> str:
+        """Read the section of a plugin, or return what is missing."""
+        try:
+            settings = self._selected.settings.get(name) or self._sections.read(name, plugin)
+        except RequiredSettingMissing as missing:
+            return str(missing)
+        try:
+            reason = offer.ready(settings)
+        except Exception as error:  # noqa: BLE001 - reported without its text, which may contain a secret
+            reason = f"{plugin} raised {type(error).__name__} in `ready`"
+        if not reason:
+            self._selected.settings[name] = settings
+        return reason or ""
+
+    def _problem(self, text: str) -> None:
+        if text not in self._selected.problems:
+            self._selected.problems.append(text)

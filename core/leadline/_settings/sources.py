@@ -1,0 +1,237 @@
+"""Sources of settings: arguments, environment, `.env`, TOML and YAML files, in their order."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from leadline._settings.layers import (
+    FILE_VARIABLE,
+    Layer,
+    from_arguments,
+    from_environment,
+    from_sets,
+    leaves,
+    with_plugin_tables,
+)
+from leadline._settings.schema import annotation_at, model_of
+from leadline.errors import ConfigError
+from leadline.settings import Settings
+
+PROJECT_FILE = "leadline.toml"
+# The names of a settings file; the first in a folder is read.
+FILES = (PROJECT_FILE, "leadline.yaml", "leadline.yml")
+_HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
+# The origin of a value that was stored with a run.
+STORED = "the run's own settings"
+Variables = Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The working folder, the environment and the files from which a process reads its settings."""
+
+    cwd: Path
+    environ: Mapping[str, str]
+    file: Path | None = None
+    user_file: Path | None = None
+    # The names of the installed plugins.
+    plugins: Collection[str] = ()
+
+    @cached_property
+    def variables(self) -> tuple[tuple[str, Variables], ...]:
+        """The environment and `.env` with their names, strongest first."""
+        return ("environment", self.environ), (".env", read_dotenv(self.cwd / ".env"))
+
+    @property
+    def file_name(self) -> str:
+        """The name of the settings file, whether it exists or not."""
+        return _label(self._project_file() or self.cwd / PROJECT_FILE, self.cwd)
+
+    def unread_files(self) -> list[str]:
+        """Return a notice for each settings file of the folder that is not read."""
+        read = self._project_file()
+        if read is None or read not in (found := _settings_files(self.cwd)) or self._named():
+            return []
+        why = f"is not read, since {read.name} exists: keep one of them, or name one with --settings"
+        return [f"{path.name} {why}" for path in found if path != read]
+
+    def layers(
+        self, arguments: Mapping[str, Any], sets: Sequence[str], stored: Mapping[str, Any] | None
+    ) -> list[Layer]:
+        """Return all layers, strongest first; below `stored` only the plugins' sections, for their secrets."""
+        above = [self._read(layer) for layer in (from_arguments(arguments), from_sets(sets))]
+        if stored is None:
+            return [*above, *self.written]
+        return [*above, self._read(_stored(stored)), *map(_only_plugins, self.written)]
+
+    @cached_property
+    def written(self) -> list[Layer]:
+        """The layers of the environment and of the files, strongest first."""
+        layers = [from_environment(variables, label) for label, variables in self.variables]
+        layers += [read_file(path, _label(path, self.cwd)) for path in self._files()]
+        return [self._read(layer) for layer in layers]
+
+    def _read(self, layer: Layer) -> Layer:
+        return with_plugin_tables(layer, self.plugins)
+
+    def _files(self) -> list[Path]:
+        user = self.user_file or _user_file(self.environ)
+        return [path for path in (self._project_file(), user) if path is not None and path.is_file()]
+
+    def _named(self) -> Path | str | None:
+        """Return the settings file that an option or a variable names."""
+        given = (variables.get(FILE_VARIABLE) for _, variables in self.variables)
+        return self.file or next(filter(None, given), None)
+
+    def _project_file(self) -> Path | None:
+        named = self._named()
+        if not named:
+            return next(iter(_settings_files(self.cwd)), None)
+        path = self.cwd / named
+        if not path.is_file():
+            raise ConfigError(f"{named}: there is no such settings file; `leadline config init` writes one")
+        return path
+
+
+def _label(path: Path, cwd: Path) -> str:
+    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
+
+
+def _stored(values: Mapping[str, Any]) -> Layer:
+    layer = Layer()
+    for path, value in leaves(values):
+        table = model_of(annotation_at(Settings, path[:-1]))
+        # A run of an older version may have stored keys that were removed since.
+        if table is None or path[-1] not in getattr(table, "removed", ()):
+            layer.put(path, value, STORED)
+    return layer
+
+
+def _only_plugins(layer: Layer) -> Layer:
+    origins = {path: where for path, where in layer.origins.items() if path[0] == "plugins"}
+    return Layer({key: value for key, value in layer.values.items() if key == "plugins"}, origins)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def read_file(path: Path, label: str) -> Layer:
+    """Return the values of a settings file with their lines. Raises `ConfigError`."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{label}: cannot be read: {error}") from error
+    if path.suffix in (".yaml", ".yml"):
+        values, lines = _yaml(text, label)
+    else:
+        values, lines = _toml(text, label), dict(reversed([*_lines(text)]))
+    layer = Layer()
+    for where, value in leaves(values):
+        if where:
+            layer.put(where, value, _place(label, where, lines))
+    return layer
+
+
+def read_dotenv(path: Path) -> Mapping[str, str | None]:
+    """Return the variables of a `.env` file; empty if there is no file. Raises `ConfigError`."""
+    if not path.is_file():
+        return {}
+    from dotenv import dotenv_values  # most folders have no such file
+
+    try:
+        # No interpolation: a secret may contain `${`.
+        return dotenv_values(path, interpolate=False, encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from error
+
+
+def _user_file(environ: Mapping[str, str]) -> Path:
+    """Return the path of the user's own settings file, by the XDG rules."""
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "leadline"
+    return next(iter(_settings_files(folder)), folder / PROJECT_FILE)
+
+
+def _settings_files(folder: Path) -> list[Path]:
+    """Return the settings files of a folder, in their order."""
+    return [path for name in FILES if (path := folder / name).is_file()]
+
+
+def _toml(text: str, label: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{label}: is not valid TOML: {error}") from None
+
+
+def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+    import yaml  # only for those who write it
+
+    class Loader(yaml.SafeLoader):
+        """YAML 1.2's booleans: `mode: off` is a word, as in TOML."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:true|false)$", re.IGNORECASE), [*"tTfF"])
+    try:
+        loader = Loader(text)
+        node = loader.get_single_node()
+        lines = dict(_yaml_lines(node))
+        values = loader.construct_document(node) if node else None
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ConfigError(f"{label}: is not valid YAML: {error.problem}{line}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{label}: is not valid YAML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{label}: a table contains itself: write it out") from None
+    if values is not None and not isinstance(values, dict):
+        raise ConfigError(f"{label}: must be a table of settings, not {type(values).__name__}")
+    return values or {}, lines
+
+
+def _yaml_lines(
+    node: Any, path: tuple[str, ...] = (), above: tuple[int, ...] = (), seen: set[int] | None = None
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the keys of a YAML node with their lines. Raises RecursionError for a node that contains itself.
+
+    Each node is visited once: aliases that double each other would take exponential time.
+    """
+    seen = set() if seen is None else seen
+    if id(node) in above:
+        raise RecursionError
+    if getattr(node, "id", "") != "mapping" or id(node) in seen:
+        return
+    seen.add(id(node))
+    for key, value in node.value:
+        if key.id == "scalar":
+            yield (*path, key.value), key.start_mark.line + 1
+            yield from _yaml_lines(value, (*path, key.value), (*above, id(node)), seen)
+
+
+def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the keys of a TOML text with their lines. A line may be wrong in rare cases; no value depends on it."""
+    section: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            section = _split(header[1])
+        elif key := _KEY.match(line):
+            yield (*section, *_split(key[1])), number
+
+
+def _split(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+
+
+def _place(label: str, path: tuple[str, ...], lines: Mapping[tuple[str, ...], int]) -> str:
+    line = next((lines[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in lines), None)
+    return f"{label}:{line}" if line else label

@@ -1,0 +1,208 @@
+"""Settings about typed tasks: names in `[ai.tasks]` and `[prompts]`, templates, tools, and prices of models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from errno import ENOENT
+from pathlib import Path
+from typing import Any
+
+from leadline._hosting.catalog import Plugin, PluginCatalog
+from leadline.display import choose_from
+from leadline.hookspecs import PluginSettings
+from leadline.settings import Settings
+from leadline.tasks import TaskKind
+
+# Endings of one line that is the path of a template, not the template itself.
+TEMPLATES = (".md", ".txt")
+# A word with a slash, or with an ending: no template is that short.
+_PATH = re.compile(r"[A-Za-z0-9_.~-]*[/\\][A-Za-z0-9_./\\~-]*|[A-Za-z0-9_-]+\.[A-Za-z][A-Za-z0-9]{1,4}")
+# A variable of Jinja, or of `str.format`.
+_VARIABLE = re.compile(r"\{\{[^{}]*\}\}|\{(\w+)\}")
+# The kinds whose plugins may call models.
+_CALL_MODELS = {"ai_providers", "claim_judges", "embedders", "rerankers", "search_providers"}
+
+# Returns the origin of a key in brackets; empty for a default.
+Place = Callable[[str], str]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A task and the plugin that asks it."""
+
+    plugin: Plugin
+    task: TaskKind[Any, Any]
+
+
+def declared(plugins: Iterable[Plugin]) -> tuple[Declared, ...]:
+    """Return the tasks of plugins, in their order; an offer of two hooks counts once."""
+    found = {
+        (plugin.name, task.name): Declared(plugin, task)
+        for plugin in plugins
+        for offer in plugin.offers.values()
+        for task in offer.tasks
+    }
+    return tuple(found.values())
+
+
+# --- names -----------------------------------------------------------------------------------------------------------
+
+
+def unknown_names(
+    core: Settings,
+    catalog: PluginCatalog,
+    chosen: Iterable[Plugin],
+    place: Place,
+    default_tools: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield an error for each name of a task or a tool that no installed plugin has.
+
+    All plugins are loaded only if the chosen ones do not have the name.
+    """
+    chosen = tuple(chosen)
+    named = [(f"ai.tasks.{name}", name) for name in core.ai.tasks]
+    named += [(f"prompts.{name}", name) for name in core.prompts]
+    yield from _unknown(named, "asks a task of this name", _task_names, catalog, chosen, place)
+    masks = {f"pipelines.{name}.tools": pipeline.tools for name, pipeline in core.pipelines.items()}
+    named = [(key, tool) for key, mask in masks.items() for tool in mask if tool not in default_tools]
+    yield from _unknown(named, "has a tool {name!r}", _tool_names, catalog, chosen, place)
+
+
+def _task_names(plugins: Iterable[Plugin]) -> set[str]:
+    return {item.task.name for item in declared(plugins)}
+
+
+def _tool_names(plugins: Iterable[Plugin]) -> set[str]:
+    return {tool.name for plugin in plugins for offer in plugin.offers.values() for tool in offer.tools}
+
+
+def _unknown(
+    named: Iterable[tuple[str, str]],
+    what: str,
+    names: Callable[[Iterable[Plugin]], set[str]],
+    catalog: PluginCatalog,
+    chosen: tuple[Plugin, ...],
+    place: Place,
+) -> Iterator[str]:
+    known = names(chosen)
+    rest = [(key, name) for key, name in named if name not in known]
+    known |= names(catalog.loadable()) if rest else set()
+    for key, name in rest:
+        if name not in known:
+            yield f"{key}: no plugin {what.format(name=name)}: {choose_from(name, known)}{place(key)}"
+
+
+# --- prompt templates ------------------------------------------------------------------------------------------------
+
+
+def read_templates(prompts: Mapping[str, str], folder: Path, place: Place) -> tuple[dict[str, str], list[str]]:
+    """Return the templates and all errors; paths are read relative to `folder`."""
+    texts, problems = {}, []
+    for name, value in prompts.items():
+        try:
+            texts[name] = _template(value, folder)
+        except (OSError, ValueError) as error:
+            problems.append(f"prompts.{name}: {_template_problem(value, error)}{place(f'prompts.{name}')}")
+    return texts, problems
+
+
+def _template(value: str, folder: Path) -> str:
+    if is_path(value, folder):
+        # The final newline prevents that a stored template is taken for a path on resume.
+        value = _file(value.strip(), folder).read_text(encoding="utf-8-sig").rstrip() + "\n"
+    if not any(map(str.isalnum, value)):
+        raise ValueError("is empty")
+    return value
+
+
+def is_path(value: str, folder: Path) -> bool:
+    """Return whether a setting is the path of a template: one line that is a file, or has the form of a path."""
+    line = value.strip()
+    if not line or "\n" in value:
+        return False
+    return line.endswith(TEMPLATES) or bool(_PATH.fullmatch(line)) or _is_file(line, folder)
+
+
+def _is_file(line: str, folder: Path) -> bool:
+    try:
+        return _file(line, folder).is_file()
+    except OSError:  # the text is longer than any file name
+        return False
+
+
+def _file(line: str, folder: Path) -> Path:
+    """Return the path of a line. Raises `OSError` if it begins with the home of an unknown user."""
+    try:
+        return folder / Path(line).expanduser()
+    except RuntimeError as error:
+        raise FileNotFoundError(ENOENT, str(error)) from error
+
+
+def _template_problem(value: str, error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"cannot read {value.strip()!r}: {error.strerror}: give the path of a template, or its text"
+    if isinstance(error, UnicodeDecodeError):
+        return f"{value.strip()!r} is no text in UTF-8"
+    return "is empty: give the path of a template, or its text; without the key the plugin's own is used"
+
+
+def template_notices(core: Settings, chosen: Iterable[Plugin], place: Place) -> Iterator[str]:
+    """Yield a notice for each template with variables: inputs are not filled in, but sent separately."""
+    inputs = {item.task.name: set(item.task.inputs.model_fields) for item in declared(chosen)}
+    for name, text in core.prompts.items():
+        known = inputs.get(name, ())
+        found = (match[0] for match in _VARIABLE.finditer(text) if match[1] is None or match[1] in known)
+        if variable := next(found, ""):
+            yield (
+                f"prompts.{name}: {variable:.60} is sent as it is written: templates have no variables, the inputs are "
+                f"sent separately, as data; see `leadline prompts show {name}`{place(f'prompts.{name}')}"
+            )
+
+
+# --- prices ----------------------------------------------------------------------------------------------------------
+
+
+def unused_prices(
+    core: Settings, plugins: Mapping[str, Plugin], sections: Mapping[str, PluginSettings], place: Place
+) -> Iterator[str]:
+    """Yield a notice for each price of a model that no provider, role or task names.
+
+    With a typo there, a run would have no limit of money. A provider without a model has a default that only the
+    provider knows; then an unused price is no sign of a typo.
+    """
+    if not core.ai.prices:
+        return
+    callers = {name: sections[name] for name, plugin in plugins.items() if _CALL_MODELS & {*plugin.offers}}
+    used = _used_models(core, callers)
+    origin = place("ai.prices")
+    unused = [model for model in core.ai.prices if model not in used]
+    qualified = {model for model in unused if model.partition(":")[0] in callers and model.partition(":")[2]}
+    for model in unused:
+        if model in qualified:
+            name = model.partition(":")[2]
+            yield f"ai.prices.{model}: prices have the name of the model without its provider: write {name!r}{origin}"
+    offers = {name: plugins[name].offers.get("ai_providers") for name in callers}
+    if all(getattr(callers[name], "model", "") for name, offer in offers.items() if offer and not offer.free):
+        for model in unused:
+            if model not in qualified:
+                choices = choose_from(model, used)
+                yield f"ai.prices.{model}: no provider, role or task uses this model: {choices}{origin}"
+
+
+def _used_models(core: Settings, callers: Mapping[str, PluginSettings]) -> set[str]:
+    """Return the models that providers, roles and tasks name; a VENDOR/NAME also as NAME."""
+    used = {model for settings in callers.values() for model in _named_models(settings)}
+    qualified = (*core.ai.roles.values(), *core.ai.tasks.values(), core.ai.embedder)
+    used |= {model for name in qualified if (model := name.partition(":")[2])}
+    return used | {name for model in used if (name := model.partition("/")[2])}
+
+
+def _named_models(settings: PluginSettings) -> Iterator[str]:
+    """Yield the models of a section: in `model`, in fields such as `embedding_model`, and as keys of `models`."""
+    for name, value in settings:
+        if isinstance(value, str) and value and (name == "model" or name.endswith("_model")):
+            yield value
+        elif name == "models" and isinstance(value, Mapping):
+            yield from map(str, value)

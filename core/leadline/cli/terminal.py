@@ -1,0 +1,139 @@
+"""Output of the command line: results to standard output, everything else to standard error.
+
+A reader that goes away (`| head -1`) changes neither the run nor its exit code.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, TextIO
+
+from leadline.display import one_line, printable
+
+
+def prepare() -> None:
+    """Allow any text on the terminal: characters outside its encoding become `?`."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def write(text: str) -> None:
+    """Print to standard output."""
+    _put(sys.stdout, text)
+
+
+def say(text: str) -> None:
+    """Print to standard error."""
+    _put(sys.stderr, text)
+
+
+def write_json(data: Any) -> None:
+    """Print data as JSON."""
+    write(json.dumps(data, ensure_ascii=False, indent=1, default=str))
+
+
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return a count with its noun: `1 claim`, `2 claims`."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
+def finish() -> None:
+    """Flush; for a reader that has gone away, prevent another attempt at interpreter exit."""
+    for stream in (sys.stdout, sys.stderr):
+        _flush(stream)
+
+
+def _put(stream: TextIO, text: str) -> None:
+    try:
+        print(printable(text), file=stream)
+    except BrokenPipeError:
+        _silence(stream)
+    _flush(stream)
+
+
+def _flush(stream: TextIO) -> None:
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream)
+
+
+def _silence(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+# Minimum width of a last column.
+_NARROWEST = 10
+
+# --- in columns ------------------------------------------------------------------------------------------------------
+
+
+def table(rows: Iterable[Sequence[object]], headers: Sequence[str] = (), *, indent: str = "") -> str:
+    """Return rows in aligned columns. On a terminal, the last column is cut at its edge."""
+    from rich.cells import cell_len, set_cell_size
+
+    lines = [[one_line(cell) for cell in row] for row in ([headers, *rows] if headers else rows)]
+    widths = [max(map(cell_len, column)) + 2 for column in zip(*lines, strict=True)][:-1]
+    room = columns() - len(indent) - sum(widths) if sys.stdout.isatty() else None
+
+    def joined(line: list[str]) -> str:
+        begin = "".join(set_cell_size(cell, width) for cell, width in zip(line, widths, strict=False))
+        return (indent + begin + (line[-1] if room is None else cut(line[-1], max(_NARROWEST, room)))).rstrip()
+
+    return "\n".join(map(joined, lines))
+
+
+def cut(text: str, cells: int) -> str:
+    """Shorten text to a number of terminal cells, with `…` at the end."""
+    from rich.cells import cell_len, set_cell_size
+
+    return text if cell_len(text) <= cells else set_cell_size(text, cells - 1).rstrip() + "…"
+
+
+def columns() -> int:
+    """Return the width of the terminal in cells."""
+    return shutil.get_terminal_size().columns
+
+
+# Chinese and Japanese characters, between which a line may break. Korean uses spaces.
+_EAST = (
+    "\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6"
+    "\U00020000-\U0003fffd"
+)
+_OPENS = "（【「『《〈〔［｛“‘(\\["
+_CLOSES = "、。，．：；！？）】」』》〉〕］｝”’…‥—～ー々・ぁぃぅぇぉっゃゅょァィゥェォッャュョ％),.;:!?%\\]"
+_PIECE = re.compile(
+    rf"(?P<space>\s*)(?P<said>[{_OPENS}]{{0,4}}(?:(?![{_CLOSES}])[{_EAST}]|[^\s{_EAST}]+)[{_CLOSES}]*|[{_EAST}])"
+)
+
+
+def wrapped(text: str, cells: int) -> list[str]:
+    """Wrap a text to lines of at most `cells` terminal cells; long addresses stay whole. Returns at least one line.
+
+    Lines break at spaces and between Chinese or Japanese characters, but not before closing or after opening marks.
+    """
+    from rich.cells import cell_len, chop_cells
+
+    lines, width = [""], 0
+    for found in _PIECE.finditer(text):
+        said = found["said"]
+        space = " " if found["space"] and lines[-1] else ""
+        parts = [said] if said.isascii() or cell_len(said) <= cells else chop_cells(said, cells)
+        if lines[-1] and width + len(space) + cell_len(parts[0]) > cells:
+            lines.append("")
+            space, width = "", 0
+        lines[-1] += space + parts[0]
+        width += len(space) + cell_len(parts[0])
+        for part in parts[1:]:
+            lines.append(part)
+            width = cell_len(part)
+    return lines

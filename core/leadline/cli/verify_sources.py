@@ -1,0 +1,182 @@
+"""Reports and sources for `leadline verify`: from a run, from files in a folder, or from the web."""
+
+from __future__ import annotations
+
+import asyncio
+import mimetypes
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.folder import JOURNAL, find_run
+from leadline.api import Client
+from leadline.citations import number
+from leadline.contracts import Call, Run
+from leadline.errors import Unsupported, UsageError
+from leadline.records import Blob, Document, FetchRequest, Report, Usage
+
+DATA = "report.json"
+
+
+@dataclass(frozen=True)
+class OwnReport:
+    """The report of a run as data, and the text of its Markdown file if the user named that."""
+
+    report: Report
+    markdown: str = ""
+
+
+async def own_report(name: str, client: Client) -> OwnReport | None:
+    """Return the report of the run with a name, or None if the name is another file.
+
+    A name is the folder of a run, its id or the beginning of it, its `report.json`, or the Markdown file beside that.
+    Raises `UsageError` if it looks like one of these and is not.
+    """
+    found = _located(name, client)
+    return OwnReport(await stored(found, client)) if isinstance(found, Path) else found
+
+
+def _located(name: str, client: Client) -> OwnReport | Path | None:
+    """Return the report if it is in a file, or the folder of the run."""
+    path = Path(name)
+    if path.is_dir():
+        return path
+    if path.suffix == ".json":
+        return OwnReport(read(path))
+    if path.is_file():
+        return _beside(path)
+    return None if name == "-" or path.suffix else find_run(client.runs_folder(), name)
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder belongs to a run, or is a copy with its report as data."""
+    return (folder / JOURNAL).is_file() or (folder / DATA).is_file()
+
+
+def _beside(path: Path) -> OwnReport | None:
+    data = path.with_name(DATA)
+    if not data.is_file():
+        return None
+    return OwnReport(read(data), path.read_text(encoding="utf-8", errors="replace"))
+
+
+async def stored(folder: Path, client: Client) -> Report:
+    """Return the report of the run in a folder: its `report.json`, or else the result of an offline replay."""
+    if (folder / DATA).is_file():
+        return read(folder / DATA)
+    if not is_run(folder):
+        raise UsageError(f"{folder} is not the folder of a run: it has neither {DATA} nor {JOURNAL}")
+    result = await client.replay(folder)
+    if result.report is None:
+        raise UsageError(f"the run in {folder} has no report: {result.reason or result.status}")
+    return result.report
+
+
+def read(path: Path) -> Report:
+    """Read a report in the format `json`."""
+    try:
+        return Report.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is not a report in the format json: {str(error).splitlines()[0]}") from error
+
+
+AT_ONCE = 5
+_TIMEOUT = 60.0
+
+
+@dataclass
+class Found:
+    """Documents, and the problems of others, by the keys of their sources."""
+
+    documents: dict[str, Document] = field(default_factory=dict)
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+class StandaloneCall:
+    """A call outside any run, without journal and events."""
+
+    run = cast("Run", None)
+    task = "verify"
+    key = "verify"
+    traceparent = ""
+    followed = False
+
+    def remaining(self) -> float:
+        """Return the timeout in seconds."""
+        return _TIMEOUT
+
+    def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
+        """Discard the piece."""
+
+    def spend(self, usage: Usage) -> None:
+        """Discard the usage: fetchers and parsers are free."""
+
+
+def from_run(report: Report, wanted: Iterable[Any]) -> Found:
+    """Return the sources that a run stored, by address or else by their number in its report."""
+    numbered = number(report)
+    stored = {str(key): source for key, source in (*numbered.cited, *numbered.additional)}
+    named = {source.hit.url: source for source in stored.values()}
+    found = Found()
+    for source in wanted:
+        kept = next((named[url] for url in source.urls if url in named), None)
+        kept = kept or (None if source.urls else stored.get(source.key))
+        if kept is None:
+            found.problems[source.key] = "the run has no source with this address or number"
+        else:
+            found.documents[source.key] = kept.document
+    return found
+
+
+async def from_folder(plugins: PluginRuntime, folder: Path, wanted: Sequence[Any], match: Callable[..., Any]) -> Found:
+    """Read the sources whose files `match` finds: by address, number or the words of their names."""
+    matched = match(wanted, _files(folder), folder)
+    found = Found(problems=matched.problems)
+    for key, path in matched.files.items():
+        kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
+        blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
+        await _add(found, key, plugins.parse(blob, StandaloneCall()))
+    return found
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise UsageError(f"--sources {folder}: no such folder")
+    return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+
+
+async def from_web(plugins: PluginRuntime, wanted: Iterable[Any]) -> Found:
+    """Fetch the sources that have an address, a few at a time, each with the first fetcher that accepts it."""
+    found = Found()
+    gate = asyncio.Semaphore(AT_ONCE)
+
+    async def fetch(source: Any) -> None:
+        async with gate:
+            await _add(found, source.key, _fetched(plugins, source.urls))
+
+    async with asyncio.TaskGroup() as group:
+        for source in wanted:
+            group.create_task(fetch(source))
+    return found
+
+
+async def _fetched(plugins: PluginRuntime, urls: Sequence[str]) -> Document:
+    if not urls:
+        raise Unsupported("the report has no address for it")
+    call: Call = StandaloneCall()
+    for name in plugins.chosen["read.fetchers"]:
+        fetcher = await plugins.instance("fetchers", name).get()
+        if fetcher.accepts(urls[0]):
+            return await plugins.parse(await fetcher.fetch(FetchRequest(url=urls[0]), call), call)
+    raise Unsupported(f"no fetcher in read.fetchers accepts {urls[0]}")
+
+
+async def _add(found: Found, key: str, reading: Any) -> None:
+    try:
+        found.documents[key] = await asyncio.wait_for(reading, _TIMEOUT)
+    except Exception as error:  # noqa: BLE001 - any error of a fetcher or parser explains why the source was not read
+        found.problems[key] = str(error) or type(error).__name__

@@ -1,1 +1,0 @@
-"""Work side by side: tasks, timeouts that hold, threads and processes for what is computed, turns in a crowd."""

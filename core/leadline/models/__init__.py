@@ -1,1 +1,0 @@
-"""Language models: who is asked for a task, in which order, at what price."""

@@ -1,0 +1,100 @@
+"""The base class of records, their field types, and the records of every call and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, SecretStr
+
+Json = Mapping[str, JsonValue]
+
+# Annotation marks that guide how replies of models are read. PROSE: text for people. NUMBERED: an id that is assigned
+# if the reply has none. SINGLE: an item of a list that is independent of the others; only it is dropped if unreadable.
+PROSE, NUMBERED, SINGLE = "prose", "numbered", "single"
+
+# Text that a redacting middleware may change. Ids, names and URLs are plain `str`.
+Text = Annotated[str, "prose"]
+
+# Sensitivity labels, inherited by everything derived from the labelled object. Serialized in a fixed order.
+Labels = Annotated[frozenset[str], PlainSerializer(sorted, list[str], when_used="json")]
+
+Category = Literal["NETWORK", "LLM", "BUSINESS", "RESOURCE_LIMIT"]
+Confidence = Literal["high", "medium", "low"]
+
+# Tier of a source: 1 primary and official, 2 reputable secondary, 3 other.
+Tier = Literal[1, 2, 3]
+
+# Separates the names in a chain of providers: `openai > embedded`.
+THEN = " > "
+
+
+class Record(BaseModel):
+    """The base of all records: frozen; bytes are base64 in JSON; unknown fields of newer versions are ignored."""
+
+    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64", extra="ignore")
+
+
+class Usage(Record):
+    """What one call used. `cost` is in USD as billed, or None if the provider does not report it."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost: Decimal | None = None
+
+
+class Failure(Record):
+    """A call that failed for good, as the journal stores it."""
+
+    kind: str
+    """The kind of the call: `search`, `chat`, …"""
+    provider: str
+    category: Category
+    type: str
+    """The class name of the provider's error."""
+    message: Text
+    attempts: int = 1
+    detail: Text = ""
+    """Details that only `metadata.json` shows."""
+    traceback: Text = ""
+    """The traceback of a plugin's fault, without secrets; only `metadata.json` shows it."""
+
+    @property
+    def text(self) -> str:
+        """The failure as one line for people."""
+        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        if THEN in self.provider:  # the message of a chain names each provider
+            return self.message
+        return f"{self.kind} by {self.provider}: {self.message}{tries}"
+
+
+class Principal(Record):
+    """The user on whose behalf a run works. Only the id is ever written to disk."""
+
+    id: str
+    credential: SecretStr | None = Field(None, exclude=True, repr=False)
+
+
+class Answer(Record):
+    """The answer of a person to a question of the run."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Json = {}
+
+
+class Event(Record):
+    """One event; `leadline.events` describes `data` for each kind."""
+
+    seq: int
+    time: datetime
+    run_id: str
+    kind: str
+    data: Json = {}
+    trace_id: str = ""
+    span_id: str = ""
+    parent_id: str | None = None
+    v: int = 1

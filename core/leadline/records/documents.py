@@ -1,0 +1,164 @@
+"""Search results, downloads, documents, and the passages that reports cite."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from leadline.records.base import Failure, Json, Labels, Record, Text, Tier
+
+
+class SearchRequest(Record):
+    """A search query. It contains only what engines need, because it is the cache key."""
+
+    query: Text
+    limit: int = 10
+    language: str = ""
+    cursor: str | None = None
+
+
+class Hit(Record):
+    """One search result. The engine fills in the fields it knows; the core sets `engine` and `tier`."""
+
+    url: str
+    """The address to cite; any scheme."""
+    title: Text = ""
+    snippet: Text = ""
+    text: Text | None = None
+    """The full text if the engine has it; the page is then not fetched."""
+    content_url: str | None = None
+    """The address to read if it differs from `url`, such as the PDF of a DOI."""
+    published: str | None = None
+    """ISO 8601 date, as precise as known."""
+    score: float | None = None
+    """Relevance on a scale that is comparable within one search; None if the engine only ranks."""
+    images: tuple[str, ...] = ()
+    citable: bool = True
+    """False if reports must not cite this hit."""
+    labels: Labels = frozenset()
+    csl: Json = {}
+    """CSL-JSON: author, container-title, DOI, …"""
+    engine: str = ""
+    tier: Tier = 3
+
+
+class SearchPage(Record):
+    """Hits, best first; `cursor` requests the next page."""
+
+    hits: tuple[Hit, ...] = ()
+    cursor: str | None = None
+    failures: tuple[Failure, ...] = ()
+    """Failures of engines while others succeeded; set by the core and by strategies that stop waiting for an engine."""
+
+
+class FetchRequest(Record):
+    """A URL to fetch."""
+
+    url: str
+    accept: tuple[str, ...] = ()
+    """Acceptable media types, such as `image/png`; empty: everything that a configured parser reads."""
+    size: int | None = None
+    """Maximum number of bytes; None leaves it to the fetcher."""
+
+
+class Blob(Record):
+    """Bytes with a name (of a file, or a URL) and a media type (`text/html; charset=gbk`)."""
+
+    name: str
+    media_type: str
+    data: bytes
+    labels: Labels = frozenset()
+
+
+class Files(Record):
+    """The files of a formatted report, the main file first."""
+
+    files: tuple[Blob, ...]
+
+
+class Image(Record):
+    """An illustration of a page, with its alternative text and caption."""
+
+    url: str
+    alt: Text = ""
+    caption: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _address_alone(cls, data: object) -> object:
+        return {"url": data} if isinstance(data, str) else data  # the form in old journals
+
+
+BlockKind = Literal["heading", "paragraph", "list", "definition", "table", "code", "quote", "caption"]
+
+
+class Block(Record):
+    """One block of a document: `document.text[start:end]` is its Markdown.
+
+    A table keeps its header row, a definition its term, code its fences.
+    """
+
+    kind: BlockKind
+    start: int
+    """Offset in characters."""
+    end: int
+    """Exclusive."""
+    path: tuple[Text, ...] = ()
+    """The headings above the block, outermost first. The path of a heading does not include the heading."""
+    page: int | None = None
+    """The page on which the block begins, from 1; None for formats without pages."""
+
+
+class Document(Record):
+    """A document as Markdown. `pages` are the offsets in characters at which each page begins."""
+
+    text: Text
+    blocks: tuple[Block, ...] = ()
+    """In the order of the text, without overlap. Without blocks, the core derives them from the Markdown."""
+    title: Text = ""
+    language: str = ""
+    pages: tuple[int, ...] = ()
+    author: Text = ""
+    """Several authors are separated by semicolons."""
+    published: str | None = None
+    """ISO 8601 date from the document itself."""
+    images: tuple[Image, ...] = ()
+    """Illustrations, best first."""
+
+
+class Source(Record):
+    """A hit that was read: reports cite `hit.url` and quote `document.text`."""
+
+    id: str
+    hit: Hit
+    document: Document
+    engine: str = ""
+    tier: Tier = 3
+    labels: Labels = frozenset()
+    task_id: str = ""
+    """The search task that found it first."""
+
+
+class Evidence(Record):
+    """A passage of a source: one or more whole blocks, verbatim: `document.text[span[0]:span[1]] == quote`."""
+
+    id: str
+    """A short id that is the same in every run: `pq3v7k2a`."""
+    source_id: str
+    quote: Text
+    span: tuple[int, int]
+    """Offsets in characters, end exclusive."""
+    path: tuple[Text, ...] = ()
+    """The headings above the passage in its document, the outermost first."""
+    page: int | None = None
+    """The page on which the passage begins, from 1; None for documents without pages."""
+    lead: Text = ""
+    """Verbatim context from earlier in the document: the lead-in of a list, the caption and header of a divided table.
+
+    Empty if the passage contains it.
+    """
+    score: float = 0.0
+    """How well the passage answers the question it was selected for; larger is better."""
+    task_id: str = ""
+    """The search task that found the source."""

@@ -1,0 +1,197 @@
+"""Reports and their parts: sections, charts, figures; claims and the verdicts on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic.json_schema import SkipJsonSchema
+
+from leadline.records.base import Json, Record, Text
+from leadline.records.documents import Evidence, Source
+
+
+class DataPoint(Record):
+    """A number that a passage states: its label, its value as written, its unit."""
+
+    label: Text
+    value: Text
+    unit: Text = ""
+    evidence_id: str = ""
+
+
+class Section(Record):
+    """A section of the report. `text` is Markdown with citations `[@evidence-id]` and figures `![](figure:id)`."""
+
+    id: str
+    title: Text
+    evidence_ids: tuple[str, ...] = ()
+    notes: Text = ""
+    """The goal of the section, from the plan."""
+    text: Text | None = None
+    """None or empty: the report omits the section."""
+    notices: SkipJsonSchema[tuple[Text, ...]] = ()
+    """What the writer had to do without. Models that return sections do not see this field or the next ones."""
+    unsent: SkipJsonSchema[tuple[str, ...]] = ()
+    """Ids of evidence that no writer saw because its call was refused."""
+    unwritten: SkipJsonSchema[tuple[Text, ...]] = ()
+    """Why the section consists of quotes: one reason for each text that could not be written."""
+    unanswered: SkipJsonSchema[tuple[Text, ...]] = ()
+    """Open points that the evidence does not answer, in the words of the writer."""
+    inferences: SkipJsonSchema[tuple[Text, ...]] = ()
+    """Conclusions of the writer that no passage states; reports show them separately and mark them."""
+    data_points: SkipJsonSchema[tuple[DataPoint, ...]] = ()
+    """Numbers that the text uses; charts are planned from them."""
+
+
+class Chart(Record):
+    """A chart to draw: tidy rows (one observation each), or code in a language of the chart runner."""
+
+    id: str
+    title: Text
+    chart_type: str
+    evidence_ids: tuple[str, ...] = ()
+    rows: tuple[Json, ...] = ()
+    language: str = "data"
+    code: str = ""
+    x_label: Text = ""
+    y_label: Text = ""
+    unit: Text = ""
+    """The unit of the values: `%`, `million tonnes`."""
+    source: Text = ""
+    """The line below the chart that names the source of its numbers."""
+    refused: tuple[Text, ...] = ()
+    """Why drawing was refused, once per attempt. The chart was corrected if it has a figure, and omitted otherwise."""
+
+
+class Figure(Record):
+    """A drawn chart, or a picture from a page.
+
+    `media` is a MIME bundle: always image/png, image/jpeg or image/svg+xml; also text/html if it is interactive.
+    """
+
+    id: str
+    caption: Text
+    alt: Text
+    evidence_ids: tuple[str, ...] = ()
+    media: Mapping[str, bytes]
+    credit: str = ""
+    """The address of the page a picture is from; empty for charts."""
+    section_id: str = ""
+    """The section of the figure; if empty, its evidence decides."""
+
+
+VerdictKind = Literal["supported", "partial", "contradicted", "unsupported", "not_judged"]
+
+
+class Claim(Record):
+    """A statement of the report and the passages that it cites."""
+
+    id: str
+    """`SECTION.NUMBER`, in the order of the report."""
+    section_id: str
+    text: Text
+    """The statement without citations and marks."""
+    span: tuple[int, int]
+    """Its place in the text of its section, including citations; offsets in characters, end exclusive."""
+    evidence_ids: tuple[str, ...] = ()
+    under: tuple[Text, ...] = ()
+    """The title of the section and the headings above the claim."""
+    before: Text = ""
+    """The previous sentence of the paragraph, to which pronouns refer."""
+    findings: tuple[Text, ...] = ()
+    """Observations of earlier judges that decided nothing, such as a number that the source does not contain."""
+
+
+class JudgeRequest(Record):
+    """Claims to judge against the passages that they cite; each passage occurs once."""
+
+    claims: tuple[Claim, ...]
+    passages: tuple[Evidence, ...]
+    sources: tuple[Source, ...] = ()
+    """The sources of the passages."""
+    language: str = ""
+
+
+class Judgement(Record):
+    """The decision of a judge on one claim, or an observation without a decision."""
+
+    claim_id: str
+    verdict: VerdictKind
+    """`not_judged` leaves the claim to the next judge, which receives `reason` as a finding."""
+    quote: Text = ""
+    """The exact words of the passages that support the verdict, joined with ` […] ` if there are several.
+
+    Words that no cited passage contains do not count.
+    """
+    evidence_id: str = ""
+    """The passage that contains the quote, or its first part."""
+    reason: Text = ""
+    confidence: float = 1.0
+
+
+class Judgements(Record):
+    """The judgements of one judge; claims that are missing are left to the next judge."""
+
+    judgements: tuple[Judgement, ...] = ()
+
+
+class Verdict(Record):
+    """The decision on one claim of the report."""
+
+    claim: Claim
+    verdict: VerdictKind
+    quote: Text = ""
+    """The exact words of a cited passage that support the verdict: a verbatim part of its `quote`."""
+    evidence_id: str = ""
+    """The passage that contains the quote."""
+    reason: Text = ""
+    confidence: float = 1.0
+    judge: str = ""
+    """The judge that decided; empty if none could."""
+
+
+class Uncited(Record):
+    """A paragraph that makes a statement and does not end with a citation."""
+
+    id: str
+    section_id: str
+    text: Text
+    span: tuple[int, int]
+    """Its place in the text of its section; offsets in characters, end exclusive."""
+
+
+class Report(Record):
+    """A report as data, for formatters to render."""
+
+    title: Text
+    language: str
+    sections: tuple[Section, ...]
+    sources: tuple[Source, ...]
+    evidence: tuple[Evidence, ...]
+    figures: tuple[Figure, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    """The verdicts on claims, in the order of the report; empty before verification."""
+    uncited: tuple[Uncited, ...] = ()
+    """Paragraphs that need a citation and have none."""
+    metadata: Json = {}
+
+
+class SectionRequest(Record):
+    """The material for writing one section. `length` is in words (Chinese and Japanese: characters); 0: any length."""
+
+    section: Section
+    evidence: tuple[Evidence, ...]
+    """Best first."""
+    sources: tuple[Source, ...]
+    """The sources of the evidence, without the text of their documents."""
+    outline: tuple[Section, ...] = ()
+    question: Text = ""
+    language: str = ""
+    length: int = 0
+    questions: tuple[Text, ...] = ()
+    """The key questions that the section answers."""
+    assumptions: tuple[Text, ...] = ()
+    """Assumptions about the question that it does not state."""
+    digest: Text = ""
+    """A summary of the whole research, as context and not as a source."""

@@ -1,0 +1,257 @@
+"""The findings of the research pipeline: its records, and the keys under which its stages exchange them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from leadline.findings import Key
+from leadline.records import (
+    NUMBERED,
+    SINGLE,
+    Chart,
+    Confidence,
+    Evidence,
+    Failure,
+    Figure,
+    Hit,
+    Record,
+    Report,
+    Section,
+    Source,
+    Text,
+    Uncited,
+    Verdict,
+    VerdictKind,
+)
+
+Coverage = Literal["covered", "partial", "missing"]
+Priority = Literal["high", "medium", "low"]
+# The verdicts on claims that their passages do not support, not even in part.
+FAILED: Sequence[VerdictKind] = ("contradicted", "unsupported")
+
+
+class Question(Record):
+    """The question with its language (BCP 47: `en`, `zh`), the clarifications and the assumptions made about it."""
+
+    text: Text
+    language: str = ""
+    needs_clarification: bool = False
+    reasons: tuple[str, ...] = ()
+    """Why it needs clarification, one reason per rule."""
+    questions: tuple[Text, ...] = ()
+    """The clarifying questions that were asked, or would have been."""
+    assumptions: tuple[Text, ...] = ()
+    answers: tuple[Text, ...] = ()
+
+
+class Query(Record):
+    """A proposed search query: its goal, its priority, and the id of the section that it serves."""
+
+    query: Text
+    goal: Text = ""
+    priority: str | int = "medium"
+    """`high`, `medium`, `low`, or a number: 1 and 2 are high, 3 is medium, 4 and 5 are low."""
+    section: str = ""
+
+
+class PlannedSection(Record):
+    """A planned section: its goal and the key questions that it answers."""
+
+    id: Annotated[str, NUMBERED]
+    title: Text
+    goal: Text = ""
+    questions: tuple[Text, ...] = ()
+    domain: str = ""
+    """The aspect it covers: overview, historical, technical, case studies, …"""
+
+
+class Plan(Record):
+    """The outline of a report, with sections in the order of the report."""
+
+    title: Text
+    sections: tuple[Annotated[PlannedSection, SINGLE], ...]
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
+    """The first searches, if the planner proposes any."""
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        """The domains of the sections, without duplicates."""
+        return tuple(dict.fromkeys(section.domain for section in self.sections if section.domain))
+
+
+class SearchTask(Record):
+    """One search query with its goal; `section` is the id of the planned section that it serves."""
+
+    id: str
+    query: Text
+    goal: Text = ""
+    priority: Priority = "medium"
+    section: str = ""
+    round: int = 1
+
+
+class Found(Record):
+    """The hits of one search task, best first, or the reason of its failure."""
+
+    id: str
+    """The id of the task."""
+    task: SearchTask
+    hits: tuple[Hit, ...] = ()
+    failure: Text = ""
+    engine_failures: tuple[Failure, ...] = ()
+    """Failures of engines while others succeeded."""
+
+
+class Unread(Record):
+    """A page that could not be read."""
+
+    id: str
+    url: str
+    reason: Text
+
+
+class SectionReview(Record):
+    """The coverage of one section, and its depth (0 to 1)."""
+
+    id: str
+    coverage: Coverage
+    depth: float = 0.0
+
+
+class Review(Record):
+    """The decision whether the research is sufficient, and the gaps for the next round."""
+
+    sections: tuple[SectionReview, ...] = ()
+    is_sufficient: bool = False
+    priority_gaps: tuple[Text, ...] = ()
+    """Missing information, as questions that a search could answer."""
+
+
+class Digest(Record):
+    """The progressive synthesis of all rounds so far, with the coverage of each section by its id."""
+
+    synthesis: Text = ""
+    section_coverage: dict[str, Coverage] = {}
+    knowledge_gaps: tuple[Text, ...] = ()
+    cross_links: tuple[Text, ...] = ()
+    """Relations between sections, for the report to mention."""
+    review: Review | None = None
+    """The review, if the same model reply contained one."""
+    queries: tuple[Query, ...] = ()
+    """The next searches, if the same model reply proposed any."""
+    round: int = 0
+    """The last round that the digest includes."""
+    shown: tuple[str, ...] = ()
+    """Ids of the passages that were used, in all rounds."""
+
+
+class Perspective(Record):
+    """One perspective on the findings; `text` is Markdown with citations `[@evidence-id]`."""
+
+    name: Text
+    text: Text
+
+
+class Analysis(Record):
+    """The findings from several perspectives."""
+
+    perspectives: tuple[Annotated[Perspective, SINGLE], ...] = ()
+
+
+class Illustration(Record):
+    """A picture of a page that fits a section, and the result of processing it."""
+
+    id: str
+    url: str
+    source_id: str
+    section_id: str
+    evidence_id: str
+    """The picture follows the paragraph that cites this evidence."""
+    caption: Text
+    alt: Text
+    page: str
+    """The address of the page that shows the picture."""
+    file: str = ""
+    """Its file in the run's folder; empty if it was left out."""
+    reason: Text = ""
+    """Why the picture was left out."""
+
+
+class Repair(Record):
+    """The repair of a claim that its passages do not support, with the verdict that caused it."""
+
+    section_id: str
+    claim: Text
+    verdict: VerdictKind
+    done: Literal["recited", "weakened", "dropped"]
+    now: Text = ""
+    """The new wording, if a model wrote one."""
+
+
+class IndexEntry(Record):
+    """A claim of the report and the words that support it."""
+
+    claim: Text
+    source_ids: tuple[str, ...]
+    quote: Text
+    confidence: Confidence
+
+
+# Reasons why a verification does not pass: no claims, citations of unknown evidence, paragraphs that end without a
+# citation, unsupported claims.
+Ground = Literal["no_claims", "unknown_ids", "uncited", "unsupported"]
+
+
+class Verification(Record):
+    """The result of verifying a report, saved as `verify.json`."""
+
+    report_passed: bool
+    """True if the report has claims with citations."""
+    paragraphs_jsonl_cite_ids_passed: bool
+    paragraph_end_citation_passed: bool
+    paragraph_without_citation_count: int
+    passed: bool
+    grounds: tuple[Ground, ...] = ()
+    """Why it did not pass. Unsupported claims count only with `verify.require_support`."""
+    claims: dict[VerdictKind, int] = {}
+    """The number of claims by verdict."""
+    judged_by: dict[str, int] = {}
+    """The number of decided claims by judge."""
+    unknown_ids: tuple[str, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    uncited: tuple[Uncited, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    """Repairs made before these verdicts."""
+    evidence_index: tuple[IndexEntry, ...] = ()
+    """The claims that are supported or partly supported."""
+
+
+class Audit(Record):
+    """The decision on the run; `decides` means that it sets the exit code."""
+
+    accepted: bool
+    reasons: tuple[Text, ...] = ()
+    decides: bool = False
+
+
+# Available from the start; `clarify` refines it.
+QUESTION: Key[Question] = Key("question", Question, file="clarify.json")
+PLAN: Key[Plan] = Key("plan", Plan, file="plan.json")
+TASKS: Key[tuple[SearchTask, ...]] = Key("tasks", SearchTask, grows=True)
+FOUND: Key[tuple[Found, ...]] = Key("found", Found, grows=True, file="search_results.json")
+SOURCES: Key[tuple[Source, ...]] = Key("sources", Source, grows=True)
+UNREAD: Key[tuple[Unread, ...]] = Key("unread", Unread, grows=True)
+EVIDENCE: Key[tuple[Evidence, ...]] = Key("evidence", Evidence, grows=True)
+DIGEST: Key[Digest] = Key("digest", Digest)
+REVIEW: Key[Review] = Key("review", Review)
+ANALYSIS: Key[Analysis] = Key("analysis", Analysis, file="analysis.json")
+SECTIONS: Key[tuple[Section, ...]] = Key("sections", Section, grows=True)
+# Planned charts; the drawn ones are also in FIGURES.
+CHARTS: Key[tuple[Chart, ...]] = Key("charts", Chart, grows=True, file="charts.json")
+# Pictures from pages, including rejected ones; those in use are also in FIGURES.
+ILLUSTRATIONS: Key[tuple[Illustration, ...]] = Key("illustrations", Illustration, grows=True, file="images.json")
+FIGURES: Key[tuple[Figure, ...]] = Key("figures", Figure, grows=True)
+REPORT: Key[Report] = Key("report", Report)
+VERIFICATION: Key[Verification] = Key("verification", Verification, file="verify.json")
+AUDIT: Key[Audit] = Key("audit", Audit)

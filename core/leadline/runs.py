@@ -1,0 +1,131 @@
+"""Records of runs: `Metadata` (`metadata.json`), `RunInfo` (a run on disk) and `Result` (the end of a run)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+
+from leadline.records import Category, Record, Report
+
+Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
+EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
+
+_FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
+
+
+class StepError(Record):
+    """A failure of a run: its message, category, step and retries.
+
+    `times` counts equal failures in the step; `traceback` is set for faults of a plugin or of Leadline.
+    """
+
+    message: str
+    category: Category | Literal["INTERNAL"] = "INTERNAL"
+    retries: int = 0
+    step: str = ""
+    times: int = 1
+    traceback: str = ""
+
+
+class StepState(Record):
+    """The state of a stage; `times` counts how often it started."""
+
+    name: str
+    status: Literal["pending", "started", "finished", "failed"] = "pending"
+    times: int = 0
+    reason: str = ""
+
+
+class Metadata(Record):
+    """The summary of a run, written to `metadata.json` when the run starts and when it ends.
+
+    `reason`: why the run is not complete. `seconds`: wall time over all sessions. `choices`: the selected plugins, with
+    reasons. `calls`: counts by kind and provider, as `search/local`. `usage`: tokens (`unpriced`: those at an unknown
+    price), cost in USD (null if unknown) and `replies` of models, in total and `by_provider`, `by_task`, `by_stage`.
+    `retention`: the share of fetched characters that writing prompts contain. `targets`: the run compared with its
+    target figures. `errors`: first those that ended a step, then recovered failures.
+    """
+
+    run_id: str
+    trace_id: str
+    question: str
+    pipeline: str
+    status: Status = "pending"
+    reason: str = ""
+    exit_code: int = 0
+    began: datetime
+    ended: datetime | None = None
+    seconds: float = 0.0
+    sessions: int = 1
+    steps: tuple[StepState, ...] = ()
+    current_step: str = ""
+    iterations: int = 0
+    choices: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    engines: tuple[str, ...] = ()
+    calls: dict[str, int] = {}
+    usage: dict[str, JsonValue] = {}
+    budget: dict[str, JsonValue] = {}
+    retention: float | None = None
+    citations: dict[str, JsonValue] = {}
+    verification: dict[str, JsonValue] = {}
+    audit: dict[str, JsonValue] = {}
+    targets: dict[str, JsonValue] = {}
+    files: tuple[str, ...] = ()
+    errors: tuple[StepError, ...] = ()
+    versions: dict[str, str] = {}
+    tags: dict[str, str] = {}
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run on disk. `status` is that of its metadata, or `interrupted` if the process that ran it is gone."""
+
+    id: str
+    folder: Path
+    status: str
+    metadata: Metadata | None
+
+
+@dataclass(frozen=True)
+class Result:
+    """The end of a run. `report` is None unless the run is complete or partial."""
+
+    status: Status
+    reason: str
+    exit_code: int
+    folder: Path
+    metadata: Metadata
+    report: Report | None = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files in the run's folder that are meant for people and programs."""
+        return tuple(self.folder / name for name in self.metadata.files)
+
+    @property
+    def text(self) -> str:
+        """The report as Markdown, with numbered citations and captions in place of figures; empty without a report."""
+        from leadline.citations import number
+
+        if self.report is None:
+            return ""
+        numbered, captions = number(self.report), {figure.id: figure.caption for figure in self.report.figures}
+        sections = [
+            f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
+            for section in self.report.sections
+        ]
+        return "\n\n".join([f"# {self.report.title}", *sections])
+
+
+def _with_captions(text: str, captions: Mapping[str, str]) -> str:
+    """Replace the figures of a text by their captions, because plain Markdown has no pictures."""
+    return _FIGURE.sub(lambda found: f"*{captions[found[1]]}*" if found[1] in captions else "", text)

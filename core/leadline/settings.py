@@ -1,0 +1,345 @@
+"""The settings of the core: every table, key and default. `run.settings` is a `Settings`.
+
+Defaults that name plugins are empty here: packages of plugins ship them as `defaults.toml`. A plugin declares its own
+keys as a subclass of `leadline.hookspecs.PluginSettings`; `Settings.plugin(name)` returns them. The descriptions appear
+in `leadline config init` and in the reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
+
+from leadline.languages import Language
+
+
+class SettingsModel(BaseModel):
+    """The base of every table: it refuses `true` and `false` for numbers, which Python counts as 1 and 0.
+
+    `removed` has the names of former keys; the error for such a key says what replaced it.
+    """
+
+    removed: ClassVar[Mapping[str, str]] = {}
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_booleans(cls, value: Any, info: ValidationInfo) -> Any:
+        field = cls.model_fields.get(info.field_name or "")
+        if isinstance(value, bool) and field is not None and _is_number(field.annotation):
+            raise ValueError("input should be a number")
+        return value
+
+
+def _is_number(annotation: Any) -> bool:
+    """Return whether an annotation is `int` or `float`, possibly optional or annotated."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _is_number(arguments[0])
+    if origin in (Union, UnionType):
+        return all(argument is NoneType or _is_number(argument) for argument in arguments)
+    return annotation in (int, float)
+
+
+class Section(SettingsModel):
+    """A table of the settings: frozen; an unknown key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+# --- types of values -------------------------------------------------------------------------------------------------
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)")
+
+
+def seconds(duration: str) -> float:
+    """Return a duration such as "1h", "30m", "300s" or "0" in seconds. Raises ValueError."""
+    match = _DURATION.fullmatch(duration.strip().lower())
+    if match is None:
+        raise ValueError(f"{duration!r} is no duration: write a number with s, m, h or d, such as 30m; 0 is off")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def _duration_text(value: object) -> object:
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _duration(text: str) -> str:
+    seconds(text)
+    return text
+
+
+def _model(model: str) -> str:
+    provider, colon, name = model.partition(":")
+    if colon and not name.strip():
+        raise ValueError(f"names no model after the colon: write {provider}:MODEL, or {provider} for its default model")
+    return model
+
+
+# Names of plugins, in order; in text, separated by commas. `auto` selects what is installed and can work.
+Names = tuple[str, ...]
+Count = Annotated[int, Field(ge=1)]
+Amount = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(gt=0)]
+# A duration as it was written; `seconds` parses it.
+Duration = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_duration)]
+# A provider, `PROVIDER`, or one of its models, `PROVIDER:MODEL`.
+Model = Annotated[str, AfterValidator(_model)]
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+
+class Runs(Section):
+    """Run folders."""
+
+    folder: Path = Field(Path("runs"), description="The folder that holds one folder for each run.")
+
+
+class Price(Section):
+    """The price of a model in USD per million tokens."""
+
+    input: Annotated[float, Field(ge=0)] = Field(description="Prompt tokens.")
+    cached: Annotated[float, Field(ge=0)] | None = Field(None, description="Cached prompt tokens; as `input` if unset.")
+    output: Annotated[float, Field(ge=0)] = Field(description="Reply tokens.")
+
+
+class AI(Section):
+    """Language models, embedders and rerankers."""
+
+    providers: Names = Field((), description="AI providers; each one is the fallback of the one before it.")
+    roles: dict[Literal["thinking", "task"], Model] = Field(
+        {}, description='Models by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
+    )
+    tasks: dict[str, Model] = Field({}, description='Models for single tasks: { write = "PROVIDER:MODEL" }.')
+    prices: dict[str, Price] = Field(
+        {}, description='USD per million tokens: { "MODEL" = { input = 2.5, output = 10 } }.'
+    )
+    embedder: Model = Field("", description="The embedder, NAME or NAME:MODEL, that ranks passages by meaning.")
+    reranker: str = Field("", description="The reranker that orders the best passages.")
+
+
+class Search(Section):
+    """Search engines, and how they share the work."""
+
+    removed = {
+        "rest_after": "the circuit breaker of an engine now always opens after 3 failures",
+        "rest": "an engine now always rests for 60 seconds",
+    }
+
+    engines: Names = Field((), description="Search engines, in order of preference.")
+    strategy: str = Field("", description="How several engines serve one query.")
+    batch_size: Count = Field(5, description="Queries that run at the same time.")
+    max_concurrent: Count = Field(10, description="Engine requests that run at the same time; 1 is serial.")
+    results_per_query: Count = Field(10, description="Results for each query.")
+    timeout: Seconds = Field(30, description="Seconds that one engine request may take.")
+    straggler: Annotated[float, Field(ge=0)] = Field(
+        2, description="Seconds to wait for slower engines after the first good answer."
+    )
+    tiers: dict[Literal["1", "2", "3"], Names] = Field(
+        {}, description='Your own ranking of sources: { 1 = ["who.int", ".gov"], 3 = ["blog.example"] }.'
+    )
+
+
+class Read(Section):
+    """Fetching and parsing pages and files."""
+
+    fetchers: Names = Field((), description="Fetchers; the first that accepts an address fetches it.")
+    parsers: Names = Field((), description="Parsers; the first that accepts a media type parses it.")
+
+
+class Research(Section):
+    """How far the research goes."""
+
+    first_queries: Count = Field(8, description="Queries of the first round.")
+    followup_queries: Count = Field(5, description="Queries of each later round.")
+    max_queries: Count = Field(20, description="Queries of the whole run.")
+    pages_per_query: Count = Field(3, description="Pages to read for each query.")
+    section_tokens: Count = Field(1_700, description="Tokens of passages to show for each key question of a section.")
+    synthesizer: str = Field("", description="The plugin that writes the sections.")
+
+
+class ReportSettings(Section):
+    """The form of the report."""
+
+    formats: Names = Field((), description="Formats to write, all of them.")
+    references: bool = Field(True, description="List the sources below the report.")
+    resource_file: bool = Field(False, description="Write the list of sources to a file of its own.")
+    citation_style: str = Field(
+        "numeric", description="Citations: numeric, the name of a CSL style, or the path of a .csl file."
+    )
+    citation_images: bool = Field(True, description="Show pictures of the cited pages, with credits.")
+    figures: Literal["file", "inline"] = Field(
+        "file", description="Pictures in Markdown: a file each (file), or in the text (inline)."
+    )
+    length: Amount = Field(0, description="Maximum words (Chinese, Japanese: characters); 0 sets no limit.")
+    write: Literal["compose", "single"] = Field(
+        "compose", description="Keep the sections and add a summary (compose), or rewrite them in one call (single)."
+    )
+    title: str = Field("", description="The title of the report; empty derives it from the question.")
+
+
+class Verify(Section):
+    """Checking claims against the passages that they cite."""
+
+    judges: Names = Field((), description="Judges, in order; each leaves undecided claims to the next.")
+    unsupported: Literal["flag", "recite", "weaken", "drop"] = Field(
+        "flag", description="Treatment of unsupported claims: flag, recite, weaken, drop."
+    )
+    require_support: bool = Field(False, description="Fail the verification if a claim is not supported.")
+
+
+class Charts(Section):
+    """Charts in the report."""
+
+    removed = {
+        "timeout": "set limits.NAME.timeout for the chart runner NAME",
+        "repairs": "a chart is now always repaired once",
+        "max_failures": "charts are now always skipped after 2 failures in a row",
+    }
+
+    runner: str = Field("", description="The plugin that draws charts; empty draws none.")
+    max: Amount = Field(5, description="Maximum number of charts.")
+
+
+class CodeSettings(Section):
+    """Running code."""
+
+    sandbox: str = Field("", description="The sandbox that runs code; empty runs none.")
+
+
+class Budget(Section):
+    """Limits of one run. A run that reaches one finishes the report with what it has."""
+
+    model_calls: Amount = Field(60, description="Model calls.")
+    tokens: Amount = Field(400_000, description="Tokens of prompts and replies.")
+    money: Annotated[float, Field(ge=0)] = Field(2.0, description="US dollars; 0 allows no paid call.")
+    seconds: Seconds = Field(900, description="Seconds of wall time.")
+    reserve: Annotated[float, Field(ge=0, lt=1)] = Field(
+        0.15, description="Share of the budget kept for the stages that finish the report."
+    )
+
+
+class Cache(Section):
+    """Reusing answers across runs: a number with s, m, h or d; "0" is off."""
+
+    removed = {"size": "the cache now always keeps 200 MB; to disable it, set its other keys to 0"}
+
+    search: Duration = Field("1h", description="Results of search engines.")
+    plan: Duration = Field("30m", description="Plans by a model.")
+    model: Duration = Field("0", description="All other model replies.")
+
+
+class Retry(Section):
+    """Repeating calls that failed."""
+
+    removed = {
+        "factor": "the wait now always doubles",
+        "maximum": "a wait now always ends after 30 seconds",
+        "run_attempts": "a pipeline of level agent is now repeated twice at most",
+    }
+
+    attempts: Count = Field(3, description="Attempts for each call, including the first.")
+    base: Annotated[float, Field(ge=0)] = Field(2.0, description="Seconds before the second attempt; then doubled.")
+
+
+class Limits(Section):
+    """Limits of one plugin, in place of the plugin's defaults."""
+
+    at_once: Count | None = Field(None, description="Calls at the same time, in the whole process.")
+    interval: Annotated[float, Field(ge=0)] | None = Field(None, description="Seconds between the starts of two calls.")
+    timeout: Seconds | None = Field(None, description="Seconds that one call may take.")
+
+
+# --- pipelines -------------------------------------------------------------------------------------------------------
+
+
+class Loop(Section):
+    """Stages that repeat until one of them ends the loop, or `at_most` rounds are done."""
+
+    loop: Annotated[Names, Field(min_length=1, description="The stages of one round.")]
+    at_most: int = Field(3, ge=1, description="Maximum number of rounds.")
+
+
+def _form(step: object) -> str:
+    return "<stage>" if isinstance(step, str) else "<loop>"
+
+
+Step = Annotated[Annotated[str, Tag("<stage>")] | Annotated[Loop, Tag("<loop>")], Discriminator(_form)]
+
+
+class PipelineSettings(Section):
+    """A pipeline: either `stages`, or `extends`; then the changes, in this order."""
+
+    description: str = Field("", description="One line about it.")
+    level: Literal["fast", "analytical", "agent"] = Field(
+        "agent",
+        description="fast, analytical or agent; an agent repeats its pipeline after temporary failures.",
+    )
+    extends: str = Field("", description="The pipeline it starts from.")
+    stages: tuple[Step, ...] = Field((), description="Its stages, and one { loop = […], at_most = N }.")
+    without: Names = Field((), description="Stages to leave out.")
+    replace: dict[str, Names] = Field({}, description='Stages in place of another: { write = ["mine"] }.')
+    before: dict[str, Names] = Field({}, description="Stages to insert before another.")
+    after: dict[str, Names] = Field({}, description="Stages to insert after another.")
+    tools: Names = Field((), description="Tools that models may call; empty: those of `extends`, or all.")
+
+
+# --- the whole -------------------------------------------------------------------------------------------------------
+
+
+class Settings(Section):
+    """All settings. `plugins` has one section for each chosen plugin, typed by the plugin."""
+
+    pipeline: str = Field("", description="The pipeline to run.")
+    preset: str = Field(
+        "", description="Values for several keys: lean; full, with critical analysis and charts for any question."
+    )
+    language: Language = Field(
+        "auto", description="The report's language: de, zh-Hant, Japanese; auto: the question's."
+    )
+    middleware: Names = Field((), description="Plugins that wrap every call, outermost first.")
+    observers: Names = Field((), description="Plugins that receive the events of every run.")
+    prompts: dict[str, str] = Field({}, description='Prompt templates by task, path or text: { plan = "plan.md" }.')
+    limits: dict[str, Limits] = Field({}, description="Limits by plugin: { NAME = { at_once = 2, timeout = 5 } }.")
+    runs: Runs = Runs()
+    ai: AI = AI()
+    search: Search = Search()
+    read: Read = Read()
+    research: Research = Research()
+    report: ReportSettings = ReportSettings()
+    verify: Verify = Verify()
+    charts: Charts = Charts()
+    code: CodeSettings = CodeSettings()
+    budget: Budget = Budget()
+    cache: Cache = Cache()
+    retry: Retry = Retry()
+    pipelines: dict[str, PipelineSettings] = Field({}, description="Pipelines by name.")
+    plugins: Any = Field({}, description="Sections of plugins by name.")
+
+    @property
+    def tools(self) -> Names:
+        """The tools that the pipeline lets models call; empty: all."""
+        name = self.pipeline
+        while name in self.pipelines and not self.pipelines[name].tools:
+            name = self.pipelines[name].extends
+        return self.pipelines[name].tools if name in self.pipelines else ()
+
+    def plugin(self, name: str) -> Any:
+        """Return the settings of a chosen plugin. Raises KeyError for another."""
+        return dict(self.plugins)[name]

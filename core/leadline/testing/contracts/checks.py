@@ -1,0 +1,194 @@
+"""Checks of a plugin during a call: its reply, its errors, its cancellation, the tasks it leaves running.
+
+Behaviour that would break a run or lose a reply that was paid for raises an `AssertionError` with the remedy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sysconfig
+import traceback
+from asyncio import AbstractEventLoop, Task
+from collections.abc import Awaitable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leadline._runtime.calls.retry import translate
+from leadline._settings.secrets import Secrets
+from leadline.encoding import encode
+from leadline.errors import CallFailed, PluginError, ProviderError
+from leadline.records import Record, Usage
+from leadline.testing.context import FakeCall
+
+# Seconds within which a cancelled call must end.
+GRACE = 2.0
+T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+Failure = ProviderError | CallFailed
+# Errors that cannot describe a failure of the service. Others may, such as a ValueError or the error of an SDK.
+_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
+_CORE = Path(__file__).parents[2]
+_OTHERS = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
+_recording: ContextVar[bool] = ContextVar("_recording", default=False)
+
+
+def must(holds: bool, message: str) -> None:
+    """Raise AssertionError with a message; pytest does not rewrite the asserts of libraries."""
+    if not holds:
+        raise AssertionError(message)
+
+
+def describe(error: BaseException) -> str:
+    """Return the type and message of an error, even if its `__str__` fails."""
+    try:
+        return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    except Exception as odd:  # noqa: BLE001 - this error is reported
+        return f"{type(error).__name__}, whose __str__ raises {type(odd).__name__}"
+
+
+async def outcome(work: object, secrets: Secrets) -> object:
+    """Return the result of a plugin, or the failure it raised as Leadline translates it.
+
+    Raises AssertionError for an error that is a bug of the plugin, and for a secret in the message of an error.
+    """
+    must(inspect.isawaitable(work), f"returned {type(work).__name__} instead of an awaitable: write `async def`")
+    assert isinstance(work, Awaitable)
+    try:
+        return await work
+    except GeneratorExit:
+        raise  # the test is closing the coroutine
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and _cancelled():
+            raise
+        return _read(error, secrets)
+
+
+def _cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _read(error: BaseException, secrets: Secrets) -> Failure:
+    text = describe(error)
+    must(
+        secrets.scrub(text) == text,
+        f"the message of its {type(error).__name__} contains a secret: {secrets.scrub(text)}",
+    )
+    if isinstance(error, CallFailed):
+        return error  # from a call that it made through its run
+    if isinstance(error, PluginError):
+        raise AssertionError(str(error)) from error  # the message already names the plugin
+    failure = translate(error) if isinstance(error, Exception) else None
+    if failure is None and isinstance(error, _BUGS):
+        raise AssertionError(f"raised {text}{_where(error)}: this is a bug in the plugin") from error
+    if failure is None:
+        raise AssertionError(
+            f"raised {text}: Leadline treats this as a bug of the plugin, without retry or fallback; "
+            "raise the matching error of leadline.errors"
+        ) from error
+    return failure
+
+
+def _where(error: BaseException) -> str:
+    """Return the innermost line of the plugin in the traceback of an error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
+    mine = [frame for frame in own if not any(Path(frame.filename).is_relative_to(folder) for folder in _OTHERS)]
+    return f" at {last.filename}:{last.lineno}, in {last.name}" if (last := next(reversed(mine or own), None)) else ""
+
+
+async def answered(work: object, record: type[R], secrets: Secrets, seconds: float) -> R:
+    """Return the reply of a plugin: the right record, equal to itself after a round trip through JSON."""
+    reply = await within(seconds, outcome(work, secrets))
+    if isinstance(reply, Failure):
+        raise AssertionError(f"failed instead of returning a reply: {describe(reply)}") from reply
+    return accepted(reply, record)
+
+
+def accepted(reply: object, record: type[R]) -> R:
+    """Return a reply after a round trip through JSON."""
+    try:
+        return encode(reply, record)[1]
+    except TypeError as error:
+        raise AssertionError(f"{error}") from error
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
+    """Await work for a number of seconds; end it by force if it takes longer."""
+    task = asyncio.create_task(work)
+    await asyncio.wait({task}, timeout=seconds)
+    if not task.done():
+        await force_end(task)
+        raise AssertionError(f"did not answer within {seconds:g} s")
+    return task.result()
+
+
+async def force_end(task: Task[Any]) -> bool:
+    """End a task by any means; return whether its cancellation was enough."""
+    task.cancel()
+    await asyncio.wait({task}, timeout=GRACE)
+    if task.done():
+        return True
+    coroutine = task.get_coro()
+    assert coroutine is not None
+    with suppress(RuntimeError):  # it resists even this
+        coroutine.close()
+    task.cancel()
+    await asyncio.wait({task}, timeout=GRACE)
+    if task.done() and not task.cancelled():
+        task.exception()  # mark the error of the closed coroutine as retrieved
+    return False
+
+
+@contextmanager
+def record_tasks() -> Iterator[list[Task[Any]]]:
+    """Record the tasks started by the code in the block, without those of test servers."""
+    loop, begun = asyncio.get_running_loop(), list[Task[Any]]()
+    before = loop.get_task_factory()
+
+    def factory(loop: AbstractEventLoop, work: Any, **options: Any) -> Any:
+        task = before(loop, work, **options) if before else Task(work, loop=loop, **options)
+        if _recording.get() and isinstance(task, Task):
+            begun.append(task)
+        return task
+
+    loop.set_task_factory(factory)
+    token = _recording.set(True)
+    try:
+        yield begun
+    finally:
+        _recording.reset(token)
+        loop.set_task_factory(before)
+
+
+async def longest_hold(work: Coroutine[Any, Any, Any]) -> float:
+    """Return the longest time in seconds for which work blocked the event loop."""
+    loop = asyncio.get_running_loop()
+    task, longest, last = asyncio.create_task(work), 0.0, loop.time()
+    while not task.done():
+        await asyncio.sleep(0.005)
+        longest, last = max(longest, loop.time() - last), loop.time()
+    await task
+    return longest
+
+
+def check_spent(call: FakeCall) -> None:
+    """Check the usage that was reported to a call."""
+    for usage in call.spent:
+        must(
+            isinstance(usage, Usage), f"call.spend() received {type(usage).__name__}; it takes a leadline.records.Usage"
+        )
+        counts = [usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens]
+        must(all(isinstance(count, int) and count >= 0 for count in counts), f"reports negative usage: {usage!r}")
+        must(usage.cost is None or usage.cost >= 0, f"reports negative usage: {usage!r}")
+
+
+def ended(task: Task[object]) -> str:
+    """Describe the end of a task that ignored its cancellation."""
+    if error := task.exception():
+        return f"raises {describe(error)}"
+    found = task.result()
+    return f"raises {describe(found)}" if isinstance(found, BaseException) else f"returns {type(found).__name__}"

@@ -1,0 +1,291 @@
+"""The plugin `html`: the report as one self-contained page, and the parser of web pages.
+
+All text and attributes are escaped; a content security policy allows only the page's own style and script.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Files, Report
+from leadline_plugins.formats.document import Document, Medium
+from leadline_plugins.formats.pandoc_format import build_document
+from leadline_plugins.formats.tree import Node
+from leadline_plugins.parse.html import leadline_parsers
+from leadline_plugins.wording.phrases import phrase, right_to_left
+
+_SIMPLE = {
+    "Emph": "em",
+    "Strong": "strong",
+    "Strikeout": "del",
+    "Subscript": "sub",
+    "Superscript": "sup",
+    "BlockQuote": "blockquote",
+    "Para": "p",
+}
+_FIXED = {"Space": " ", "SoftBreak": "\n", "LineBreak": "<br>", "HorizontalRule": "<hr>"}
+_SIDES = {"AlignRight": "right", "AlignCenter": "center"}
+_DEEPEST_HEADING = 6
+_BACK = ' <a href="#noteref-{0}" role="doc-backlink" aria-label="↩ {0}">↩</a>'
+# Levels of headings in the contents.
+_DEPTH = 2
+__all__ = ["leadline_parsers", "leadline_report_formatters"]
+MEDIUM = Medium(screen=True)
+
+
+def mathml(tex: str, *, block: bool) -> str:
+    """Return a TeX formula as MathML; as code if it cannot be converted."""
+    from latex2mathml.converter import convert
+
+    code = f"<code>{escape(tex)}</code>"
+    try:
+        markup: str = convert(" ".join(tex.split()), display="block" if block else "inline")
+    except Exception:  # noqa: BLE001 - the converter raises errors of many kinds
+        return code
+    return _safe(markup) or code
+
+
+def _safe(markup: str) -> str:
+    """Return MathML without other elements, links and scripts; empty if it is invalid."""
+    from xml.etree.ElementTree import Element, ParseError, fromstring, tostring
+
+    try:
+        root: Element = fromstring(markup)  # noqa: S314 - just made by the converter, without a document type
+    except ParseError:
+        return ""
+    for element in root.iter():
+        name = str(element.tag).rpartition("}")[2]
+        if not name.startswith("m") or name == "maction":
+            return ""
+        element.tag = name
+        for key in [key for key in element.attrib if key.rpartition("}")[2] in {"href", "style", "id", "class"}]:
+            del element.attrib[key]
+        for key in [key for key in element.attrib if key.startswith("on")]:
+            del element.attrib[key]
+    return tostring(root, encoding="unicode")
+
+
+class Writer:
+    """Writes a document; `notes` writes the footnotes collected so far."""
+
+    def __init__(self, table_label: str) -> None:
+        self._table_label = table_label
+        self._notes: list[str] = []
+        self._tables = 0
+        self._by_type: dict[str, Callable[[Any], str]] = {
+            "Str": escape,
+            "Plain": self.all,
+            "Link": self._link,
+            "Image": self._image,
+            "Figure": self._figure,
+            "Table": self._table,
+            "Header": self._header,
+            "Note": self._note,
+            "Code": lambda c: f"<code>{escape(c[1])}</code>",
+            "CodeBlock": self._code,
+            "Math": lambda c: mathml(c[1], block=c[0]["t"] == "DisplayMath"),
+            "Span": self._span,
+            "Div": self._div,
+            "BulletList": lambda c: self._list("ul", c),
+            "OrderedList": lambda c: self._list(f'ol start="{c[0][0]}"', c[1]),
+        }
+
+    def all(self, nodes: Iterable[Node]) -> str:
+        """Return nodes as HTML."""
+        return "".join(map(self.one, nodes))
+
+    def one(self, node: Node) -> str:
+        """Return a node as HTML."""
+        kind = node["t"]
+        if kind in _FIXED:
+            return _FIXED[kind]
+        if kind in _SIMPLE:
+            return f"<{_SIMPLE[kind]}>{self.all(node['c'])}</{_SIMPLE[kind]}>"
+        return self._by_type[kind](node["c"])
+
+    def notes(self) -> str:
+        """Return the footnotes, or an empty string."""
+        if not self._notes:
+            return ""
+        items = "".join(
+            f'<li id="note-{place}">{_with_back_link(note, _BACK.format(place))}</li>'
+            for place, note in enumerate(self._notes, start=1)
+        )
+        return f'<section class="notes" role="doc-endnotes"><hr><ol>{items}</ol></section>'
+
+    def _span(self, content: Any) -> str:
+        attr, inside = content
+        tag = "mark" if "mark" in attr[1] else "span"
+        return f"<{tag}{_attributes(attr)}>{self.all(inside)}</{tag}>"
+
+    def _code(self, content: Any) -> str:
+        tag = "mark" if "quoted" in content[0][1] else "code"
+        return f'<pre tabindex="0"><{tag}>{escape(content[1])}</{tag}></pre>'
+
+    def _div(self, content: Any) -> str:
+        attr, blocks = content
+        if "folded" not in attr[1]:
+            return f"<div{_attributes(attr)}>{self.all(blocks)}</div>\n"
+        line, *rest = blocks
+        return f"<details{_attributes(attr)}><summary>{self.all(line['c'])}</summary>{self.all(rest)}</details>\n"
+
+    def _link(self, content: Any) -> str:
+        attr, inside, (url, _) = content
+        outside = "" if url.startswith("#") else ' rel="noopener noreferrer nofollow"'
+        return f'<a href="{escape(url)}"{_attributes(attr)}{outside}>{self.all(inside)}</a>'
+
+    def _image(self, content: Any) -> str:
+        attr, _, (url, _) = content
+        return f'<img src="{escape(url)}" alt="{escape(dict(attr[2]).get("alt", ""))}">'
+
+    def _figure(self, content: Any) -> str:
+        attr, (_, caption), body = content
+        return f"<figure{_attributes(attr)}>{self.all(body)}<figcaption>{self.all(caption)}</figcaption></figure>\n"
+
+    def _header(self, content: Any) -> str:
+        level, attr, inside = content
+        tag = f"h{min(level + 1, _DEEPEST_HEADING)}"
+        return f"<{tag}{_attributes(attr)}>{self.all(inside)}</{tag}>\n"
+
+    def _list(self, tag: str, items: list[list[Node]]) -> str:
+        return f"<{tag}>" + "".join(f"<li>{self.all(item)}</li>" for item in items) + f"</{tag[:2]}>\n"
+
+    def _note(self, blocks: list[Node]) -> str:
+        self._notes.append("")
+        place = len(self._notes)
+        self._notes[place - 1] = self.all(blocks)
+        return f'<sup><a href="#note-{place}" id="noteref-{place}" role="doc-noteref">{place}</a></sup>'
+
+    def _table(self, content: Any) -> str:
+        """Return a table in a region that scrolls if it is wider than the page."""
+        _, _, columns, (_, head), bodies, _ = content
+        sides = [_SIDES.get(side["t"], "") for side, _ in columns]
+        self._tables += 1
+        rows = "".join(self._row(row, "td", sides) for _, _, _, body in bodies for row in body)
+        heads = "".join(self._row(row, 'th scope="col"', sides) for row in head)
+        label = f"{escape(self._table_label)} {self._tables}"
+        return (
+            f'<div class="table" role="region" aria-label="{label}" tabindex="0"><table><thead>{heads}</thead>'
+            f"<tbody>{rows}</tbody></table></div>\n"
+        )
+
+    def _row(self, row: Any, tag: str, sides: list[str]) -> str:
+        cells = "".join(
+            f"<{tag}{f' class={side}' if side else ''}>{self.all(cell[4])}</{tag[:2]}>"
+            for cell, side in zip(row[1], sides, strict=False)
+        )
+        return f"<tr>{cells}</tr>"
+
+
+def _attributes(attr: Any) -> str:
+    name, classes, values = attr
+    pairs = [("id", name), ("class", " ".join(classes)), *((key, value) for key, value in values)]
+    return "".join(f' {key}="{escape(value)}"' for key, value in pairs if value)
+
+
+def _with_back_link(note: str, back: str) -> str:
+    """Return a note with the link back in its last line."""
+    return f"{note[:-4]}{back}</p>" if note.endswith("</p>") else note + back
+
+
+def render_page(document: Document) -> str:
+    """Return the whole page."""
+    writer = Writer(phrase("table", document.language))
+    body = writer.all(document.blocks) + writer.notes()
+    title, style, script = escape(document.title), _part("page.css"), _part("page.js")
+    language = escape(document.language or "en")
+    direction = ' dir="rtl"' if right_to_left(document.language) else ""
+
+    def word(name: str) -> str:
+        return escape(phrase(name, document.language))
+
+    return (
+        f'<!doctype html>\n<html lang="{language}"{direction}>\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="generator" content="Leadline">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n'
+        f'<a class="skip" href="#report">{word("skip")}</a>\n'
+        f'<header id="title"><h1>{title}</h1>{_about(document)}</header>\n'
+        f"{_contents(document, writer)}"
+        f'<main id="report" tabindex="-1">\n{body}\n</main>\n'
+        f'<aside id="quote" popover tabindex="-1" role="dialog" aria-label="{word("evidence")}" '
+        f'data-close="{word("close")}"></aside>\n'
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _about(document: Document) -> str:
+    return f'<p class="about">{escape(document.checks)}</p>' if document.checks else ""
+
+
+def _contents(document: Document, writer: Writer) -> str:
+    items = "".join(_items(document.blocks, writer))
+    name = escape(phrase("contents", document.language))
+    title = f'<h2 id="contents-title">{name}</h2>'
+    return f'<nav id="contents" aria-labelledby="contents-title">{title}<ul>{items}</ul></nav>\n'
+
+
+def _items(blocks: list[Node], writer: Writer) -> Iterator[str]:
+    for block in blocks:
+        if block["t"] == "Header" and block["c"][0] <= _DEPTH:
+            level, attr, inside = block["c"]
+            yield f'<li class="level-{level}"><a href="#{attr[0]}">{writer.all(_unlinked(inside))}</a></li>'
+
+
+def _unlinked(inlines: Any) -> list[Node]:
+    """Return inlines without links and notes, because an entry of the contents is a link."""
+    kept: list[Node] = []
+    for node in inlines:
+        if node["t"] == "Link" and "citation" not in node["c"][0][1]:
+            kept += node["c"][1]
+        elif node["t"] not in {"Link", "Note", "Image", "Span"}:
+            kept.append(node)
+    return kept
+
+
+def _policy(style: str, script: str) -> str:
+    return (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
+
+
+@cache
+def _part(name: str) -> str:
+    return "\n" + files("leadline_plugins.formats").joinpath("assets", name).read_text("utf-8")
+
+
+class Html:
+    """Renders HTML."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def format(self, report: Report, call: Call, /) -> Files:
+        """Return `report.html`: text, style, script and pictures in one file."""
+        data = await self._context.in_thread(render_page, await build_document(report, MEDIUM, self._context, call))
+        return Files(files=(Blob(name="report.html", media_type="text/html; charset=utf-8", data=data.encode()),))
+
+
+@hookimpl
+def leadline_report_formatters() -> Iterator[Offer[Any, Html]]:
+    """Offer the format."""
+    yield Offer(
+        lambda settings, context: Html(context),
+        PluginSettings,
+        "One self-contained page: citations open their quotes, tables sort, prints well",
+        keep=False,
+    )

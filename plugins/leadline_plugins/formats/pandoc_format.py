@@ -1,0 +1,47 @@
+"""Formats that Pandoc writes: the plugin, its offer, and the tree of a report with its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from leadline.contracts import Call, Context
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import Files, Report
+from leadline_plugins.formats.citation_style import entries
+from leadline_plugins.formats.document import Document, Medium, document
+
+Write = Callable[[Document, Context, Call], Awaitable[Files]]
+
+
+async def build_document(report: Report, medium: Medium, context: Context, call: Call) -> Document:
+    """Return the tree, with references in the configured style. Raises `ConfigError` for an unknown style."""
+    settings = call.run.settings.report
+    references = await entries(report, settings.citation_style, call)
+    return await context.in_thread(document, report, medium, references=settings.references, entries=references)
+
+
+class PandocFormat:
+    """Renders with Pandoc; `write` returns the files of a tree."""
+
+    def __init__(self, medium: Medium, write: Write, context: Context) -> None:
+        self._medium = medium
+        self._write = write
+        self._context = context
+
+    async def format(self, report: Report, call: Call, /) -> Files:
+        """Return the files of the format."""
+        return await self._write(await build_document(report, self._medium, self._context, call), self._context, call)
+
+
+def pandoc_offer(name: str, summary: str, medium: Medium, write: Write, *modules: str) -> Offer[Any, PandocFormat]:
+    """Return the offer of a format; `name` is also the name of its extra, `modules` are its other requirements."""
+    return Offer(
+        lambda settings, context: PandocFormat(medium, write, context),
+        PluginSettings,
+        summary,
+        requires=tuple(f"{module}=leadline[{name}]" for module in ("pypandoc", *modules)),
+        keep=False,
+        at_once=2,
+        timeout=120,
+    )

@@ -1,0 +1,164 @@
+"""The plugin `pdf`: the report as pages for print, set by Typst, and the parser of PDF files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadline.contracts import Call, Context
+from leadline.errors import BadReply
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Files, Report
+from leadline_plugins.formats.document import Document, Medium
+from leadline_plugins.formats.pandoc import write
+from leadline_plugins.formats.pandoc_format import build_document
+from leadline_plugins.formats.tree import para, text, words
+from leadline_plugins.formats.typst import (
+    compile_typst,
+    glyph_candidates,
+    lacks_glyphs,
+    missing_glyphs,
+    private_use,
+    probe_source,
+    typst_blocks,
+    with_code_points,
+)
+from leadline_plugins.parse.pdf import PdfParser
+from leadline_plugins.wording.phrases import for_language, phrase, right_to_left
+
+EXTRA = "leadline[pdf]"
+MEDIUM = Medium(columns=10, inline=False)
+NO_PICTURES = "report.pdf: the pictures could not be set; their descriptions replace them ({error})"
+NO_GLYPHS = "report.pdf: signs in a formula or composed character have no glyph in the fonts; boxes replace them"
+# Characters from which a report gets a title page and contents with the setting `auto`.
+LONG = 20_000
+_EAST = {"ja": "Noto Sans CJK JP", "ko": "Noto Sans CJK KR", "zh-hk": "Noto Sans CJK HK", "zh-hant": "Noto Sans CJK TC"}
+# Characters without a glyph that the notice names.
+_NAMED = 8
+
+
+class PdfSettings(PluginSettings):
+    """Settings of the pages."""
+
+    paper: Literal["a4", "us-letter"] = Field("a4", description="Paper size: a4, us-letter.")
+    title_page: Literal["auto", "always", "never"] = Field(
+        "auto", description="Title page and contents: auto (for long reports), always, never."
+    )
+
+
+@dataclass(frozen=True)
+class Pages:
+    """A PDF, the characters without a glyph in any font, and whether all glyphs show now."""
+
+    pdf: bytes
+    missing: str
+    complete: bool
+
+
+class Pdf:
+    """Renders PDF with Typst."""
+
+    def __init__(self, settings: PdfSettings, context: Context) -> None:
+        self._settings = settings
+        self._context = context
+
+    async def format(self, report: Report, call: Call, /) -> Files:
+        """Return `report.pdf`; a notice names the characters that no font has."""
+        try:
+            pages = await self._pages(report, MEDIUM, call)
+        except BadReply as error:
+            # One broken picture fails the whole report, and Typst does not always name it.
+            if not any(figure.media for figure in report.figures):
+                raise
+            pages = await self._pages(report, replace(MEDIUM, pictures=()), call)
+            await call.run.emit("notice", {"message": NO_PICTURES.format(error=error)})
+        if pages.missing:
+            await call.run.emit("notice", {"message": missing_notice(pages.missing)})
+        if not pages.complete:
+            await call.run.emit("notice", {"message": NO_GLYPHS})
+        return Files(files=(Blob(name="report.pdf", media_type="application/pdf", data=pages.pdf),))
+
+    async def _pages(self, report: Report, medium: Medium, call: Call) -> Pages:
+        tree = await build_document(report, medium, self._context, call)
+        return await typeset(tree, self._settings.paper, self._settings.title_page, self._context, call)
+
+
+def missing_notice(characters: str) -> str:
+    """Return a notice that names the characters without a glyph and the packages to install."""
+    named = " ".join(f"{character} (U+{ord(character):04X})" for character in characters[:_NAMED])
+    more = " …" if len(characters) > _NAMED else ""
+    return (
+        f"report.pdf: no installed font has {named}{more}; their code points replace them. Install a font with them "
+        "(Debian: fonts-noto-core, fonts-noto-extra; fonts-noto-cjk-extra for rare Chinese) and render again"
+    )
+
+
+async def typeset(document: Document, paper: str, title_page: str, context: Context, call: Call) -> Pages:
+    """Set a document, twice if a character has no glyph. Raises `BadReply` if Typst fails."""
+    content = document.title + text(document.blocks)
+    document = await context.in_thread(_with_code_points, document, private_use(content))
+    inputs = _inputs(document, paper, title_page, call)
+    pdf = await _compile(document, inputs, context, call)
+    if not await context.in_thread(lacks_glyphs, pdf):
+        return Pages(pdf, "", complete=True)
+    characters = glyph_candidates(document.title + text(document.blocks))
+    plain = {**inputs, "title": "", "about": "", "cover": "no"}
+    probe = await compile_typst(probe_source(characters), (), plain, context, call)
+    missing = missing_glyphs(characters, probe)
+    document = await context.in_thread(_with_code_points, document, missing)
+    pdf = await _compile(document, {**inputs, "title": document.title}, context, call)
+    return Pages(pdf, "".join(sorted(missing)), complete=not await context.in_thread(lacks_glyphs, pdf))
+
+
+def _with_code_points(document: Document, characters: set[str]) -> Document:
+    if not characters:
+        return document
+    note = para([{"t": "Emph", "c": words(phrase("unset", document.language))}])
+    blocks = [*with_code_points(document.blocks, characters), note]
+    return replace(document, blocks=blocks, title=with_code_points(document.title, characters))
+
+
+async def _compile(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
+    body = await write(list(typst_blocks(document.blocks)), {}, "typst", call, "--wrap=none")
+    return await compile_typst(body, document.files, inputs, context, call)
+
+
+def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict[str, str]:
+    """Return the template's inputs besides the text; they are values, so that Typst runs none of them as code."""
+    language, *rest = (document.language or "en").lower().split("-")
+    cover = title_page == "always" or (title_page == "auto" and document.length > LONG)
+    return {
+        "title": document.title,
+        "description": f"{phrase('generated', document.language)}: Leadline",
+        "about": document.about(call.run.now()),
+        "contents": phrase("contents", document.language),
+        "language": language if len(language) in {2, 3} and language.isascii() and language.isalpha() else "en",
+        "region": next((part for part in rest if len(part) == 2 and part.isalpha()), ""),
+        "east": for_language(_EAST, document.language, "Noto Sans CJK SC"),
+        "side": "right" if right_to_left(document.language) else "left",
+        "paper": paper,
+        "cover": "yes" if cover else "no",
+    }
+
+
+@hookimpl
+def leadline_report_formatters() -> Iterator[Offer[Any, Pdf]]:
+    """Offer the format."""
+    yield Offer(
+        Pdf,
+        PdfSettings,
+        "Pages for print: contents, bookmarks, page numbers, every script",
+        requires=tuple(f"{module}={EXTRA}" for module in ("pypandoc", "typst", "manimgx_fonts", "manimgx_fonts_cjk")),
+        keep=False,
+        at_once=2,
+        timeout=120,
+    )
+
+
+@hookimpl
+def leadline_parsers() -> Iterator[Offer[Any, PdfParser]]:
+    """Offer the parser, which shares the settings of the plugin."""
+    yield Offer(lambda _, context: PdfParser(context), PdfSettings, "Text of PDF files", answers=())

@@ -1,0 +1,116 @@
+"""Select pictures of cited pages: a picture fits the section whose passages share words with its caption.
+
+Only pages that the report cites are used. A picture goes to the paragraph that cites the passage with most words of its
+caption. Without a caption the title of the page counts, at half the score.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from leadline.citations import cited
+from leadline.records import Evidence, Image, Section, Source
+from leadline.research_findings import Illustration
+from leadline_plugins.text import content_words
+
+# The minimum score, as when three of six words of a caption are in the section.
+MIN_SCORE = 0.3
+_WEB = ("http://", "https://")
+# Minimum shared words; words added to short captions, so that one is not enough; the weight of titles.
+_COMMON, _SMOOTH, _TITLE = 2, 2, 0.5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A picture, its section, and its score there (0 to 1)."""
+
+    illustration: Illustration
+    task_id: str
+    score: float
+
+
+def candidates(
+    sections: Iterable[Section], evidence: Iterable[Evidence], sources: Mapping[str, Source]
+) -> list[Candidate]:
+    """Return the distinct pictures that fit, the best of every section first."""
+    by_id = {item.id: item for item in evidence}
+    best: dict[str, Candidate] = {}
+    for section in sections:
+        for candidate in _section_candidates(section, by_id, sources):
+            before = best.get(candidate.illustration.url)
+            if before is None or candidate.score > before.score:
+                best[candidate.illustration.url] = candidate
+    ranks: Counter[str] = Counter()
+    ranked = []
+    for candidate in sorted(best.values(), key=lambda one: (-one.score, one.illustration.url)):
+        section_id = candidate.illustration.section_id
+        ranked.append((ranks[section_id], candidate))
+        ranks[section_id] += 1
+    return [candidate for _, candidate in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def next_candidates(
+    waiting: Sequence[Candidate], taken: Iterable[Candidate], most: int, per_task: int
+) -> list[Candidate]:
+    """Return the next pictures to try, within `most` pictures in all and `per_task` of a search task."""
+    taken = list(taken)
+    tasks = Counter(one.task_id for one in taken)
+    found: list[Candidate] = []
+    for candidate in waiting:
+        if len(taken) + len(found) < most and tasks[candidate.task_id] < per_task:
+            tasks[candidate.task_id] += 1
+            found.append(candidate)
+    return found
+
+
+def _section_candidates(
+    section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str, Source]
+) -> Iterator[Candidate]:
+    text = section.text or ""
+    ids = dict.fromkeys(cited(text) or section.evidence_ids)
+    by_source: dict[str, list[Evidence]] = {}
+    for item in (evidence[name] for name in ids if name in evidence):
+        by_source.setdefault(item.source_id, []).append(item)
+    for source_id, items in by_source.items():
+        source = sources.get(source_id)
+        if source and (images := list(_images(source))):
+            held = {*content_words(section.title), *(word for item in items for word in content_words(item.quote))}
+            for image in images:
+                yield from _scored(image, source, section, items, held)
+
+
+def _images(source: Source) -> Iterator[Image]:
+    """Yield the pictures of a web page, then those of its search result, which have no caption.
+
+    Other documents have none: nothing is requested for private files.
+    """
+    if source.hit.url.startswith(_WEB):
+        yield from source.document.images
+        yield from (Image(url=url) for url in source.hit.images if url.startswith(_WEB))
+
+
+def _scored(
+    image: Image, source: Source, section: Section, items: Sequence[Evidence], held: set[str]
+) -> Iterator[Candidate]:
+    about = f"{image.caption} {image.alt}".strip()
+    words = dict.fromkeys(content_words(about or source.hit.title))
+    common = sum(word in held for word in words)
+    score = common / (len(words) + _SMOOTH) * (1 if about else _TITLE)
+    if common < _COMMON or score < MIN_SCORE:
+        return
+    home = max(items, key=lambda item: len(set(words).intersection(content_words(item.quote))))
+    caption = image.caption or image.alt or source.hit.title
+    illustration = Illustration(
+        id=f"image-{blake2b(image.url.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}",
+        url=image.url,
+        source_id=source.id,
+        section_id=section.id,
+        evidence_id=home.id,
+        caption=caption,
+        alt=image.alt or caption,
+        page=source.hit.url,
+    )
+    yield Candidate(illustration, source.task_id, round(score, 6))

@@ -1,0 +1,156 @@
+"""The progress of a run, collected from its events, as both views of the terminal show it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from leadline.display import one_line, shortened
+from leadline.records import Event
+
+# The words for the counts of a finished stage, by finding.
+_WORDS = {
+    "tasks": ("query", "queries"),
+    "found": ("search", "searches"),
+    "sources": ("source", "sources"),
+    "unread": ("page not readable", "pages not readable"),
+    "evidence": ("passage", "passages"),
+    "sections": ("section", "sections"),
+}
+# The message of a failed call: `draw by data: no points`.
+_FAILURE = re.compile(r"\w+ by (?P<who>[^\s:]+): (?P<why>.+)", re.DOTALL)
+# A wait is reported again only if it lasts this many seconds longer.
+_LONGER = 5.0
+# Findings that every round adds to.
+PER_ROUND = ("tasks", "found", "sources", "evidence")
+
+
+@dataclass
+class RunProgress:
+    """The state of a run; `steps` maps names, in order, to pending, started, finished or failed."""
+
+    question: str = ""
+    choices: tuple[str, ...] = ()
+    steps: dict[str, str] = field(default_factory=dict)
+    rounds: int = 0
+    source: str = ""
+    status: str = "running"
+    reason: str = ""
+    _urls: set[str] = field(default_factory=set)
+    # By step and round, because a resumed run repeats them.
+    _counts: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
+    # By call, for the same reason.
+    _usage: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _messages: list[str] = field(default_factory=list)
+    # When the wait for a provider ends.
+    _waits: dict[str, float] = field(default_factory=dict)
+    # Provider and reason of the failures that were reported.
+    _failures: list[tuple[str, str]] = field(default_factory=list)
+
+    def update(self, event: Event) -> None:
+        """Add an event."""
+        data = event.data
+        match event.kind:
+            case "run.started":
+                self.question = shortened(data["question"])
+                self.choices = tuple(map(one_line, _listed(data["choices"])))
+                self.steps = dict.fromkeys(map(str, _listed(data.get("steps"))), "pending")
+            case "progress":
+                self._progress(str(data["step"]), str(data["status"]), data["data"])
+            case "source":
+                self._urls.add(str(data["url"]))
+                self.source = one_line(data.get("title") or data["url"])
+            case "call.finished" if usage := _table(data.get("usage")):
+                self._usage[str(data["key"])] = usage
+            case "run.finished":
+                self.status, self.reason = str(data["status"]), shortened(data["reason"], 1_000)
+
+    def _progress(self, step: str, status: str, data: Any) -> None:
+        self.steps[step] = status
+        number = int(_table(data).get("round", 0))
+        if status == "finished":
+            self._counts[step, number] = _table(data)
+            if _table(data).get("tasks"):
+                self.rounds = max(self.rounds, number, 1)  # a round without a search does not count
+
+    def counts(self) -> Mapping[str, int]:
+        """Return the counts of the whole run; sources are counted as they arrive."""
+        counts: Counter[str] = Counter(sources=len(self._urls))
+        for data in self._counts.values():
+            counts.update({key: int(data[key]) for key in ("tasks", "evidence") if key in data})
+        return counts
+
+    def new_message(self, event: Event) -> str:
+        """Return the message of a notice or error on one line; empty if it repeats an earlier one.
+
+        A failed engine fails the search around it, and a failed chat its task, each with the same message. A note about
+        a failure that was reported omits the failure.
+        """
+        message = one_line(event.data["message"])
+        if any(message.endswith(earlier) for earlier in self._messages):
+            return ""
+        self._messages.append(message)
+        if not (failure := _FAILURE.fullmatch(message)):
+            return self._without_failure(message)
+        reported = failure["who"], failure["why"]
+        if reported in self._failures:
+            return ""
+        self._failures.append(reported)
+        return message
+
+    def wait_message(self, event: Event) -> str:
+        """Return how long the run waits for a provider; empty if that was reported for another of its calls."""
+        who, seconds = str(event.data["provider"]), float(str(event.data["seconds"]))
+        until = event.time.timestamp() + seconds
+        if until < self._waits.get(who, 0.0) + _LONGER:
+            return ""
+        self._waits[who] = until
+        return f"{one_line(who)} is rate limited: waiting {seconds:.0f} s"
+
+    def _without_failure(self, note: str) -> str:
+        """Return a note without the failure at its end, if that was reported."""
+        for who, why in self._failures:
+            if note.endswith(f": {why}"):
+                return note.removesuffix(f": {why}")
+            if note.endswith(f" by {who}: {why})"):
+                return note.removesuffix(f" by {who}: {why})").rpartition(" (")[0]
+        return note
+
+    def totals(self) -> Iterator[str]:
+        """Yield the counts of rounds, queries, sources, passages, tokens and cost; zeros are omitted."""
+        if self.rounds:
+            yield plural(self.rounds, "round", "rounds")
+        counts = self.counts()
+        yield from (plural(counts[key], *_WORDS[key]) for key in ("tasks", "sources", "evidence") if counts[key])
+        usages = self._usage.values()
+        if tokens := sum(map(_tokens, usages)):
+            yield plural(tokens, "token", "tokens")
+        if money := sum(float(usage.get("cost") or 0) for usage in usages):
+            unpriced = sum(_tokens(usage) for usage in usages if usage.get("cost") is None)
+            yield f"${money:.4f}" + (f" and {unpriced:,} tokens at an unknown price" if unpriced else "")
+
+
+def _tokens(usage: Mapping[str, Any]) -> int:
+    return int(usage.get("input_tokens", 0)) + int(usage.get("output_tokens", 0))
+
+
+def format_counts(data: Any) -> str:
+    """Return the counts of a finished step as text: `18 sources, 1 page not readable`."""
+    counts = _table(data)
+    return ", ".join(plural(int(counts[key]), *_WORDS[key]) for key in _WORDS if counts.get(key))
+
+
+def plural(count: int, singular: str, plural_: str) -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {singular if count == 1 else plural_}"
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,154 @@
+"""Bytes to clean characters, and the document that every parser returns.
+
+Servers and pages often name a wrong charset, so a name is used only if the bytes do not contradict it; a stray byte in
+a long text is no contradiction. The same bytes always result in the same text, because quotes are found by offset.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from leadline.errors import Unsupported
+from leadline.records import Blob, Document
+from leadline_plugins.parse.layout import Layout
+from leadline_plugins.text import language
+
+_BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# Wider charsets that pages mean by a name (WHATWG encoding standard).
+_WIDER = {
+    "ascii": "cp1252",
+    "big5": "big5hkscs",
+    "euc_kr": "cp949",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "shift_jis": "cp932",
+    "tis-620": "cp874",
+}
+# Charsets that a page may name; other codecs of Python (`punycode`, `unicode_escape`) are slow or no text.
+_TEXTUAL = re.compile(
+    r"utf-8(-sig)?|utf-(16|32)(-[bl]e)?|ascii|iso8859-\d{1,2}|cp\d{3,4}|koi8-[rtu]|mac-\w+|gb2312|gbk|gb18030|hz"
+    r"|big5(hkscs)?|euc_\w+|shift_jis\w*|iso2022_\w+|johab|tis-620|ptcp154|kz1048"
+)
+# Charsets that decode almost any bytes.
+_LATIN = {"cp1252", "cp1254", "iso8859-15"}
+# Bytes that a charset is guessed from.
+_SAMPLE = 200_000
+# Charsets of the web; a guess of DOS or mainframe charsets is usually wrong.
+_GUESSED = (
+    *("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949", "cp1251", "koi8_r", "cp1252", "cp1250", "iso8859_2"),
+    *("cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+)
+# In UTF-16 the markup has zero bytes on one side: at least one in so many bytes.
+_MARKUP = 100
+# A text may have one unreadable character in so many.
+_STRAY = 200
+__all__ = ["clean", "decode", "document", "file_title", "printable"]
+# Characters that the language is identified from.
+_LANGUAGE_SAMPLE = 1_000
+_LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]")
+_TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
+_GAPS = re.compile(r"\n{3,}")
+
+
+def decode(data: bytes, charset: str = "") -> str:
+    """Decode by byte-order mark, named charset, UTF-8, or the best guess, in this order."""
+    for name in (_marked(data), *_named(data, charset), "utf-8"):
+        if name and (text := _try(data, name)) is not None:
+            return text
+    for name in (*_named(data, charset), "utf-8"):
+        if (text := _try(data, name, "replace")) is not None and text.count("\ufffd") * _STRAY <= len(text):
+            return text
+    return data.decode(_guess(data), "replace")
+
+
+def _marked(data: bytes) -> str:
+    """Return the charset that the bytes prove; empty without proof."""
+    sample = data[:_SAMPLE]
+    for mark, name in _BOMS:
+        if data.startswith(mark):
+            return name
+    if b"\x1b$" in sample and sample.isascii():
+        return "iso2022_jp"
+    zeros = sample[::2].count(0), sample[1::2].count(0)
+    if max(zeros) * _MARKUP > len(sample) and min(zeros) * 4 < max(zeros):
+        name = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+        text = _try(sample[: len(sample) // 2 * 2], name) or "\0"
+        if ("<" in text or max(zeros) * 4 > len(sample)) and "".join(text.split()).isprintable():
+            return name  # neither ASCII with a stray zero, nor binary numbers
+    return ""
+
+
+def _named(data: bytes, charset: str) -> tuple[str, ...]:
+    try:
+        name = codecs.lookup(charset.lower().removeprefix("x-")).name if charset else ""
+    except (LookupError, ValueError):
+        return ()
+    if not _TEXTUAL.fullmatch(name):
+        return ()
+    if name.startswith(("utf-16", "utf-32")) and _try(data, "utf-8") is not None:
+        return ()  # valid UTF-8 is not UTF-16 or UTF-32
+    wider = _WIDER.get(name, name)
+    return ("utf-8", wider) if wider in _LATIN else (wider,) if wider else ()
+
+
+def _try(data: bytes, charset: str, errors: str = "strict") -> str | None:
+    try:
+        return data.decode(charset, errors)
+    except (LookupError, UnicodeError):
+        return None
+
+
+def _guess(data: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:_SAMPLE], cp_isolation=list(_GUESSED)).best()
+    return best.encoding if best else "cp1252"
+
+
+def clean(text: str) -> str:
+    """Normalize line ends; remove invisible characters, trailing space and repeated blank lines."""
+    text = printable(text)
+    if " \n" in text or "\t\n" in text:  # a search is much faster than a substitution without matches
+        text = _TRAILING.sub("", text)
+    if "\n\n\n" in text:
+        text = _GAPS.sub("\n\n", text)
+    return text.strip("\n").rstrip()
+
+
+def printable(text: str) -> str:
+    """Normalize line ends and remove invisible and unstorable characters."""
+    return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text.replace("\r\n", "\n")))
+
+
+def document(
+    blob: Blob, layout: Layout, title: str = "", language_tag: str = "", pages: tuple[int, ...] = ()
+) -> Document:
+    """Return the document of a layout; raises `Unsupported` if it has no text."""
+    if not layout.text.strip():
+        raise Unsupported(f"{blob.name}: no text")
+    return Document(
+        text=layout.text,
+        blocks=layout.blocks,
+        title=" ".join(clean(title).split()) or file_title(blob.name),
+        language=language_tag or language(layout.text[:_LANGUAGE_SAMPLE]),
+        pages=pages,
+    )
+
+
+def file_title(name: str) -> str:
+    """Return a title from the name of a file or the path of a URL."""
+    path = unquote(urlsplit(name).path) if "://" in name else name
+    return " ".join(clean(PurePosixPath(path).stem).replace("_", " ").split()) or clean(name)

@@ -1,0 +1,140 @@
+"""Cost estimates for `leadline explain`: the calls of each task, and the tokens of inputs and replies.
+
+The least, likely and most calls follow from the settings; sizes were measured on simulated runs. A test compares the
+estimate with a run.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from leadline.estimates import PAGE, Expected, Scope
+from leadline_plugins.text import is_cjk, language
+
+# Sections of a plan: typical and maximum.
+SECTIONS, MOST_SECTIONS = 5, 8
+# Key questions of a section.
+_QUESTIONS = 2
+# Words (CJK: characters) of a report whose length is not set.
+_LENGTH, _CJK_LENGTH = 3_300, 6_600
+# Tokens of a report's text, including its citations.
+_TOKENS_PER_WORD, _TOKENS_PER_CHARACTER = 1.5, 0.8
+# Tokens of a plan; of a past search.
+_OUTLINE, _SEARCH = 500, 30
+# Tokens of the passages for a digest; for the analysis.
+_ROUND, _ANALYSIS = 4_000, 6_000
+# Tokens of the passages for planning charts.
+_CHARTS = 4_000
+# Words of a claim; tokens of one with its passages.
+_CLAIM_WORDS, _CLAIM = 25, 250
+# The share of claims that the judge `exact` leaves open.
+_JUDGED = 0.9
+# Tokens of the definitions of tools.
+_TOOLS = 600
+
+
+def _cjk(scope: Scope) -> bool:
+    wanted = scope.settings.language
+    return is_cjk(language(scope.question) if wanted == "auto" else wanted)
+
+
+def _length(scope: Scope) -> int:
+    return scope.settings.report.length or (_CJK_LENGTH if _cjk(scope) else _LENGTH)
+
+
+def _text(scope: Scope) -> float:
+    """Return the tokens of the report's text, including its citations."""
+    return _length(scope) * (_TOKENS_PER_CHARACTER if _cjk(scope) else _TOKENS_PER_WORD)
+
+
+def _claims(scope: Scope) -> float:
+    return _length(scope) / _CLAIM_WORDS / (2 if _cjk(scope) else 1)
+
+
+def _expected(inputs: float, reply: float, calls: tuple[int, int, int], basis: str = "") -> Expected:
+    """Return an estimate; `calls` are the least, likely and most."""
+    least, likely, most = calls
+    return Expected(least=least, likely=likely, most=most, inputs=round(inputs), reply=round(reply), basis=basis)
+
+
+def clarify(scope: Scope, *, asked: bool) -> Expected:
+    """Expect a call if the question is complex or unclear by the rules."""
+    off = scope.mode("clarify") == "off"
+    return _expected(75, 100, (0, int(asked and not off), 0 if off or (scope.question and not asked) else 1))
+
+
+def plan(scope: Scope) -> Expected:
+    """Expect one call."""
+    return _expected(75, 800, (1, 1, 1))
+
+
+def query(scope: Scope) -> Expected:
+    """Expect none: queries come with the plan and the digest."""
+    return _expected(_OUTLINE + scope.queries(scope.rounds) * _SEARCH, 200, (0, 0, scope.most_rounds))
+
+
+def digest(scope: Scope) -> Expected:
+    """Expect a call per round; of several rounds none for the last."""
+    inputs = _OUTLINE + _ROUND + scope.queries(scope.rounds) * _SEARCH
+    return _expected(inputs, 400, (1, min(scope.rounds, max(1, scope.most_rounds - 1)), scope.most_rounds))
+
+
+def synthesize(scope: Scope) -> Expected:
+    """Expect a call per section, with as many passages as its token budget allows."""
+    budget = scope.settings.research.section_tokens * (1 + (_QUESTIONS - 1) / 2)
+    unit = "characters" if _cjk(scope) else "words"
+    basis = f"a report of {_length(scope):,} {unit} in {SECTIONS} sections"
+    inputs, reply = _OUTLINE + min(budget, scope.pages * PAGE / 4), _text(scope) / SECTIONS
+    return _expected(inputs, reply, (1, SECTIONS, MOST_SECTIONS), basis)
+
+
+def analyze(scope: Scope, wanted: bool) -> Expected:
+    """Expect a call if the analysis is on, or `auto` and the question asks for it."""
+    calls = {"off": (0, 0, 0), "on": (1, 1, 1)}.get(scope.mode("analyze"), (0, int(wanted), 1))
+    return _expected(_ANALYSIS, 600, calls)
+
+
+def chart_plan(scope: Scope) -> Expected:
+    """Expect a call if charts can be drawn and are not off."""
+    on = scope.draws and scope.mode("chart") != "off" and scope.settings.charts.max > 0
+    return _expected(_CHARTS, 450, (0, int(on), int(on)))
+
+
+def chart_repair(scope: Scope) -> Expected:
+    """Expect none; at most, each chart is repaired."""
+    most = scope.settings.charts.max if chart_plan(scope).most else 0
+    return _expected(_CHARTS, 175, (0, 0, most))
+
+
+def write(scope: Scope) -> Expected:
+    """Expect one call with all sections; none if another call rewrites them."""
+    calls = int(scope.settings.report.write == "compose")
+    return _expected(_text(scope), 375, (0, calls, calls))
+
+
+def write_whole(scope: Scope) -> Expected:
+    """Expect one call that returns all sections, if the settings ask for it."""
+    calls = int(scope.settings.report.write == "single")
+    return _expected(_text(scope), 375 + _text(scope), (0, calls, calls))
+
+
+def verify_claim(scope: Scope, batch: int) -> Expected:
+    """Expect the claims that `exact` leaves open, section by section; at most all of them, twice."""
+    claims = _claims(scope)
+    left = claims * _JUDGED
+    likely = SECTIONS * ceil(left / SECTIONS / batch) + 1  # one for summary and conclusion
+    most = 2 * (ceil(claims / batch) + MOST_SECTIONS + 1)
+    return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most))
+
+
+def repair_claim(scope: Scope) -> Expected:
+    """Expect none; at most, each unsupported claim is reworded."""
+    most = -(-round(_claims(scope)) // 20) if scope.settings.verify.unsupported == "weaken" else 0
+    return _expected(20 * _CLAIM, 7 * _CLAIM, (0, 0, most))
+
+
+def explore(scope: Scope, steps: int, page: int) -> Expected:
+    """Expect a reply that searches, one that reads and one that responds; each has all earlier ones as input."""
+    searched = SECTIONS * scope.settings.search.results_per_query * 75
+    read = 2 * SECTIONS * min(page, PAGE) / 4
+    return _expected(_OUTLINE + _TOOLS + (2 * searched + read) / 3, 225, (1, min(steps, 3), steps))

@@ -1,0 +1,119 @@
+"""Passages in prompts: grouped by source, below their headings, numbered from 1.
+
+Models cite passages by number, so prompts need no ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import urlsplit
+
+from leadline.citations import uncitable
+from leadline.records import Evidence, Record, Source, Text, Tier
+
+# A reference mark of the page itself, outside of code: a model might copy it as a citation.
+_PAGE_MARK = re.compile(r"(```.*?```|`[^`\n]*`)|(?<![\w\\])\[(\d{1,3}(?:[,–-]\s?\d{1,3})*)\](?!\()", re.DOTALL)
+_TIERS: dict[Tier, str] = {1: " (primary source)", 2: " (reputable secondary source)", 3: ""}
+# Between the headings of a path.
+ARROW = " > "
+
+
+class ShownPassage(Record):
+    """A passage with its number in the prompt; the fields are those of `Evidence`."""
+
+    id: str
+    number: int
+    path: tuple[Text, ...] = ()
+    page: int | None = None
+    lead: Text = ""
+    text: Text
+
+
+class ShownSource(Record):
+    """The passages of one source, in document order."""
+
+    id: str
+    title: Text
+    # The host of its address; empty for a local file.
+    host: str = ""
+    tier: Tier = 3
+    published: str | None = None
+    passages: tuple[ShownPassage, ...] = ()
+
+
+def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], start: int = 1) -> tuple[ShownSource, ...]:
+    """Return passages grouped by source, numbered from `start`; the source of the best passage comes first.
+
+    `evidence` is best first. Passages of unknown sources are left out.
+    """
+    known = {source.id: source for source in sources}
+    groups: defaultdict[str, list[Evidence]] = defaultdict(list)
+    for item in evidence:
+        if item.source_id in known:
+            groups[item.source_id].append(item)
+    found, number = [], start
+    for source_id, items in groups.items():
+        source = known[source_id]
+        title = source.hit.title or source.document.title or source.hit.url
+        passages = []
+        for item in sorted(items, key=lambda one: one.span):
+            path = tuple(uncitable(name) for name in item.path if name.strip() != title.strip())
+            lead, text = _without_marks(item.lead), _without_marks(item.quote)
+            passages.append(ShownPassage(id=item.id, number=number, path=path, page=item.page, lead=lead, text=text))
+            number += 1
+        published = source.hit.published or source.document.published
+        found.append(
+            ShownSource(
+                id=source_id,
+                title=uncitable(title),
+                host=urlsplit(source.hit.url).hostname or "",
+                tier=source.tier,
+                published=published,
+                passages=tuple(passages),
+            )
+        )
+    return tuple(found)
+
+
+def _without_marks(text: str) -> str:
+    """Return a text in which nothing looks like a citation: `[12]` becomes `(12)`."""
+    return uncitable(_PAGE_MARK.sub(lambda match: match[1] or f"({match[2]})", text))
+
+
+def passages_text(sources: Iterable[ShownSource]) -> str:
+    """Return sources as prompt text: title, headings where they change, numbered passages."""
+    return "\n\n".join("\n\n".join(_lines(source)) for source in sources)
+
+
+def _lines(source: ShownSource) -> Iterator[str]:
+    facts = ", ".join(filter(None, (source.title, source.host, source.published)))
+    yield f"# Source: {facts}{_TIERS[source.tier]}"
+    path: tuple[str, ...] = ()
+    for passage in source.passages:
+        if passage.path != path and passage.path:
+            yield f"## {ARROW.join(passage.path)}"
+        path = passage.path
+        lead = f"{passage.lead}\n" if passage.lead else ""
+        yield f"[{passage.number}] {lead}{passage.text}"
+
+
+def ids_by_number(sources: Iterable[ShownSource]) -> dict[int, str]:
+    """Return the ids of the passages by number."""
+    return {passage.number: passage.id for source in sources for passage in source.passages}
+
+
+def halve_passages(sources: Sequence[ShownSource], best_first: Sequence[str]) -> tuple[ShownSource, ...] | None:
+    """Return the better half of the passages with unchanged numbers; None if only one is left.
+
+    `best_first` are ids of passages. For prompts that are too long for a model.
+    """
+    keep = set(best_first[: len(best_first) // 2])
+    if not keep:
+        return None
+    halved = (
+        source.model_copy(update={"passages": tuple(one for one in source.passages if one.id in keep)})
+        for source in sources
+    )
+    return tuple(source for source in halved if source.passages)

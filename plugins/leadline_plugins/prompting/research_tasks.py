@@ -1,0 +1,178 @@
+"""Requests and replies of the tasks that clarify, plan, search, digest and explore."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from leadline.records import SINGLE, Evidence, Record, Text
+from leadline.research_findings import Digest, Plan, Query, Question, SectionReview
+from leadline.schemas import BOOLEAN, NUMBER, TEXT, list_of, object_of, one_of
+from leadline.tasks import Talk
+from leadline_plugins.prompting.inputs import (
+    PastSearch,
+    bullet_list,
+    digest_text,
+    outline_text,
+    paragraphs,
+    question_text,
+    searches_text,
+)
+from leadline_plugins.prompting.numbered_passages import ShownSource, passages_text
+
+
+class ClarifyRequest(Record):
+    """Asks for questions and assumptions; the question's `reasons` are the rules that it breaks."""
+
+    question: Question
+    # ISO 8601, the first day of the run.
+    today: str = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as prompt text."""
+        unclear = bullet_list("Unclear", self.question.reasons)
+        return paragraphs(question_text(self.question, self.today), "\n".join(unclear))
+
+
+class Clarification(Record):
+    """Questions to the user, and assumptions if nobody answers."""
+
+    needs_clarification: bool
+    questions: tuple[Text, ...] = ()
+    assumptions: tuple[Text, ...] = ()
+
+
+CLARIFY_SCHEMA = object_of(needs_clarification=BOOLEAN, questions=list_of(TEXT), assumptions=list_of(TEXT))
+CLARIFY_EXAMPLE = (
+    '{"needs_clarification": true, "questions": ["Which country do you mean?"], '
+    '"assumptions": ["The question is about the European Union."]}'
+)
+
+
+class PlanRequest(Record):
+    """Asks for an outline; `length` is that of the report in words (CJK: characters), 0 for any."""
+
+    question: Question
+    length: int = 0
+    today: str = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as prompt text."""
+        length = f"Length of the report: about {self.length} words" if self.length else ""
+        return paragraphs(question_text(self.question, self.today), length)
+
+
+# The schema of a list of queries, used by three tasks.
+QUERIES = list_of(object_of(query=TEXT, goal=TEXT, priority=one_of("high", "medium", "low"), section=TEXT))
+PLAN_SCHEMA = object_of(
+    title=TEXT,
+    sections=list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, questions=list_of(TEXT), domain=TEXT)),
+    queries=QUERIES,
+)
+PLAN_EXAMPLE = (
+    '{"title": "Heat pumps in old houses", "sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", '
+    '"questions": ["What does installation cost?"], "domain": "economics"}], "queries": [{"query": "heat pump '
+    'installation cost old house", "goal": "prices", "priority": "high", "section": "1"}]}'
+)
+
+
+class QueryRequest(Record):
+    """Asks for at most `limit` new search queries; in later rounds for the gaps."""
+
+    question: Question
+    plan: Plan
+    round: int = 1
+    limit: int = 8
+    past: tuple[PastSearch, ...] = ()
+    gaps: tuple[Text, ...] = ()
+    # For an algorithm, which searches for names in them: the best passages so far, best first.
+    evidence: tuple[Evidence, ...] = ()
+    # For an algorithm: the titles of their sources by id.
+    titles: dict[str, Text] = {}
+    today: str = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as prompt text."""
+        gaps = "\n".join(bullet_list("Gaps", self.gaps))
+        most = f"At most {self.limit} queries."
+        about = question_text(self.question, self.today)
+        return paragraphs(about, outline_text(self.plan), gaps, searches_text(self.past), most)
+
+
+class Queries(Record):
+    """Proposed queries, the most important first."""
+
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
+
+
+QUERY_SCHEMA = object_of(queries=QUERIES)
+QUERY_EXAMPLE = (
+    '{"queries": [{"query": "heat pump noise limits", "goal": "legal limits", "priority": "high", "section": "2"}]}'
+)
+
+
+class DigestRequest(Record):
+    """Asks to merge the passages of a round into the synthesis, to review the research, and to propose searches."""
+
+    question: Question
+    plan: Plan
+    round: int
+    # Whether another round of searches can follow.
+    more: bool = True
+    last: Digest | None = None
+    past: tuple[PastSearch, ...] = ()
+    # The best passages of this round.
+    sources: tuple[ShownSource, ...] = ()
+    today: str = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as prompt text."""
+        return paragraphs(
+            question_text(self.question, self.today),
+            outline_text(self.plan),
+            digest_text(self.last) if self.last else "",
+            searches_text(self.past),
+            "" if self.more else "No more searches are possible: `queries` is empty.",
+            passages_text(self.sources),
+        )
+
+
+class DigestReply(Record):
+    """The state of the research after a round; the queries come early so that searches can start at once."""
+
+    is_sufficient: bool = False
+    # Only sections that are not covered.
+    sections: tuple[Annotated[SectionReview, SINGLE], ...] = ()
+    gaps: tuple[Text, ...] = ()
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
+    synthesis: Text = ""
+    cross_links: tuple[Text, ...] = ()
+
+
+DIGEST_SCHEMA = object_of(
+    is_sufficient=BOOLEAN,
+    sections=list_of(object_of(id=TEXT, coverage=one_of("covered", "partial", "missing"), depth=NUMBER)),
+    gaps=list_of(TEXT),
+    queries=QUERIES,
+    synthesis=TEXT,
+    cross_links=list_of(TEXT),
+)
+DIGEST_EXAMPLE = (
+    '{"is_sufficient": false, "sections": [{"id": "2", "coverage": "missing", "depth": 0.0}], "gaps": ["Which noise '
+    'limits apply at night?"], "queries": [{"query": "heat pump noise limit night", "goal": "legal limits", '
+    '"priority": "high", "section": "2"}], "synthesis": "Installation costs 12,000 to 25,000 euros.", '
+    '"cross_links": []}'
+)
+
+
+class ExploreRequest(Talk):
+    """Asks for the next turn of an exploration: tool calls, or the final answer.
+
+    `steps` turns and `searches` searches are left. `past` are earlier searches, `gaps` the open questions.
+    """
+
+    question: Question
+    plan: Plan
+    steps: int
+    searches: int
+    past: tuple[PastSearch, ...] = ()
+    gaps: tuple[Text, ...] = ()

@@ -1,0 +1,163 @@
+"""Prefetching: searches start while the model still writes the plan or digest that proposes them.
+
+The stages `search` and `fetch` make the same calls later and reuse these. Searches count against the budget, so none
+starts before the part of the reply above it is known to be accepted, and none after a retry once the first attempt has
+proposed one. Rarely, a later part of the reply spoils it, and a search was wasted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from leadline.contracts import Run
+from leadline.encoding import without_surrogates
+from leadline.errors import BadReply
+from leadline.records import Record, Source
+from leadline.research_findings import Found, Query, Question, SearchTask
+from leadline.tasks import Task, checked
+from leadline_plugins.stages.fetch import fetch_document, first_pages, known_addresses, more_pages, pages_at_once
+from leadline_plugins.stages.query import new_tasks, next_queries, query_limit
+from leadline_plugins.stages.search import search_request
+
+R = TypeVar("R", bound=Record)
+# By task, the stages that must be adjacent: a custom stage between them may change the searches.
+_FOLLOWING = {"plan": ("plan query search fetch",), "digest": ("query search fetch", "digest review")}
+_LIST = re.compile(r'(?<!\\)"queries"\s*:\s*\[')
+_SEPARATOR = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder()
+
+
+async def can_prefetch(task: Task[Any], run: Run) -> bool:
+    """Return whether a chat model answers and the built-in stages use its queries directly."""
+    row = f" {' '.join(run.stages)} "
+    return all(f" {part} " in row for part in _FOLLOWING[task.name]) and await run.by_chat(task.name, task.role)
+
+
+class SearchPrefetch:
+    """Starts the searches of one reply, beginning with the question itself.
+
+    `fits` decides from the part of the reply above the searches whether it will be accepted; `done` and `sources` are
+    those of earlier rounds.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        run: Run,
+        fits: Callable[[Any], bool],
+        done: Sequence[SearchTask] = (),
+        sources: Sequence[Source] = (),
+    ) -> None:
+        self._question = question
+        self._run = run
+        self._fits = fits
+        self._done = done
+        self._before = known_addresses(sources)
+        self._searched: dict[str, asyncio.Future[Found]] = {}
+        self._attempt, self._text, self._place, self._ended = 1, "", 0, False
+        self._proposed: list[Query] = []
+        self._ignored = False
+
+    def receive(self, attempt: int, piece: str) -> None:
+        """Take a piece of the reply; a new attempt starts over and may propose other searches.
+
+        The question's own search starts with the first piece, so nothing is searched if no model answers.
+        """
+        if not self._done and not self._searched:
+            self._begin(next_queries(self._question, (), ()))
+        if attempt != self._attempt:
+            self._attempt, self._ended = attempt, bool(self._proposed)
+            self._ignored = self._ended
+            if not self._ignored:
+                self._text, self._place = "", 0
+        if self._ignored:
+            return
+        self._text += piece
+        if self._ended:
+            return
+        if "}" in piece or "]" in piece:  # only these end a query or the list
+            self._look()
+
+    def _look(self) -> None:
+        if not self._place and not self._find_list():
+            return
+        found, self._place, self._ended = parse_items(self._text, self._place, Query)
+        self._proposed += found
+        self._begin(next_queries(self._question, self._proposed, self._done))
+        if self._ended and self._proposed:
+            self._run.prefetch(self._read_more(list(self._searched.values())))
+
+    def _find_list(self) -> bool:
+        """Find the start of the list of searches; stop listening if the part above it will be rejected."""
+        if found := parse_head(self._text):
+            head, self._place = found
+            self._ended = not self._fits(head)
+        return bool(self._place) and not self._ended
+
+    def _begin(self, queries: Sequence[Query]) -> None:
+        """Start the queries that the stage `query` will choose."""
+        for task in new_tasks(queries, self._done, query_limit(len(self._done), self._run)):
+            if task.query not in self._searched:
+                self._searched[task.query] = asyncio.get_running_loop().create_future()
+                self._run.prefetch(self._search_and_read(task))
+
+    async def _search_and_read(self, task: SearchTask) -> None:
+        """Search, and read the first pages of the result."""
+        run, found = self._run, Found(id=task.id, task=task)
+        try:
+            page = await run.search(search_request(task.query, self._question.language, run))
+            found = found.model_copy(update={"hits": page.hits})
+        finally:
+            if not self._searched[task.query].done():  # already cancelled together with its waiter
+                self._searched[task.query].set_result(found)
+        for hit in first_pages(found, self._before, pages_at_once(run)):
+            run.prefetch(fetch_document(hit, run))
+
+    async def _read_more(self, searches: Sequence[asyncio.Future[Found]]) -> None:
+        """When all searches have returned, read the next best pages."""
+        for hit, _ in more_pages(await asyncio.gather(*searches), self._before, self._run):
+            self._run.prefetch(fetch_document(hit, self._run))
+
+
+def acceptance_check(task: Task[R], wanted: Callable[[R], bool]) -> Callable[[Any], bool]:
+    """Return a predicate for the part of a reply above its searches: will the reply be accepted?"""
+
+    def fits(head: Any) -> bool:
+        try:
+            return wanted(checked(task.reply.model_validate(without_surrogates(head)), task))
+        except (ValidationError, BadReply, OverflowError, RecursionError):
+            return False
+
+    return fits
+
+
+def parse_head(text: str) -> tuple[Any, int] | None:
+    """Return the reply above its searches, and the offset of their list; None before the list begins."""
+    start = text.find("{")
+    for match in _LIST.finditer(text, max(start, 0)):
+        try:
+            return json.loads(f"{text[start : match.end()]}]}}"), match.end()
+        except (ValueError, RecursionError):
+            continue  # the words occur inside a text or a nested list
+    return None
+
+
+def parse_items(text: str, place: int, kind: type[R]) -> tuple[list[R], int, bool]:
+    """Return the complete items of a list from an offset, the offset after them, and whether the list has ended."""
+    found: list[R] = []
+    while True:
+        between = _SEPARATOR.match(text, place)
+        place = between.end() if between else place
+        try:
+            one, place = _DECODER.raw_decode(text, place)
+            found.append(kind.model_validate(without_surrogates(one)))
+        except ValidationError:
+            return found, place, True  # the reply will be rejected
+        except (ValueError, RecursionError):
+            return found, place, text.startswith("]", place)

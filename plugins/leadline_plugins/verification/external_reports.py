@@ -1,0 +1,240 @@
+"""Checks for `leadline verify`: the claims of any Markdown report, or of a run's, judged by the same judges.
+
+Reports of other tools cite whole sources. Their claims are judged by the nearest passages of these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from leadline.citations import number
+from leadline.contracts import Run
+from leadline.records import Claim, Document, Evidence, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
+from leadline.research_findings import FAILED
+from leadline_plugins.passages.cutting import passages_of
+from leadline_plugins.passages.ranking import OverlapIndex
+from leadline_plugins.verification.claims import Statements, report_statements, section_statements
+from leadline_plugins.verification.reports.marks import Entry
+from leadline_plugins.verification.reports.reader import CitedReport, read_report
+from leadline_plugins.verification.verdicts import REQUIRED, Library, judge
+
+# Passages of each cited source by which a claim is judged.
+_PASSAGES = 3
+
+
+class CitedSource(Record):
+    """A source that a report cites: its key is that of the list of sources, or its address if it is only linked."""
+
+    key: str
+    text: Text = ""
+    urls: tuple[str, ...] = ()
+
+
+class CheckedClaim(Record):
+    """A claim with the keys of its sources, and the verdict with the decisive or nearest passage."""
+
+    claim: Text
+    # Keys, separated by commas.
+    source: str
+    # None if no source was read.
+    verdict: VerdictKind | None = None
+    reason: Text = ""
+    confidence: float = 0.0
+    passage: Text = ""
+    # Empty if no judge decided.
+    judge: str = ""
+    # The headings above it.
+    under: Text = ""
+
+
+class CheckedReport(Record):
+    """The result; it is `passed` if every citation has a source, and no claim is contradicted or unsupported."""
+
+    title: Text
+    marks: int
+    sources: tuple[CitedSource, ...]
+    claims: tuple[CheckedClaim, ...]
+    counts: dict[VerdictKind, int]
+    # The number of claims without a source that was read.
+    unchecked: int
+    # Numbers in the text without an entry in the list of sources.
+    dangling: tuple[str, ...]
+    uncited_sources: tuple[str, ...]
+    paragraphs_without_citation: int
+    passed: bool
+
+
+@dataclass(frozen=True)
+class _ParsedReport:
+    """A report of any tool with its claims, and the sources of its citations by target."""
+
+    report: CitedReport
+    found: Statements
+    targets: Mapping[str, CitedSource]
+
+    def sources(self, claim: Claim) -> list[CitedSource]:
+        """Return the distinct sources that a claim cites."""
+        named = (self.targets[name] for name in claim.evidence_ids if name in self.targets)
+        return list({one.key: one for one in named}.values())
+
+
+def cited_sources(markdown: str) -> tuple[CitedSource, ...]:
+    """Return the sources that the claims of a report cite, in order of their first citation."""
+    known = _parse(markdown)
+    return tuple({one.key: one for claim in known.found.claims for one in known.sources(claim)}.values())
+
+
+async def check(markdown: str, documents: Mapping[str, Document], run: Run | None = None) -> CheckedReport:
+    """Judge the claims of a report by documents, given by the keys of `cited_sources`; without a run none is judged."""
+    known = _parse(markdown)
+    by_key = {one.key: one for one in cited_sources(markdown)}
+    sources = [_source(by_key[key], document) for key, document in documents.items() if key in by_key]
+    passages = {source.id: passages_of(source) for source in sources}
+    near = {key: OverlapIndex(own) for key, own in passages.items()}
+    library = Library([one for own in passages.values() for one in own], sources)
+    judged = [_with_nearest_passages(claim, known.sources(claim), near) for claim in known.found.claims]
+    readable = [claim for claim in judged if claim.evidence_ids]
+    verdicts = {one.claim.id: one for one in await judge(run, readable, library)} if run else {}
+    checked = (
+        _checked_claim(claim, known.sources(claim), verdicts.get(claim.id), library, near)
+        for claim in known.found.claims
+    )
+    cited = {name for name, one in known.targets.items() if any(name in c.evidence_ids for c in known.found.claims)}
+    used = {known.targets[name].key for name in cited}
+    return _summary(
+        title=known.report.title,
+        marks=len(known.report.marks),
+        sources=tuple(by_key.values()),
+        claims=tuple(checked),
+        dangling=tuple(known.report.dangling()),
+        uncited_sources=tuple(key for key in known.report.entries if key not in used and not key.startswith("#")),
+        uncited_count=sum(one.states and not one.cite_ids for one in known.found.paragraphs),
+        failing=_failing(run),
+    )
+
+
+async def recheck(report: Report, run: Run) -> CheckedReport:
+    """Judge the claims of a run's own report by the passages that it cites."""
+    found, library, numbered = report_statements(report), Library.of(report), number(report)
+    verdicts = await judge(run, found.claims, library)
+    entries = {
+        source.id: CitedSource(key=str(key), text=source.hit.title, urls=(source.hit.url,))
+        for key, source in numbered.cited
+    }
+    sources = {item.id: entries[item.source_id] for item in report.evidence if item.source_id in entries}
+    claims = [
+        _checked_claim(one.claim, [sources[name] for name in one.claim.evidence_ids if name in sources], one, library)
+        for one in verdicts
+    ]
+    known = {item.id for item in report.evidence}
+    used = [name for paragraph in found.paragraphs for name in paragraph.cite_ids]
+    return _summary(
+        title=report.title,
+        marks=len(used),
+        sources=tuple(entries.values()),
+        claims=tuple(claims),
+        dangling=tuple(dict.fromkeys(name for name in used if name not in known)),
+        uncited_sources=(),
+        uncited_count=len(found.uncited),
+        failing=_failing(run),
+        strict=True,
+    )
+
+
+def _summary(
+    *,
+    title: str,
+    marks: int,
+    sources: tuple[CitedSource, ...],
+    claims: tuple[CheckedClaim, ...],
+    dangling: tuple[str, ...],
+    uncited_sources: tuple[str, ...],
+    uncited_count: int,
+    failing: Sequence[VerdictKind],
+    strict: bool = False,
+) -> CheckedReport:
+    """Return the result with its counts; if `strict`, paragraphs without a citation fail the report."""
+    counts = Counter(claim.verdict for claim in claims if claim.verdict)
+    return CheckedReport(
+        title=title,
+        marks=marks,
+        sources=sources,
+        claims=claims,
+        counts=dict(counts),
+        unchecked=sum(claim.verdict is None for claim in claims),
+        dangling=dangling,
+        uncited_sources=uncited_sources,
+        paragraphs_without_citation=uncited_count,
+        passed=bool(claims) and not (dangling or (strict and uncited_count) or any(counts[kind] for kind in failing)),
+    )
+
+
+def _failing(run: Run | None) -> Sequence[VerdictKind]:
+    """Return the verdicts that fail a report under the settings."""
+    return REQUIRED if run and run.settings.verify.require_support else FAILED
+
+
+def _parse(markdown: str) -> _ParsedReport:
+    report = read_report(markdown)
+    found = section_statements([Section(id="report", title="", text=report.text)])
+    targets: dict[str, CitedSource] = {}
+    for place, name in enumerate(report.targets):
+        entry = report.entry(name) or _entry_with_url(report, name)
+        if entry or "://" in name:
+            entry = entry or Entry(name, "", (name,))
+            targets[str(place)] = CitedSource(key=entry.key, text=entry.text, urls=entry.urls)
+    return _ParsedReport(report, found, targets)
+
+
+def _entry_with_url(report: CitedReport, url: str) -> Entry | None:
+    return next((entry for entry in report.entries.values() if url in entry.urls), None)
+
+
+def _source(listed: CitedSource, document: Document) -> Source:
+    url = listed.urls[0] if listed.urls else f"source:{listed.key}"
+    return Source(id=listed.key, hit=Hit(url=url, title=document.title or listed.text), document=document)
+
+
+def _with_nearest_passages(claim: Claim, sources: Iterable[CitedSource], near: Mapping[str, OverlapIndex]) -> Claim:
+    """Return a claim that cites the nearest passages of its sources."""
+    query = " ".join((*claim.under[-1:], claim.text))
+    found = (one for source in sources if source.key in near for one in near[source.key].nearest(query, _PASSAGES))
+    return claim.model_copy(update={"evidence_ids": tuple(one.id for one in found)})
+
+
+def _checked_claim(
+    claim: Claim,
+    sources: Sequence[CitedSource],
+    verdict: Verdict | None,
+    library: Library,
+    read_keys: Container[str] | None = None,
+) -> CheckedClaim:
+    """Return a claim with its verdict; `read_keys` are the keys of the sources that were read, None for all."""
+    keys = ", ".join(dict.fromkeys(one.key for one in sources))
+    under = " > ".join(filter(None, claim.under))
+    if verdict is None:
+        unread = read_keys is not None and not any(one.key in read_keys for one in sources)
+        reason = "the source was not read" if unread else "no passage of the source shares a word with it"
+        kind: VerdictKind | None = None if unread else "not_judged"
+        return CheckedClaim(claim=claim.text, source=keys, verdict=kind, reason=reason, under=under)
+    missing = [one.key for one in sources if read_keys is not None and one.key not in read_keys]
+    lacking = f"; not read: [{'], ['.join(missing)}]" if missing and verdict.verdict != "supported" else ""
+    return CheckedClaim(
+        claim=claim.text,
+        source=keys,
+        verdict=verdict.verdict,
+        reason=verdict.reason + lacking,
+        confidence=round(verdict.confidence, 2),
+        passage=" ".join((verdict.quote or _nearest_words(verdict.claim, library)).split()),
+        judge=verdict.judge,
+        under=under,
+    )
+
+
+def _nearest_words(claim: Claim, library: Library) -> str:
+    """Return the sentence of the cited passages that shares most words with a claim."""
+    cited: list[Evidence] = library.cited(claim)
+    near = OverlapIndex(cited)
+    return near.nearest_sentence(claim.text, (near.nearest(claim.text, 1) or cited)[0]) if cited else ""

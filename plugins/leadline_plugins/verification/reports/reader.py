@@ -1,0 +1,182 @@
+"""Read a report: its blocks, then the list of sources, then the citation marks in the prose.
+
+`CitedReport.text` is the prose with each mark as a citation, so claims are cut as in Leadline's own reports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from leadline.citations import cite, uncitable
+from leadline_plugins.formats.marks import without_signs
+from leadline_plugins.verification.reports.blocks import ReportBlock, VisibleText, host, parse_blocks
+from leadline_plugins.verification.reports.marks import Entry, Mark, authored, linked, numbered
+from leadline_plugins.verification.reports.references import Covered, entries, lists
+from leadline_plugins.wording.phrases import languages, phrase
+
+_OF_ITSELF = ("method", "checks", "statistics")
+_SPACED = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class CitedReport:
+    """A report and its citations; `urls` are all distinct addresses in it, in order."""
+
+    title: str
+    entries: Mapping[str, Entry]
+    marks: tuple[Mark, ...]
+    urls: tuple[str, ...]
+    # Its prose as Markdown, without the list of sources; `[@0]` cites the first of `targets`.
+    text: str = ""
+    # The distinct keys of entries and addresses that its marks name.
+    targets: tuple[str, ...] = ()
+
+    def entry(self, key: str) -> Entry | None:
+        """Return the entry of a key; a footnote may be listed by its plain number, or a number as a footnote."""
+        other = key.removeprefix("^") if key.startswith("^") else f"^{key}"
+        return self.entries.get(key) or self.entries.get(other)
+
+    def dangling(self) -> Iterator[str]:
+        """Yield the distinct keys in the text that have no entry, in order."""
+        keys = dict.fromkeys(key for mark in self.marks for key in mark.keys)
+        return (key for key in keys if self.entry(key) is None)
+
+
+def read_report(markdown: str) -> CitedReport:
+    """Return the citations of a Markdown report, in any convention."""
+    blocks, defined = parse_blocks(without_signs(markdown))
+    listed, covered = entries(blocks, lists(blocks), defined)
+    if any(block.flat.escaped for block in blocks) and not _has_marks(blocks, covered):
+        for block in blocks:  # without other marks, the tool has escaped all of them
+            block.flat.escaped.clear()
+        listed, covered = entries(blocks, lists(blocks), defined)
+    found: list[Mark] = []
+    prose = _Prose()
+    aside, level = _own_sections(blocks), 0
+    for place, block in enumerate(blocks):
+        if block.kind == "code":
+            continue
+        spans = covered.get(place, [])
+        own = sorted((mark for mark in _marks(block.flat, listed) if _counts(mark, spans)), key=lambda mark: mark.start)
+        found += own
+        if block.kind == "heading":
+            level = block.level if place in aside else 0 if block.level <= level else level
+        if not spans and not level:
+            prose.add(block, own)
+    return CitedReport(
+        title=next((block.flat.text.strip() for block in blocks if block.kind == "heading"), ""),
+        entries=listed,
+        marks=tuple(found),
+        urls=tuple(dict.fromkeys([*_urls(blocks), *defined.values()])),
+        text="\n".join(prose.lines),
+        targets=tuple(prose.targets),
+    )
+
+
+def _has_marks(blocks: list[ReportBlock], covered: Covered) -> bool:
+    """Return whether the text cites sources by number."""
+    prose = ((place, block) for place, block in enumerate(blocks) if block.kind != "code")
+    return any(_counts(mark, covered.get(place, [])) for place, block in prose for mark in numbered(block.flat))
+
+
+def _counts(mark: Mark, spans: list[tuple[int, int, bool]]) -> bool:
+    """Return whether a mark is in the prose, or inside an entry that itself has no bracketed number."""
+    inside = [bracketed for start, end, bracketed in spans if start <= mark.start < end]
+    return not any(inside) and (not inside or bool(mark.keys))
+
+
+def _urls(blocks: list[ReportBlock]) -> Iterator[str]:
+    for block in blocks:
+        found = sorted([*block.flat.links, *block.flat.bare()])
+        yield from (url for _, _, url in found if url.lower().startswith(("http://", "https://")))
+
+
+def _marks(flat: VisibleText, listed: Mapping[str, Entry]) -> Iterator[Mark]:
+    yield from numbered(flat)
+    yield from linked(flat)
+    for mark, names in authored(flat):
+        keys = tuple(key for name, year in names for key in [_authored(listed, name, year)] if key)
+        if keys:
+            yield Mark(mark.text, mark.start, mark.end, keys, silent=mark.silent)
+
+
+def _authored(listed: Mapping[str, Entry], name: str, year: str) -> str:
+    """Return the key of the first entry with this author or site and this year; empty if there is none."""
+    first = re.split(r"\s+et al|\s+(?:and|&)\s|,", name.strip())[0].casefold()
+    fits = (key for key, entry in listed.items() if year in entry.text and _by(entry, first))
+    return next(fits, "") if len(first) > 1 else ""
+
+
+def _by(entry: Entry, name: str) -> bool:
+    site = name.removeprefix("www.")
+    return entry.text.casefold().startswith(name) or any(host(url) == site for url in entry.urls)
+
+
+def _own_sections(blocks: Sequence[ReportBlock]) -> frozenset[int]:
+    """Return the indices of the headings of Leadline's own sections on method and checks.
+
+    They count if the report has the heading of Leadline's sources, or two of them. Of equal headings the last counts.
+    """
+    last = {block.flat.text.strip(): place for place, block in enumerate(blocks) if block.kind == "heading"}
+    found: set[int] = set()
+    for tag in languages():
+        own = [last[name] for name in (phrase(key, tag) for key in _OF_ITSELF) if name in last]
+        if phrase("cited", tag) in last or len(own) > 1:
+            found.update(own)
+    return frozenset(found)
+
+
+# --- prose -----------------------------------------------------------------------------------------------------------
+
+
+class _Prose:
+    """Builds Markdown whose marks are citations."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.targets: dict[str, int] = {}
+
+    def add(self, block: ReportBlock, own: Sequence[Mark]) -> None:
+        """Add a block; all but items and rows are surrounded by blank lines, and a quotation stays one block."""
+        text = block.flat.text
+        if block.quoted:
+            self.lines += [">"] if self.lines[-1:] and self.lines[-1].startswith(">") else [""]
+            self.lines.append(f"> {_line(self._cited(text, own, 0, len(text)))}")
+            return
+        if self.lines and self.lines[-1].startswith(">"):
+            self.lines.append("")
+        if block.kind == "heading":
+            self.lines.append(f"\n{'#' * block.level} {_line(text)}\n")
+        elif block.kind == "row":
+            cells = [self._cell(text, own, cell) for cell in block.cells]
+            self.lines += [*([""] if block.row == 0 else []), f"| {' | '.join(cells)} |"]
+            self.lines += ["|---" * len(cells) + "|"] if block.row == 0 else []
+        else:
+            line = _line(self._cited(text, own, 0, len(text)))
+            self.lines.append(f"- {line}" if block.item else f"\n{line}\n")
+
+    def _cell(self, text: str, own: Sequence[Mark], cell: tuple[int, int]) -> str:
+        return _line(self._cited(text, own, *cell)).strip("| ").replace("|", "\\|")
+
+    def _cited(self, text: str, own: Sequence[Mark], start: int, end: int) -> str:
+        """Return a part of a text with its marks as citations; a mark that is a word of its sentence stays, too."""
+        parts: list[str] = []
+        at = start
+        for mark in own:
+            if at <= mark.start < end:
+                word = "" if mark.silent else uncitable(text[mark.start : mark.end])
+                parts += [uncitable(text[at : mark.start]), f"{word} {self._citations(mark)}"]
+                at = mark.end
+            elif start <= mark.start < at:
+                parts.append(self._citations(mark))
+        return "".join([*parts, uncitable(text[at:end])])
+
+    def _citations(self, mark: Mark) -> str:
+        names = mark.keys or (mark.url,)
+        return "".join(cite(str(self.targets.setdefault(name, len(self.targets)))) for name in names)
+
+
+def _line(text: str) -> str:
+    return _SPACED.sub(" ", text).strip()

@@ -1,0 +1,192 @@
+"""Parse the Markdown of a model: numbers of passages become citations of evidence.
+
+Models cite `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】` or `[@id]`, whatever the prompt asks for. Citations of unknown
+passages are removed. Code stays unchanged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from leadline.citations import CITATIONS, cite, cited
+from leadline_plugins.formats.syntax import parser
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_FENCED = re.compile(
+    r"\s*(?P<mark>`{3,}|~{3,})[ \t]*(?:markdown|md|text)?[ \t]*\n(?P<inside>.*)\n(?P=mark)\s*", re.DOTALL
+)
+_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.*?)[ \t#]*")
+_UNDERLINE = re.compile(r"[ ]{0,3}(?:={2,}|-{3,})[ \t]*")
+_NO_PROSE = re.compile(r"\s*(?:[|>#*+-]|\d+[.)]|$)")
+_BOLD = re.compile(r"(?:\*\*|__)(.+?)(?:\*\*|__)[:：]?")
+# A line in a list of references.
+_ENTRY = re.compile(r"\s*(?:[-*+][ \t]+)?(?:[\[【]\^?\d{1,3}[\]】][:.]?|\d{1,3}[.)])[ \t]+\S")
+_ADDRESS = re.compile(r"https?://\S")
+_MOST_IN_RANGE = 30
+
+_NUMBER = r"\^?@?\d{1,3}"
+_AND = r"[ \t]*(?:[,;，、；&]|and)[ \t]*"
+_RANGE = r"[ \t]*[-–—~][ \t]*"
+_CALLED = r"(?:(?:passages?|sources?|refs?)[ \t]*[:#]?[ \t]*)?"
+_NUMBERS = rf"{_CALLED}{_NUMBER}(?:(?:{_AND}|{_RANGE}){_CALLED}{_NUMBER})*"
+_ID = r"@[\w.:-]+"
+_IDS = rf"{_ID}(?:(?:{_AND}|[ \t]+)@?[\w.:-]+)*"
+_INSIDE = rf"[ \t]*(?:{_NUMBERS}|{_IDS}|{_CALLED}{_IDS})[ \t]*(?:†[^\]】\n]{{0,80}})?"
+_TOKEN = re.compile(
+    rf"""(?P<code>(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))
+    |(?P<image>!\[[^\]]*\]\([^)\s]*\))
+    |(?P<escaped>\\.)
+    |(?P<target>(?<=\])\([^()\s]+\))
+    |(?P<address>https?://[^\s<>()\[\]【】]+)
+    |(?P<round>\([ \t]*{_IDS}[ \t]*\))
+    |(?P<mark>(?:<sup>[ \t]*)?\[?[\[【［](?P<inner>{_INSIDE})[\]】］]\]?
+        (?:\((?:\#|https?:)[^)\s]*\))?(?:[ \t]*</sup>)?)
+    |(?P<other>\[\^[^\]\s]{{1,40}}\]|\[@[^\]\s]*\])
+    |(?P<numeric>\[[\d\s.,;–-]+\])""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+_PART = re.compile(rf"(?P<first>\d{{1,3}})(?:{_RANGE}{_CALLED}\^?@?(?P<last>\d{{1,3}}))?(?![\w.:-])", re.IGNORECASE)
+# Marks a removed citation until the white space around it is removed too.
+_DROPPED = "\x00"
+_TIDY = re.compile(rf"[ \t]*{_DROPPED}+(?=[ \t]*(?:[.,;:!?)\n。，；：！？、]|\Z|{_DROPPED}))|{_DROPPED}+[ \t]?")
+
+
+def parse_section(text: str, numbers: Mapping[int, str], title: str = "") -> str:
+    """Return a model's Markdown as the text of a section; `numbers` maps the numbers of passages to ids.
+
+    Removed are a heading at the start that repeats the `title`, a list of references at the end and paragraphs that
+    repeat an earlier one. Headings start at the third level.
+    """
+    text = _without_references(_unfenced(text.replace("\r\n", "\n").replace("\x00", "")))
+    known = frozenset(numbers.values())
+    made = [
+        run if is_code else _resolved_citations(_normalized_headings(run), numbers, known)
+        for is_code, run in code_runs(text)
+    ]
+    return _without_title(_without_repeats("\n".join(made)), title)
+
+
+def plain_title(text: str) -> str:
+    """Return a model's title as plain text on one line, without heading marks, emphasis and citations."""
+    plain_text = " ".join(CITATIONS.sub("", text).split()).lstrip("# ").strip()
+    bold = _BOLD.fullmatch(plain_text)
+    return (bold[1] if bold else plain_text).strip()
+
+
+@lru_cache(maxsize=8)
+def block_tokens(text: str) -> Sequence[Token]:
+    """Return the block tokens of a Markdown text."""
+    made = parser()
+    found: list[Token] = []
+    made.block.parse(text, made, {}, found)
+    return found
+
+
+def code_runs(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield runs of lines, each with a flag that is true for code."""
+    blocks = (token for token in block_tokens(text) if token.type in {"fence", "code_block"})
+    code = {line for block in blocks if block.map for line in range(*block.map)}
+    for is_code, lines in groupby(enumerate(text.split("\n")), key=lambda numbered: numbered[0] in code):
+        yield is_code, "\n".join(line for _, line in lines)
+
+
+def _unfenced(text: str) -> str:
+    """Return a text without a code fence around all of it, and with double-escaped line ends restored."""
+    if "\\n\\n" in text and "\n\n" not in text:
+        text = text.replace("\\n", "\n")
+    found = _FENCED.fullmatch(text)
+    return found["inside"] if found and found["mark"] not in found["inside"] else text
+
+
+def _without_references(text: str) -> str:
+    """Return a text without the list of references at its end: numbered lines below a heading.
+
+    Without a heading only entries with an address and footnotes count as references.
+    """
+    lines = text.rstrip().split("\n")
+    start = len(lines)
+    while start and (_ENTRY.match(lines[start - 1]) or not lines[start - 1].strip()):
+        start -= 1
+    entries = [line for line in lines[start:] if line.strip()]
+    heading = start and (_HEADING.fullmatch(lines[start - 1]) or _BOLD.fullmatch(lines[start - 1].strip()))
+    references = all(_ADDRESS.search(line) or re.match(r"\s*[\[【]\^?\d", line) for line in entries)
+    noted = all(_ADDRESS.search(line) or re.match(r"\s*\[\^?\d+\]:", line) for line in entries)
+    if not entries or not (references if heading else noted):
+        return text
+    return "\n".join(lines[: start - 1 if heading else start])
+
+
+def _normalized_headings(text: str) -> str:
+    """Return a text whose headings start at the third level and are written with `#`."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if lines and _UNDERLINE.fullmatch(line) and not _NO_PROSE.match(lines[-1]):
+            lines[-1] = f"## {lines[-1].strip()}"
+        elif found := _HEADING.fullmatch(line):
+            lines.append(f"{'#' * max(3, len(found[1]))} {found[2]}" if found[2] else "")
+        else:
+            lines.append(line)
+    return "\n".join(re.sub(r"^## ", "### ", line) for line in lines)
+
+
+def _resolved_citations(text: str, numbers: Mapping[int, str], known: Collection[str]) -> str:
+    return _TIDY.sub("", _TOKEN.sub(lambda match: _resolved_token(match, numbers, known), text))
+
+
+def _resolved_token(match: re.Match[str], numbers: Mapping[int, str], known: Collection[str]) -> str:
+    """Return the replacement of a token: the citations of a mark, or the removal sign."""
+    if match["round"]:
+        return "".join(map(cite, dict.fromkeys(_ids(match["round"], {}, known)))) or match[0]
+    if match["mark"]:
+        inner = match["inner"].split("†")[0]
+        if re.search(r"(?<!\d)0+(?!\d)", inner) and match[0][0] == "[":  # [0, 1] is an interval
+            return f"\\{match[0]}"
+        return "".join(map(cite, dict.fromkeys(_ids(inner, numbers, known)))) or _DROPPED
+    if match["other"]:
+        return _DROPPED
+    if match["numeric"]:
+        return f"\\{match[0][:-1]}\\]"
+    return match[0]
+
+
+def _ids(inner: str, numbers: Mapping[int, str], known: Collection[str]) -> Iterator[str]:
+    """Yield the ids of the passages that the inside of a mark names, by id or by number."""
+    named = [name for name in re.findall(r"[\w.:-]+", inner) if name in known]
+    if named:
+        yield from named
+        return
+    for part in _PART.finditer(inner):
+        first, last = int(part["first"]), int(part["last"] or part["first"])
+        for number in range(first, min(last, first + _MOST_IN_RANGE) + 1):
+            if number in numbers:
+                yield numbers[number]
+
+
+def _without_repeats(text: str) -> str:
+    """Return a text without repeated paragraphs and gaps: small models fall into loops."""
+    seen: set[str] = set()
+    kept: list[str] = []
+    for is_code, run in code_runs(text):
+        if is_code:
+            kept.append(run)
+            continue
+        blocks = [block.rstrip() for block in re.split(r"\n(?:[ \t]*\n)+", run)]
+        fresh = (block for block in dict.fromkeys(blocks) if block not in seen or not cited(block))
+        kept.append("\n\n".join(filter(None, fresh)).strip("\n"))
+        seen.update(blocks)
+    return "\n\n".join(filter(None, kept)).strip()
+
+
+def _without_title(text: str, title: str) -> str:
+    """Return a text without a heading at its start that repeats the title."""
+    first, _, rest = text.partition("\n")
+    heading = _HEADING.fullmatch(first) or _BOLD.fullmatch(first.strip())
+    heading_text = (heading[heading.lastindex or 0] if heading else "").casefold()
+    plain = re.sub(r"[\W\d_]+", "", heading_text)
+    return rest.strip() if heading and plain and plain == re.sub(r"[\W\d_]+", "", title.casefold()) else text

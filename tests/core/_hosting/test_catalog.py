@@ -1,0 +1,290 @@
+"""The host lists plugins without importing them, and says of each that cannot be used what is wrong with it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from leadline._hosting.catalog import PluginCatalog
+from leadline.errors import PluginError
+from leadline.hookspecs import GROUP, KINDS, Offer, PluginSettings, StageOffer
+from leadline.testing.plugins import plugin
+
+HEAD = """
+from leadline.hookspecs import Offer, PluginSettings, StageOffer, hookimpl
+
+class Settings(PluginSettings):
+    limit: int = 3
+
+OFFER = Offer(lambda settings, context: None, Settings, "x")
+"""
+GOOD = """
+@hookimpl
+def leadline_search_providers():
+    yield OFFER
+"""
+Install = Callable[..., None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install distributions: folders with metadata and a module, as pip leaves them."""
+    before = set(sys.modules)
+
+    def install(name: str, source: str, *, plugin: str = "", group: str = GROUP, version: str = "1.2") -> None:
+        site = tmp_path / name
+        module = "plugin_" + name.replace("-", "_")
+        info = site / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\n{plugin or name} = {module}\n")
+        (site / f"{module}.py").write_text(HEAD + source)
+        monkeypatch.syspath_prepend(str(site))
+
+    yield install
+    for module in set(sys.modules) - before:
+        if module.startswith("plugin_"):
+            del sys.modules[module]
+
+
+def fault(name: str) -> str:
+    with pytest.raises(PluginError) as caught:
+        PluginCatalog.discover().load(name)
+    return str(caught.value)
+
+
+def test_listing_imports_nothing(install: Install) -> None:
+    install("wiki", "raise RuntimeError('imported')")
+    host = PluginCatalog.discover()
+    assert "wiki" in host.names()
+    assert [e.status for e in host.entries() if e.name == "wiki"] == ["listed"]
+    assert "plugin_wiki" not in sys.modules
+
+
+def test_a_plugin_is_loaded_once_with_where_it_comes_from(install: Install) -> None:
+    install("leadline-wiki", GOOD, plugin="wiki")
+    host = PluginCatalog.discover()
+    wiki = host.load("wiki")
+    assert (wiki.name, wiki.distribution, wiki.version) == ("wiki", "leadline-wiki", "1.2")
+    assert wiki.settings.__name__ == "Settings"
+    assert list(wiki.offers) == ["search_providers"]
+    assert host.load("wiki") is wiki
+    assert host.offer("search_providers", "wiki") is wiki.offers["search_providers"]
+    assert "wiki" in host.offering("search_providers")
+
+
+def test_an_unknown_name_lists_the_choices_and_the_nearest() -> None:
+    host = PluginCatalog.discover([plugin("tavily", search_providers=offer()), plugin("exa", search_providers=offer())])
+    with pytest.raises(PluginError) as caught:
+        host.load("tavliy")
+    assert str(caught.value) == (
+        "no plugin 'tavliy' is installed: did you mean 'tavily'? (choose from: exa, tavily); see `leadline plugins`"
+    )
+
+
+def test_a_name_offered_twice_names_both_distributions(install: Install) -> None:
+    install("first", GOOD, plugin="wiki")
+    install("second", GOOD, plugin="wiki", version="3.0")
+    text = fault("wiki")
+    assert text.startswith("plugin 'wiki' is offered twice, by ")
+    assert "first 1.2" in text
+    assert "second 3.0" in text
+    assert text.endswith(": uninstall one of them")
+    assert text in PluginCatalog.discover().problems
+    assert "plugin_first" not in sys.modules
+
+
+def test_the_same_distribution_found_twice_is_one(install: Install) -> None:
+    install("wiki", GOOD)
+    found = list(entry_points(group=GROUP, name="wiki"))
+    assert PluginCatalog.discover(found * 2).load("wiki").name == "wiki"
+
+
+@pytest.mark.parametrize(
+    ("source", "raised"),
+    [
+        ("raise RuntimeError('no network')", "RuntimeError: no network"),
+        ("import not_installed_sdk", "ModuleNotFoundError: No module named 'not_installed_sdk'"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise SystemExit", "SystemExit"),
+    ],
+)
+def test_a_plugin_that_raises_on_import_is_named_and_the_others_work(
+    install: Install, source: str, raised: str
+) -> None:
+    install("broken", source)
+    install("wiki", GOOD)
+    assert fault("broken") == (
+        f"plugin 'broken' (broken 1.2) cannot be imported: plugin_broken raised {raised}; "
+        "update or uninstall broken, or take it out of the settings"
+    )
+    status = {entry.name: (entry.status, entry.problem) for entry in PluginCatalog.discover().entries(load=True)}
+    assert status["wiki"] == ("ready", "")
+    assert status["broken"] == ("broken", fault("broken"))
+
+
+def test_a_broken_plugin_is_executed_once(install: Install) -> None:
+    install("broken", "import sys; sys.plugin_count = getattr(sys, 'plugin_count', 0) + 1; raise ValueError")
+    host = PluginCatalog.discover()
+    for _ in range(2):
+        with pytest.raises(PluginError):
+            host.load("broken")
+    count = vars(sys).pop("plugin_count")
+    assert count == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            "@hookimpl\ndef leadline_parsers():\n    yield OFFER\n    raise ValueError('x is missing')",
+            "raised in leadline_parsers: ValueError: x is missing; this is a bug in the plugin",
+        ),
+        (
+            "@hookimpl\ndef leadline_parsers():\n    raise SystemExit('bye')",
+            "raised in leadline_parsers: SystemExit: bye; this is a bug in the plugin",
+        ),
+        (
+            "@hookimpl\ndef leadline_serch_providers():\n    yield OFFER",
+            "has an unknown hook leadline_serch_providers: did you mean 'leadline_search_providers'? (choose from: ",
+        ),
+        (
+            "def leadline_serch_providers():\n    yield OFFER",
+            "has an unknown hook leadline_serch_providers: did you mean 'leadline_search_providers'? (choose from: ",
+        ),
+        (
+            "def leadline_search_providers():\n    yield OFFER",
+            "has a hook leadline_search_providers that is not marked: write @hookimpl above it",
+        ),
+        (
+            "@hookimpl\ndef search_providers():\n    yield OFFER",
+            "has a hook that does not fit: unknown hook 'search_providers'",
+        ),
+        (
+            "@hookimpl\ndef leadline_parsers(config):\n    yield OFFER",
+            "has a hook that does not fit: Plugin 'plugin_broken' for hook 'leadline_parsers'",
+        ),
+        (
+            "X = 1",
+            "offers nothing: plugin_broken has no function marked @hookimpl that yields an Offer; the hooks are: ",
+        ),
+        ("@hookimpl\ndef leadline_parsers():\n    return []", "offers nothing: plugin_broken has no function"),
+        (
+            "@hookimpl\ndef leadline_parsers():\n    yield OFFER\n    yield OFFER",
+            "yields 2 offers from leadline_parsers: a plugin offers one of a kind; give each an entry point of its own",
+        ),
+        (
+            "class Other(PluginSettings): ...\n"
+            "@hookimpl\ndef leadline_fetchers():\n    yield Offer(print, Other, 'y')\n"
+            "@hookimpl\ndef leadline_parsers():\n    yield OFFER",
+            "has 2 settings models (Other, Settings): its offers share one",
+        ),
+        (
+            "@hookimpl\ndef leadline_parsers():\n    yield 3",
+            "yields int from leadline_parsers: it must be Offer",
+        ),
+        (
+            "@hookimpl\ndef leadline_stages():\n    yield OFFER",
+            "yields Offer from leadline_stages: it must be StageOffer or MapOffer",
+        ),
+        (
+            "@hookimpl\ndef leadline_parsers():\n    return OFFER",
+            "returns Offer from leadline_parsers: it must yield offers, and not be async",
+        ),
+        (
+            "@hookimpl\nasync def leadline_parsers():\n    return [OFFER]",
+            "returns coroutine from leadline_parsers: it must yield offers, and not be async",
+        ),
+        (
+            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, dict, 'y')",
+            "has settings <class 'dict'>: they must be a subclass of PluginSettings",
+        ),
+        (
+            "class Other(PluginSettings):\n    path: 'Path'\n"
+            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Other, 'y')",
+            "has settings Other whose annotations are not defined at run time: import them outside of TYPE_CHECKING",
+        ),
+        (
+            "class Other(PluginSettings):\n    use: str = ''\n"
+            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Other, 'y')",
+            "has a settings field `use`: that name is reserved for second instances",
+        ),
+        (
+            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Settings, 'y', env={'limt': 'LIMIT'})",
+            "names a settings field 'limt' that does not exist: did you mean 'limit'? (choose from: limit)",
+        ),
+    ],
+)
+def test_a_plugin_at_fault_is_named_with_what_is_wrong(install: Install, source: str, text: str) -> None:
+    install("broken", source)
+    assert f"plugin 'broken' (broken 1.2) {text}" in fault("broken")
+
+
+def test_what_happens_to_begin_with_the_name_is_no_hook(install: Install) -> None:
+    install("wiki", GOOD + "\nleadline_version = 3\n")
+    assert PluginCatalog.discover().load("wiki").offers
+
+
+def test_a_plugin_of_another_version_is_reported_and_not_imported(install: Install) -> None:
+    install("later", "raise RuntimeError('imported')", group="leadline.v2")
+    assert fault("later") == (
+        "plugin 'later' (later 1.2) is made for leadline.v2, this is leadline.v1: "
+        "install a version of it for leadline.v1"
+    )
+    host = PluginCatalog.discover()
+    assert "later" not in host.names()
+    assert fault("later") in host.problems
+    assert [(e.status, e.version) for e in host.entries() if e.name == "later"] == [("broken", "1.2")]
+    assert "plugin_later" not in sys.modules
+
+
+def test_a_plugin_for_two_versions_is_used(install: Install) -> None:
+    install("wiki", GOOD)
+    install("wiki-next", "raise RuntimeError", plugin="wiki", group="leadline.v2")
+    assert PluginCatalog.discover().load("wiki").distribution == "wiki"
+
+
+@pytest.mark.parametrize("name", ["open-alex", "OpenAlex", "9gag", "_x"])
+def test_a_name_that_no_variable_can_hold_is_refused(install: Install, name: str) -> None:
+    install("wiki", GOOD, plugin=name)
+    assert fault(name) == (
+        f"plugin {name!r} (wiki 1.2) has a name that cannot be used: "
+        "lower-case letters, digits and _ only, a letter first"
+    )
+
+
+def test_a_kind_that_a_plugin_does_not_offer_lists_who_does() -> None:
+    host = PluginCatalog.discover(
+        [plugin("html", parsers=offer(), report_formatters=offer()), plugin("exa", embedders=offer())]
+    )
+    with pytest.raises(PluginError) as caught:
+        host.offer("embedders", "html")
+    assert str(caught.value) == (
+        "plugin 'html' is not among the embedders: it offers report formatters, parsers; choose from: exa"
+    )
+
+
+def test_a_missing_sdk_names_what_to_install(install: Install) -> None:
+    needs = "requires=('json', 'xml.dom', 'no_such_sdk=leadline[wiki]', 'xml.no_such=other')"
+    install("wiki", f"@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Settings, 'y', {needs})")
+    (entry,) = [e for e in PluginCatalog.discover().entries(load=True) if e.name == "wiki"]
+    assert entry.status == "incomplete"
+    assert entry.kinds == ("parsers",)
+    assert entry.problem == "plugin 'wiki' (wiki 1.2) lacks what it needs: pip install 'leadline[wiki]' 'other'"
+
+
+def test_every_kind_can_be_offered() -> None:
+    every = {kind: (stage() if kind == "stages" else offer()) for kind in KINDS}
+    assert set(PluginCatalog.discover([plugin("all", **every)]).load("all").offers) == set(KINDS)
+
+
+def offer() -> Offer[PluginSettings, object]:
+    return Offer(lambda settings, context: object(), PluginSettings, "x")
+
+
+def stage() -> StageOffer[PluginSettings]:
+    return StageOffer(lambda settings, context: None, PluginSettings, "x")  # type: ignore[arg-type,return-value]

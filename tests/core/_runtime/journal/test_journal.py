@@ -1,0 +1,292 @@
+"""The journal: rows, notes, sessions, the ledger, forgetting."""
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import zlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline._runtime.journal.journal import Journal
+from leadline._runtime.journal.lock import FolderLock, is_locked
+from leadline._runtime.journal.rows import Need, Row
+from leadline._runtime.journal.storage import Mode, Storage
+from leadline.errors import JournalBusy, JournalError
+from leadline.records import Usage
+
+ROW = Row(key="k", kind="search", provider="fake", outcome="reply")
+
+
+@asynccontextmanager
+async def journal(folder: Path, mode: Mode = "write", status: str = "complete") -> AsyncIterator[Journal]:
+    opened = await Journal.open(folder / "journal.sqlite", mode=mode)
+    try:
+        yield opened
+    finally:
+        await opened.close(status)
+
+
+async def keep(opened: Journal, key: str, outcome: Any = "reply", body: bytes = b"{}", **more: Any) -> Row:
+    row = ROW.model_copy(update={"key": key, "outcome": outcome, **more})
+    return await opened.keep(row, body, f'{{"q":"{key}"}}'.encode())
+
+
+async def test_rows_and_requests_are_stored(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        kept = await keep(opened, "a", body=b'{"x": 1}', usage=Usage(input_tokens=3), seconds=0.5)
+    async with journal(tmp_path) as opened:
+        assert await opened.get("a") == (kept, b'{"x": 1}')
+        assert await opened.request(kept) == {"q": "a"}
+        assert await opened.get("b") is None
+        assert opened.keys() == {"a"}
+        assert opened.damaged == []
+
+
+async def test_metadata_is_stored(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        await opened.set_meta("settings", {"a": ["鉛", 1, None]})
+    async with journal(tmp_path, "read") as opened:
+        assert await opened.get_meta("settings") == {"a": ["鉛", 1, None]}
+        assert await opened.get_meta("other") is None
+
+
+async def test_sessions_are_listed_with_their_ends(tmp_path: Path) -> None:
+    for status in ("failed", "", "complete"):
+        async with journal(tmp_path, status=status):
+            pass
+    async with journal(tmp_path, "read") as opened:
+        sessions = opened.sessions()
+    assert [(one.id, one.status, one.ended is not None) for one in sessions] == [
+        (1, "failed", True),
+        (2, "", False),
+        (3, "complete", True),
+    ]
+
+
+async def test_read_mode_changes_nothing(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        await keep(opened, "a")
+    before = {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()}
+    async with journal(tmp_path, "read") as opened:
+        assert await opened.get("a")
+        assert opened.readonly
+    assert {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in tmp_path.iterdir()} == before
+
+
+async def test_a_running_run_can_be_read(tmp_path: Path) -> None:
+    async with journal(tmp_path) as writing:
+        await keep(writing, "a")
+        async with journal(tmp_path, "read") as reading:
+            assert reading.keys() == {"a"}
+        await keep(writing, "b")
+        async with journal(tmp_path, "read") as reading:
+            assert reading.keys() == {"a", "b"}
+
+
+async def test_a_missing_journal_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match=r"no journal at .*; `leadline runs list` shows the runs"):
+        await Journal.open(tmp_path / "journal.sqlite", mode="read")
+
+
+async def test_the_ledger_counts_a_call_that_never_settled_with_its_reservation(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        first = opened.ledger.reserve(Need(model_calls=1, tokens=100))
+        opened.ledger.reserve(Need(model_calls=1, tokens=50))
+        opened.ledger.settle(first, Need(model_calls=1, tokens=7))
+    async with journal(tmp_path) as opened:
+        assert opened.ledger.spent() == Need(model_calls=2, tokens=57)
+        opened.ledger.reserve(Need(tokens=1))
+    async with journal(tmp_path, "read") as opened:
+        assert opened.ledger.spent() == Need(model_calls=2, tokens=58)
+
+
+# --- forgetting and drift ------------------------------------------------------------------------------------------
+
+
+async def test_failures_that_escaped_are_forgotten_by_the_next_session(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        await keep(opened, "reply")
+        await keep(opened, "lived-through", "failure")
+        await keep(opened, "escaped", "failure")
+        await keep(opened, "below", "failure", parent="escaped")
+        await keep(opened, "below-reply", parent="escaped")
+        await opened.mark_escaped(["escaped", "reply"])
+    async with journal(tmp_path, "read") as opened:
+        assert {"escaped", "below"} <= opened.keys()
+    for _ in range(2):
+        async with journal(tmp_path) as opened:
+            assert opened.keys() == {"reply", "lived-through", "below-reply"}
+
+
+async def test_all_failures_and_refusals_can_be_forgotten(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        for outcome in ("reply", "failure", "refusal"):
+            await keep(opened, outcome, outcome)
+        assert await opened.forget() == 2
+        assert opened.keys() == {"reply"}
+    async with journal(tmp_path, "read") as opened:
+        assert opened.keys() == {"reply"}
+
+
+async def test_replies_that_a_task_could_not_parse_are_forgotten_with_it(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        for name, outcome in (("failed", "failure"), ("refused", "refusal"), ("done", "reply")):
+            await keep(opened, name, outcome, kind="task")
+            await keep(opened, f"{name} chat", kind="chat", parent=name)
+        await opened.forget()
+        assert opened.keys() == {"refused chat", "done", "done chat"}
+
+
+async def test_results_made_despite_a_forgotten_failure_are_forgotten_in_the_named_stages(tmp_path: Path) -> None:
+    async with journal(tmp_path) as opened:
+        for step in ("search", "write"):
+            await keep(opened, f"{step} whole", step=step)
+            await keep(opened, f"{step} part", step=step, parent=f"{step} whole")
+            await keep(opened, f"{step} kept", step=step, parent=f"{step} part")
+            await keep(opened, f"{step} lost", "refusal", step=step, parent=f"{step} part")
+        await opened.forget(repeated_stages=["write"])
+        assert opened.keys() == {"search whole", "search part", "search kept", "write kept"}
+
+
+# --- one process at a time -----------------------------------------------------------------------------------------
+
+HOLD = """
+import asyncio, sys
+from pathlib import Path
+from leadline._runtime.journal.journal import Journal
+async def main():
+    journal = await Journal.open(Path(sys.argv[1]))
+    print("open", flush=True)
+    sys.stdin.readline()
+    await journal.close()
+asyncio.run(main())
+"""
+
+
+async def test_a_second_process_is_refused_and_the_owner_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    env = {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"open\n"
+        with pytest.raises(JournalBusy, match=rf"another process \(id {other.pid}\) is working on the run in"):
+            await Journal.open(path)
+        async with journal(tmp_path, "read"):
+            pass  # to look is allowed
+        other.kill()
+    async with journal(tmp_path) as opened:
+        assert opened.session == 2
+
+
+async def test_two_runs_of_one_process_exclude_each_other(tmp_path: Path) -> None:
+    async with journal(tmp_path):
+        with pytest.raises(JournalBusy):
+            await Journal.open(tmp_path / "journal.sqlite")
+    async with journal(tmp_path):
+        pass
+
+
+async def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:
+    async with journal(tmp_path):
+        (reading, writing), (hearing, telling) = os.pipe(), os.pipe()
+        child = os.fork()
+        if not child:
+            os.write(telling, b"x")
+            os.read(reading, 1)  # outlives the owner's session
+            os._exit(0)
+        os.read(hearing, 1)  # on a busy machine a child begins late
+    try:
+        async with journal(tmp_path) as opened:
+            assert opened.session == 2
+    finally:
+        os.write(writing, b"x")
+        os.waitpid(child, 0)
+        for end in (reading, writing, hearing, telling):
+            os.close(end)
+
+
+async def test_a_forked_child_neither_releases_nor_keeps_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    owner = FolderLock(path)
+    if not (child := os.fork()):
+        os._exit(0)  # its copy is closed on the way
+    os.waitpid(child, 0)
+    assert is_locked(path), "the child took it from its owner"
+    assert owner._fd is not None
+    copy = os.dup(owner._fd)  # as a child has it that was forked, and has not had its turn yet
+    owner.release()
+    assert not is_locked(path)
+    os.close(copy)
+
+
+# --- what other versions wrote -------------------------------------------------------------------------------------
+
+
+async def test_a_newer_layout_is_refused(tmp_path: Path) -> None:
+    async with journal(tmp_path):
+        pass
+    with sqlite3.connect(tmp_path / "journal.sqlite") as db:
+        db.execute("pragma user_version=99")
+    db.close()
+    with pytest.raises(JournalError, match=r"written by a newer Leadline \(layout 99\); update leadline"):
+        await Journal.open(tmp_path / "journal.sqlite")
+
+
+async def test_the_layout_is_as_documented(tmp_path: Path) -> None:
+    """Two tables that any SQLite shell reads: entries (JSON with a mark) and blobs (zlib, by digest)."""
+    async with journal(tmp_path) as opened:
+        row = await keep(opened, "a", body=b'{"text": "lead"}')
+    db = sqlite3.connect(tmp_path / "journal.sqlite")
+    kind = db.execute(
+        "select json_extract(value, '$.kind') from entries where space = 'call' and name = 'a'"
+    ).fetchone()
+    body = db.execute("select data from blobs where digest = ?", (row.body,)).fetchone()
+    db.close()
+    assert kind == ("search",)
+    assert zlib.decompress(body[0]) == b'{"text": "lead"}'
+
+
+# --- the thread -------------------------------------------------------------------------------------------
+
+
+async def test_an_error_after_a_write_reaches_only_its_caller(tmp_path: Path) -> None:
+    def broken(_: object) -> None:
+        raise ValueError("broken")
+
+    storage = Storage(tmp_path / "journal.sqlite", "write")
+    await storage.open()
+    writes = (storage.write(lambda db: 1, then=broken), storage.write(lambda db: 2), storage.read(lambda db: 3))
+    async with asyncio.timeout(10):
+        first, *others = await asyncio.gather(*writes, return_exceptions=True)
+    await storage.close()
+    assert isinstance(first, ValueError)
+    assert others == [2, 3]
+
+
+async def test_writes_that_wait_together_share_a_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    together: list[int] = []
+    write = Storage._write
+
+    def count(self: Storage, jobs: list[Any]) -> None:
+        together.append(len(jobs))
+        write(self, jobs)
+
+    async with journal(tmp_path) as opened:
+        monkeypatch.setattr(Storage, "_write", count)
+        free = threading.Event()
+        opened._storage._thread.submit(free.wait)
+        name = opened.ledger.reserve(Need(tokens=1))
+        opened.ledger.settle(name, Need())
+        writes = [asyncio.create_task(keep(opened, key)) for key in "abc"]
+        await asyncio.sleep(0)
+        free.set()
+        await asyncio.gather(*writes)
+        assert together == [5]

@@ -1,0 +1,252 @@
+"""What models write where JSON was asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from leadline._runtime.replies.json_reader import (
+    Candidate,
+    JsonReader,
+    repaired_objects,
+    sound_objects,
+    without_thoughts,
+)
+from leadline._runtime.replies.parsing import parse, parse_reply
+from leadline.errors import BadReply
+from leadline.records import Record
+from leadline.research_findings import Review
+from leadline_plugins.prompting.research_tasks import Queries
+from leadline_plugins.prompting.writing_tasks import Composition
+
+
+def python(text: str) -> str:
+    return repr(json.loads(text))
+
+
+def trailing(text: str) -> str:
+    return text[:-1] + " , }"
+
+
+def bare(text: str) -> str:
+    return "{" + ", ".join(f"{key}: {json.dumps(item)}" for key, item in json.loads(text).items()) + "}"
+
+
+def loose(text: str) -> str:
+    return "{ // as asked\n" + text[1:-1] + "/* done */"
+
+
+class Row(Record):
+    name: str
+    depths: tuple[float | None, ...] = ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"name": "bay", "depths": [1, 2]}',
+        '```json\n{"name": "bay", "depths": [1, 2]}\n```',
+        'Sure!\n```\n{"name": "bay", "depths": [1, 2]}',
+        'As asked: {"name": "bay", "depths": [1, 2]}. Anything else?',
+        '<think>{"name": "lake"} or not?</think>\n{"name": "bay", "depths": [1, 2]}',
+        '<think>{"name": "lake"} and no end {"name": "bay", "depths": [1, 2]}',
+        '{"other": 1} {"name": "bay", "depths": [1, 2]} {"name": "sea"}',
+        '{"name": "bay", "depths": [1, 2,],}',
+        "{'name': 'bay', 'depths': [1, 2]}",
+        '{name: "bay", depths: [1, 2]}',
+        '{"name": "bay", // the name\n "depths": [1, 2] /* in fathoms */}',
+        '{"name": "bay", "depths": [1, 2',
+        '[{"name": "bay", "depths": [1, 2]}]',
+        '{"name": "bay" "depths": [1 2]}',
+        'Perhaps {"name": "lake", "depths": [3]}? No.\n</think>\n{"name": "bay", "depths": [1, 2]}',
+        '{"name": "lake", "depths": [3]} Wait, that is wrong: {"name": "bay", "depths": [1, 2]}',
+        '{"name": "bay", "depths": [1, 2]} as in {"name": "...", "depths": [0]}',
+        '{"name": "bay"}\n{"depths": [1, 2]}',
+        '{"name": """bay""", "depths": "1, 2"}',
+        '{"name": `bay`, "depths": ["~1", "2%"]}',
+    ],
+)
+def test_the_object_that_was_meant_is_found(text: str) -> None:
+    assert parse(text, Row) == Row(name="bay", depths=(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"name": "deep\nbay"}', "deep\nbay"),
+        (r'{"name": "\alpha"}', "\\alpha"),
+        ('{"name": "the "deep" bay"}', 'the "deep" bay'),
+        ('{"name": "海湾", }', "海湾"),
+    ],
+)
+def test_what_stands_in_texts_is_kept(text: str, name: str) -> None:
+    assert parse(text, Row).name == name
+
+
+def test_what_is_no_number_reads_as_none() -> None:
+    assert parse('{"name": "bay", "depths": [NaN, Infinity, 3]}', Row).depths == (None, None, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('{"a": "so-called "depth"", "b": 1}', {"a": 'so-called "depth"', "b": 1}),
+        ('{"a": "The "depth", of it", "b": "x"}', {"a": 'The "depth", of it', "b": "x"}),
+        ("{'a': 'it's deep', 'b': True, 'c': None}", {"a": "it's deep", "b": True, "c": None}),
+        ('{“a”: “deep”, "b": 1,}', {"a": "deep", "b": 1}),
+        ("{“a”: [“1”, “2”, “3”], “b”: 1}", {"a": ["1", "2", "3"], "b": 1}),
+        ('{"a": "deep", "so far', {"a": "deep"}),
+        ('{"a": "deep", "b"', {"a": "deep"}),
+        ('{"a": ["x" "y"\n"z", 1 2, ...], "b": ...}', {"a": ["x", "y", "z", 1, 2]}),
+        ('{"a": [1, 2}, "b": 3', {"a": [1, 2]}),
+        ('{"a" 1, b": 2, "c": , "d"}', {"a": 1, "b": 2}),
+        ('{"a": Infinity, "b": 1e999, "c": -NaN, "d": 1.5e3,}', {"a": None, "b": None, "c": None, "d": 1500.0}),
+        ('{"a": ' + "9" * 5000 + ', "b": 12,}', {"a": None, "b": 12}),
+        (
+            r'{"a": "\frac{1}{2} \times \theta \(x\) \"q\"\n\u00e9",}',
+            {"a": '\\frac{1}{2} \\times \\theta \\(x\\) "q"\né'},
+        ),
+        (r'{"a": "\ud83d\ude00 \ud83d",}', {"a": "😀 \ufffd"}),
+        (
+            '{"a": "# no comment // none /* none */", # one\n b: see http://x.y // one\n}',
+            {"a": "# no comment // none /* none */", "b": "see http://x.y"},
+        ),
+        ('{"a": [{"x": 1}, {"x": 2], "b": "left', {"a": [{"x": 1}, {"x": 2}], "b": "left"}),
+    ],
+)
+def test_what_is_broken_is_mended(text: str, value: dict[str, Any]) -> None:
+    assert next(JsonReader(text).objects()) == value
+
+
+def test_a_part_of_a_broken_reply_is_not_taken_for_the_whole() -> None:
+    review = '{"sections": [{"id": "1", "coverage": "covered"},], "is_sufficient": true,}'
+    assert parse(review, Review).sections[0].coverage == "covered"
+    queries = '{"queries": [{"query": "harbour depth", "goal": "depth"}, {"query": "mole",}'
+    assert [query.query for query in parse(queries, Queries).queries] == ["harbour depth", "mole"]
+    composed = '{"title": "Ports", "summary": "Deep.", "sections": [{"id": "1", "title": "x"}], "conclusion": "So.",}'
+    assert parse(composed, Composition).conclusion == "So."
+
+
+def test_an_object_of_other_fields_is_no_reply_though_all_have_defaults() -> None:
+    with pytest.raises(BadReply, match="it has none of the fields sections, is_sufficient, priority_gaps"):
+        parse('{"answer": 42}', Review)
+    assert parse("{}", Review) == Review()
+
+
+def test_what_looks_like_a_thought_stands_in_a_sound_text() -> None:
+    assert parse('{"name": "<think>deep</think> bay"}', Row).name == "<think>deep</think> bay"
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    assert parse(r'{"name": "bay \ud83d"}', Row).name == "bay \ufffd"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"name": """the "deep"\nbay"""}', 'the "deep"\nbay'),
+        ('{"name": ""}', ""),
+        ('{"name": `the "deep"\n`inner` bay`, "depths": []}', 'the "deep"\n`inner` bay'),
+        ('{"name": "<think>deep</think> and </think> bay"}', "<think>deep</think> and </think> bay"),
+        ('{"name": "a </think> bay"}', "a </think> bay"),
+    ],
+)
+def test_texts_between_other_quotes_and_with_marks_of_thoughts_in_them_are_whole(text: str, name: str) -> None:
+    assert parse(text, Row).name == name
+
+
+def test_a_thought_that_never_ends_is_no_reply_but_for_an_object_at_its_end() -> None:
+    with pytest.raises(BadReply):
+        parse('<think>Perhaps {"name": "lake"}, or not, for', Row)
+
+
+@pytest.mark.parametrize(
+    ("text", "broken"),
+    [
+        ('{"name": "bay", "depths": [1, 2]}', False),
+        ('{"name": "bay", "depths": [1, 2]', False),
+        ('```json\n{"name": "bay",}\n```', False),
+        ('{"name": "bay", "depths": [1, 2', True),
+        ('{"name": "ba', True),
+        ('{"name": "bay", ', True),
+        ('{"name": "bay", "depths":', True),
+    ],
+)
+def test_where_a_text_ends_before_its_object_does_that_is_known(text: str, broken: bool) -> None:
+    assert parse_reply(text, Row).broken is broken
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "I cannot.",
+        "{",
+        "{}{}",
+        '{"name":' + "[" * 900 + "]" * 900 + "}",
+        "[" * 5000,
+        '{"a":' * 50_000,
+        '{"a' * 50_000,
+        '{"a": """' * 20_000,
+        "</think>{" * 20_000,
+    ],
+)
+def test_a_reply_that_is_none_is_said_to_be_none(text: str) -> None:
+    with pytest.raises(BadReply, match="the reply is no Row"):
+        parse(text, Row)
+
+
+@given(st.text(max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_no_text_breaks_it(text: str) -> None:
+    said = without_thoughts(text + "{" + text)
+    assert all(item.value is not None for item in [*sound_objects(said), *repaired_objects(said)])
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+objects_of_any_sort = st.dictionaries(st.text(max_size=8), json_values, max_size=4)
+
+
+@example({"<THINK>": None}, "Here: ")
+@example({"a": "<think>no</think>", "b": "<think>"}, "<think>{}</think> So: ")
+@given(objects_of_any_sort, st.sampled_from(["", "Here: ", "```json\n", "<think>or not?</think>"]))
+@settings(max_examples=200, deadline=None)
+def test_sound_json_is_taken_as_it_stands(value: dict[str, Any], before: str) -> None:
+    assert next(sound_objects(without_thoughts(before + json.dumps(value)))) == Candidate(value, whole=True)
+
+
+plain_text = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\"'“”\\"), max_size=12)
+FAULTS: list[Callable[[str], str]] = [str, python, trailing, bare, loose]
+keys = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
+plain_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**12), 10**12) | plain_text,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.sampled_from(FAULTS))
+@settings(max_examples=300, deadline=None)
+def test_everyday_faults_change_nothing(value: dict[str, Any], spoil: Callable[[str], str]) -> None:
+    assert next(JsonReader(spoil(json.dumps(value, ensure_ascii=False))).objects()) == value
+
+
+@given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.data())
+@settings(max_examples=200, deadline=None)
+def test_what_is_cut_off_keeps_what_came_before(value: dict[str, Any], data: st.DataObject) -> None:
+    text = json.dumps(value, ensure_ascii=False)
+    cut = text[: data.draw(st.integers(0, len(text)))]
+    found = next(JsonReader(cut).objects(), {})
+    whole = list(found)[:-1]  # the last may be cut itself
+    assert [found[name] for name in whole] == [value[name] for name in whole]

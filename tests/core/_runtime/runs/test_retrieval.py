@@ -1,0 +1,334 @@
+"""Runs over several engines of which some fail, page or rest; and the cache across runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+import leadline._runtime.calls.circuit_breaker
+from leadline.contracts import Call
+from leadline.errors import Unavailable
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import SearchPage, SearchRequest
+from leadline.research_findings import TASKS, SearchTask
+from leadline.testing.fakes import FakeEngine, WebSettings, fake_web
+from leadline.testing.plugins import plugin
+
+QUESTION = "Which fathoms were measured at each sounding of the harbour?"
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an engine rest though its failures have not lasted: nothing here takes any time."""
+    monkeypatch.setattr(leadline._runtime.calls.circuit_breaker, "LEAST_SPAN", 0.0)
+
+
+class Scripted:
+    """Finds made-up pages until its script says otherwise; counts its requests, and how many were out at once."""
+
+    def __init__(self, script: Callable[[int], Exception | float | None] = lambda number: None) -> None:
+        self.script = script
+        self.asked: list[str] = []
+        self.out = self.most = 0
+        self.engine = FakeEngine(WebSettings(hits=5))
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        self.asked.append(request.query)
+        self.out += 1
+        self.most = max(self.most, self.out)
+        try:
+            match self.script(len(self.asked)):
+                case Exception() as error:
+                    raise error
+                case float() as seconds:
+                    await asyncio.sleep(seconds)
+            return await self.engine.search(request, call)
+        finally:
+            self.out -= 1
+
+    def plugin(self, name: str, **options: Any) -> EntryPoint:
+        return plugin(name, search_providers=Offer(lambda settings, _: self, PluginSettings, "For a test", **options))
+
+
+class Queries:
+    """A stage that has as many queries searched as a test wants."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    async def run(self, findings: Any, run: Any, /) -> None:
+        if not findings[TASKS]:
+            numbers = range(1, self.count + 1)
+            findings[TASKS] = [SearchTask(id=f"q{number}", query=f"{QUESTION} {number}") for number in numbers]
+
+
+def client(
+    folder: Path,
+    engines: dict[str, Scripted],
+    queries: int = 8,
+    plugins: Sequence[EntryPoint] = (),
+    **settings: Any,
+) -> leadline.Client:
+    values = {"search.engines": list(engines), "read.fetchers": ["fakeweb"], "retry.base": 0, "search.straggler": 0.2}
+    mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
+    values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
+    values |= {name.replace("__", "."): value for name, value in settings.items()}
+    stage = StageOffer(
+        lambda settings, _: Queries(queries), PluginSettings, "For a test", wants=(TASKS,), gives=(TASKS,)
+    )
+    own = [fake_web(), plugin("queries", stages=stage), *plugins]
+    own += [engine.plugin(name) for name, engine in engines.items()]
+    return leadline.Client(plugins=own, folder=folder / "runs", cache=folder / "cache", set=values)
+
+
+def broken(number: int) -> Exception:
+    return Unavailable("HTTP 503 from https://two.example/search")
+
+
+@pytest.mark.parametrize("strategy", ["batch", "race", "hybrid", "fallback"])
+async def test_a_run_survives_an_engine_that_starts_to_fail_and_its_method_names_it(
+    strategy: str, tmp_path: Path
+) -> None:
+    dying = Scripted(lambda number: broken(number) if number > 2 else None)
+    engines = {"two": dying, "one": Scripted(lambda number: 0.01), "three": Scripted(lambda number: 0.01)}
+    async with client(tmp_path, engines, search__strategy=strategy, search__batch_size=1) as runs:
+        result = await runs.research(QUESTION)
+        replayed = await runs.replay(result.folder)
+    assert (result.status, result.reason) == ("complete", "")
+    text = (result.folder / "report.md").read_text()
+    assert "two returned nothing in " in text
+    assert "HTTP 503 from https://two.example/search" in text
+    assert "two rests for 60 s after 3 failures in a row" in text.lower()
+    assert replayed.report == result.report
+    assert len(dying.asked) == 5, "two answers, three failures, then it rests"
+
+
+async def test_a_hanging_engine_delays_a_batch_run_once(tmp_path: Path) -> None:
+    hanging = Scripted(lambda number: 3600.0)
+    engines = {"one": Scripted(), "hangs": hanging}
+    async with client(tmp_path, engines, search__straggler=0.3) as runs:
+        began = asyncio.get_running_loop().time()
+        result = await runs.research(QUESTION)
+        assert asyncio.get_running_loop().time() - began < 60
+    assert result.status == "complete"
+    assert "hangs returned nothing in" in (result.folder / "report.md").read_text()
+    assert hanging.out == 0
+
+
+async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path: Path) -> None:
+    out = most = 0
+
+    class Counting(Scripted):
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            nonlocal out, most
+            out, most = out + 1, max(most, out + 1)
+            try:
+                return await super().search(request, call)
+            finally:
+                out -= 1
+
+    engines: dict[str, Scripted] = {f"engine{number}": Counting(lambda number: 0.02) for number in range(5)}
+    async with client(tmp_path, engines, queries=20, search__batch_size=20) as runs:
+        assert (await runs.research(QUESTION)).status == "complete"
+    assert [len(engine.asked) for engine in engines.values()] == [20] * 5
+    assert most == 10
+
+
+async def test_clients_of_one_process_share_an_accounts_limit(tmp_path: Path) -> None:
+    slow = Scripted(lambda number: 0.02)
+    limits = {"one": {"at_once": 1}}
+    async with (
+        client(tmp_path, {"one": slow}, limits=limits, cache__search="0") as mine,
+        client(tmp_path, {"one": slow}, limits=limits, cache__search="0", research__pages_per_query=2) as yours,
+    ):
+        results = await asyncio.gather(mine.research(QUESTION), yours.research(QUESTION))
+        again = [await mine.resume(result.folder, retry_failed=True) for result in results]
+        assert [(await handle.result()).status for handle in again] == ["complete"] * 2
+    assert (len(slow.asked), slow.most) == (16, 1)
+
+
+async def test_clients_of_one_process_share_a_circuit_breaker(tmp_path: Path) -> None:
+    dying = Scripted(broken)
+    async with client(tmp_path, {"one": dying}, search__batch_size=1) as mine:
+        await mine.research(QUESTION)
+        asked = len(dying.asked)
+        async with client(tmp_path, {"one": dying}) as yours:
+            result = await yours.research(QUESTION)
+    assert (result.status, len(dying.asked)) == ("no_evidence", asked)
+    async with client(tmp_path, {"one": dying}) as later:
+        await later.research(QUESTION)
+    assert len(dying.asked) > asked, "with those who used it, what was known of it is gone"
+
+
+# --- engines that give fewer hits a page than are wanted -------------------------------------------------------------
+
+
+class Paged(Scripted):
+    """Gives pages of three hits, and says by its cursor where the next one starts; `stays` never moves on."""
+
+    def __init__(self, *args: Any, stays: bool = False, hits: int = 100) -> None:
+        super().__init__(*args)
+        self.stays = stays
+        self.hits = hits
+        self.cursors: list[str | None] = []
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        self.cursors.append(request.cursor)
+        page = await super().search(request.model_copy(update={"limit": self.hits}), call)
+        start = int(request.cursor or 0)
+        cursor = "3" if self.stays else str(start + 3) if start + 3 < self.hits else None
+        return SearchPage(hits=page.hits[start : start + 3], cursor=cursor)
+
+
+@pytest.mark.parametrize(
+    ("limit", "hits", "stays", "pages", "found"),
+    [
+        (6, 100, False, 2, 6),
+        (10, 100, False, 4, 10),
+        (5, 100, False, 2, 5),
+        (3, 100, False, 1, 3),
+        (50, 8, False, 3, 8),
+        (50, 100, True, 2, 6),
+        (50, 100, False, 10, 30),
+    ],
+)
+async def test_further_pages_are_requested_until_there_are_enough_hits(
+    limit: int, hits: int, stays: bool, pages: int, found: int, tmp_path: Path
+) -> None:
+    paged = Paged(stays=stays, hits=hits)
+    paged.engine = FakeEngine(WebSettings(hits=100))
+    async with client(tmp_path, {"one": paged}, queries=1, search__results_per_query=limit) as runs:
+        result = await runs.research(QUESTION)
+        assert (await runs.replay(result.folder)).report == result.report
+    assert len(paged.cursors) == pages
+    assert len({*paged.cursors}) == pages
+    calls = result.metadata.calls
+    assert (calls["search/one"], calls["query/batch"]) == (pages, 1), "what is counted against the budget are queries"
+    (searched,) = json.loads((result.folder / "search_results.json").read_text())
+    assert len(searched["hits"]) == found
+
+
+async def test_a_failed_further_page_keeps_the_earlier_hits(tmp_path: Path) -> None:
+    paged = Paged(lambda number: broken(number) if number > 1 else None)
+    paged.engine = FakeEngine(WebSettings(hits=100))
+    options: dict[str, Any] = {"queries": 1, "search__results_per_query": 6, "retry__attempts": 1}
+    async with client(tmp_path, {"one": paged}, **options) as runs:
+        result = await runs.research(QUESTION)
+    assert result.status == "complete"
+    assert paged.cursors == [None, "3"]
+    again = Paged()
+    again.engine = paged.engine
+    async with client(tmp_path, {"one": again}, **options) as runs:
+        await runs.research(QUESTION)
+    assert again.cursors == ["3"], "the first page is kept across runs, the search as a whole is not"
+
+
+async def test_a_page_that_is_nearly_full_is_enough(tmp_path: Path) -> None:
+    class Short(Scripted):
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            return (await super().search(request, call)).model_copy(update={"cursor": "2"})
+
+    short = Short()
+    short.engine = FakeEngine(WebSettings(hits=8))
+    async with client(tmp_path, {"one": short}, queries=2) as runs:
+        await runs.research(QUESTION)
+    assert len(short.asked) == 2
+
+
+# --- runs one after another ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["batch", "race", "hybrid", "fallback"])
+async def test_a_second_run_within_the_hour_uses_the_cached_searches(strategy: str, tmp_path: Path) -> None:
+    # Nobody is too late here: what was cut off in the first run would have to be asked in the second.
+    engines = {"one": Scripted(), "two": Scripted(lambda number: 0.01)}
+    async with client(tmp_path, engines, search__strategy=strategy, search__straggler=30) as runs:
+        first = await runs.research(QUESTION)
+    sent = {name: len(engine.asked) for name, engine in engines.items()}
+    again = {"one": Scripted(), "two": Scripted()}
+    async with client(tmp_path, again, search__strategy=strategy, search__straggler=30) as runs:
+        second = await runs.research(QUESTION)
+        replayed = await runs.replay(second.folder)
+    assert sent["one"] == 8
+    assert (again["one"].asked, again["two"].asked) == ([], [])
+    assert first.report is not None
+    assert second.report is not None
+    assert [source.hit for source in second.report.sources] == [source.hit for source in first.report.sources]
+    assert replayed.report == second.report
+
+
+async def test_a_second_run_without_the_cache_searches_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        engines = {"one": Scripted()}
+        async with client(tmp_path, engines, cache__search="0") as runs:
+            await runs.research(QUESTION)
+        assert len(engines["one"].asked) == 8
+
+
+async def test_after_a_failure_only_the_failed_engine_is_called_again(tmp_path: Path) -> None:
+    for failing in (True, False):
+        engines = {"one": Scripted(), "two": Scripted(broken if failing else lambda number: None)}
+        async with client(tmp_path, engines) as runs:
+            await runs.research(QUESTION)
+    assert (len(engines["one"].asked), len(engines["two"].asked)) == (0, 8)
+
+
+async def test_engines_that_cost_nothing_are_called_in_every_run(tmp_path: Path) -> None:
+    for _ in range(2):
+        free, other = Scripted(), Scripted()
+        values: dict[str, Any] = {"search.engines": ["free", "other"], "read.fetchers": ["fakeweb"]}
+        stage = StageOffer(lambda settings, _: Queries(3), PluginSettings, "x", wants=(TASKS,), gives=(TASKS,))
+        mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
+        plugins = [fake_web(), plugin("queries", stages=stage), free.plugin("free", keep=False), other.plugin("other")]
+        values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
+        async with leadline.Client(
+            plugins=plugins, folder=tmp_path / "runs", cache=tmp_path / "cache", set=values
+        ) as runs:
+            await runs.research(QUESTION)
+    assert (len(free.asked), len(other.asked)) == (3, 0)
+
+
+async def test_a_resumed_run_repeats_no_search(tmp_path: Path) -> None:
+    engines = {"one": Scripted(), "two": Scripted()}
+    reached = asyncio.Event()
+
+    class Hang:
+        live = True
+
+        async def around(self, request: Any, call: Call, proceed: Callable[[Any], Any], /) -> Any:
+            if call.task == "fetch" and not reached.is_set():
+                reached.set()
+                await asyncio.Event().wait()
+            return await proceed(request)
+
+    hang = plugin("hang", middleware=Offer(lambda settings, _: Hang(), PluginSettings, "For a test"))
+    async with client(tmp_path, engines, plugins=[hang], middleware=["hang"], cache__search="0") as runs:
+        handle = await runs.start(QUESTION)
+        await reached.wait()
+        await asyncio.sleep(0.3)
+        await handle.cancel()
+        resumed = await (await runs.resume(handle.id)).result()
+    assert resumed.status == "complete"
+    for engine in engines.values():
+        assert sorted(engine.asked) == sorted(set(engine.asked))
+        assert len(engine.asked) == 8
+
+
+async def test_the_open_circuit_breaker_of_the_only_engine_is_in_a_notice(tmp_path: Path) -> None:
+    engines = {"two": Scripted(lambda number: broken(number) if number > 2 else None)}
+    async with client(tmp_path, engines, search__batch_size=1) as runs:
+        handle = await runs.start(QUESTION)
+        events = [event async for event in handle.events()]
+        result = await handle.result()
+    notices = [str(event.data["message"]) for event in events if event.kind == "notice"]
+    (told,) = [text for text in notices if "rests" in text]
+    assert "two rests for 60 s after 3 failures in a row, the last: HTTP 503 from https://two.example/search" in told
+    assert result.status == "complete"
+    assert "6 searches failed" in (result.folder / "report.md").read_text()

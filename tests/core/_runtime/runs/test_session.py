@@ -1,0 +1,431 @@
+"""Sessions over whole pipelines and fake pages: every end of a run, resuming, replaying, events."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline._runtime.runs.folder import list_runs, run_info, write_metadata
+from leadline.contracts import Call
+from leadline.errors import CallFailed, Denied, JournalBusy, Refused, Unavailable, UsageError
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import Answer, Json, SearchPage, SearchRequest
+from leadline.research_findings import QUESTION, REPORT
+from leadline.runs import Metadata
+from leadline.testing.fakes import fake_web
+from leadline.testing.plugins import plugin
+
+QUESTION_TEXT = "How deep was the harbour measured at each sounding, in fathoms?"
+WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
+
+
+class Around:
+    """A middleware made of a function."""
+
+    live = True
+
+    def __init__(self, do: Callable[[Any, Call], Awaitable[None]]) -> None:
+        self._do = do
+
+    async def around(self, request: Any, call: Call, proceed: Callable[[Any], Awaitable[Any]], /) -> Any:
+        await self._do(request, call)
+        return await proceed(request)
+
+
+def around(do: Callable[[Any, Call], Awaitable[None]]) -> Any:
+    return plugin("around", middleware=Offer(lambda settings, _: Around(do), PluginSettings, "For a test"))
+
+
+def client(folder: Path, *plugins: Any, **settings: Any) -> leadline.Client:
+    values = WEB | {name.replace("__", "."): value for name, value in settings.items()}
+    return leadline.Client(plugins=[fake_web(), *plugins], folder=folder / "runs", cache=folder / "cache", set=values)
+
+
+def metadata(result: leadline.Result) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((result.folder / "metadata.json").read_text())
+    return data
+
+
+async def test_a_full_disk_at_the_end_fails_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path, data: Metadata) -> None:
+        if data.ended:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_metadata(folder, data)
+
+    monkeypatch.setattr("leadline._runtime.runs.session.write_metadata", full)
+    async with client(tmp_path) as runs:
+        result = await runs.research(QUESTION_TEXT)
+        assert (result.status, result.exit_code) == ("failed", 1)
+        assert "No space left on device" in result.reason
+        *_, last = (result.folder / "events.jsonl").read_text().splitlines()
+        assert json.loads(last)["kind"] == "run.finished"
+        monkeypatch.undo()
+        again = await (await runs.resume(result.folder)).result()
+    assert again.status == "complete"
+
+
+async def test_notices_of_the_settings_are_in_the_metadata_but_not_in_the_report(tmp_path: Path) -> None:
+    async with client(tmp_path, prompts={"plan": "Plan {{ question }}."}, report__formats=["markdown"]) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert [notice.partition(":")[0] for notice in result.metadata.notices] == ["prompts.plan"]
+    assert "{{ question }}" not in (result.folder / "report.md").read_text()
+
+
+async def test_a_successful_run_is_complete_and_writes_its_files(tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        result = await runs.research(QUESTION_TEXT, tags={"ticket": "7"})
+    assert (result.status, result.exit_code, result.reason) == ("complete", 0, "")
+    assert result.report is not None
+    expected = {"report.md", "report.json", "metadata.json", "search_results.json", "plan.json", "plan.md"}
+    expected |= {"clarify.json", "paragraphs.jsonl", "verify.json", "verification.md"}
+    assert expected <= {path.name for path in result.files}
+    assert all(path.is_file() for path in result.files)
+    data = metadata(result)
+    assert data["status"] == "complete"
+    assert data["tags"] == {"ticket": "7"}
+    assert data["calls"]["search/fakeweb"] == data["calls"]["query/batch"] >= 1
+    assert data["retention"] > 0
+    assert data["verification"]["passed"] is True
+    assert data["targets"]["queries"]["met"] is True
+    assert "retention" not in data["targets"], "no model wrote: all is quotes"
+    assert {step["status"] for step in data["steps"]} == {"finished"}
+
+
+async def test_every_citation_of_the_report_is_verbatim_in_the_stored_source(tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        report = (await runs.research(QUESTION_TEXT)).report
+    assert report is not None
+    texts = {source.id: source.document.text for source in report.sources}
+    assert report.evidence
+    assert all(texts[item.source_id][slice(*item.span)] == item.quote for item in report.evidence)
+
+
+async def test_a_run_that_finds_nothing_ends_without_evidence_and_report(tmp_path: Path) -> None:
+    async with client(tmp_path, plugins__fakeweb={"hits": 0}) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
+    assert not (result.folder / "report.md").exists()
+    assert "nothing was found for" in metadata(result)["reason"]
+
+
+async def test_a_run_whose_engines_all_fail_reports_it_and_has_no_report(tmp_path: Path) -> None:
+    async def deny(request: Any, call: Call) -> None:
+        if isinstance(request, SearchRequest):
+            raise Denied("HTTP 401 from https://example.org/search")
+
+    async with client(tmp_path, around(deny), middleware=["around"]) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
+    found = json.loads((result.folder / "search_results.json").read_text())
+    assert "HTTP 401" in found[0]["failure"]
+    assert result.reason.startswith("every search failed")
+    assert "HTTP 401" in result.reason
+
+
+async def test_a_stopped_run_writes_up_its_findings_as_partial(tmp_path: Path) -> None:
+    handle: leadline.RunHandle | None = None
+
+    async def stop_at_the_second_round(request: Any, call: Call) -> None:
+        if call.task == "query" and handle and request.inputs["round"] == 2:
+            handle.stop("stopped by the test")
+
+    async with client(tmp_path, around(stop_at_the_second_round), middleware=["around"]) as runs:
+        handle = await runs.start(QUESTION_TEXT)
+        result = await handle.result()
+    assert (result.status, result.exit_code) == ("partial", 130)
+    assert "stopped by the test" in result.reason
+    assert result.report is not None
+    assert result.report.sections
+    assert (result.folder / "report.md").is_file()
+
+
+async def test_a_run_that_exceeds_its_time_while_writing_has_its_files(tmp_path: Path) -> None:
+    async def spend(request: Any, call: Call) -> None:
+        if call.task == "judge":
+            await asyncio.sleep(2.1)
+
+    async with client(tmp_path, around(spend), middleware=["around"], budget__seconds=2) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert result.report is not None
+    assert "export" not in result.reason
+    assert (result.folder / "report.md").is_file()
+
+
+async def test_a_refused_format_does_not_prevent_the_others(tmp_path: Path) -> None:
+    class Refusing:
+        async def format(self, report: Any, call: Call, /) -> Any:
+            raise Refused("it would cost more than there is")
+
+    offer = Offer(lambda settings, _: Refusing(), PluginSettings, "For a test")
+    formats = ["refusing", "markdown"]
+    async with client(tmp_path, plugin("refusing", report_formatters=offer), report__formats=formats) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert (result.status, result.reason) == (
+        "partial",
+        "not written: refusing (it would cost more than there is)",
+    )
+    assert (result.folder / "report.md").is_file()
+
+
+class Stops:
+    """Has the run stopped at the second call for a task, once the first is through, and holds the others from then."""
+
+    live = True
+
+    def __init__(self, task: str) -> None:
+        self.task = task
+        self.begun, self.through, self.stopped = False, asyncio.Event(), False
+        self.handle: Any = None
+
+    async def around(self, request: Any, call: Call, proceed: Any, /) -> Any:
+        if call.task != self.task or self.stopped:
+            return await proceed(request)
+        if not self.begun:
+            self.begun = True
+            reply = await proceed(request)
+            self.through.set()
+            return reply
+        await self.through.wait()
+        await asyncio.sleep(0.05)  # until that reply has landed
+        self.stopped = True
+        self.handle.stop()
+        return await asyncio.Future()
+
+
+@pytest.mark.parametrize("task", ["fetch", "query"])
+async def test_the_replay_of_a_stopped_run_has_the_same_findings(task: str, tmp_path: Path) -> None:
+    """An algorithm that was refused then is refused again, though now there is time."""
+    stops = Stops(task)
+    middleware = plugin("stops", middleware=Offer(lambda settings, _: stops, PluginSettings, "For a test"))
+    async with client(tmp_path, middleware, middleware=["stops"]) as runs:
+        stops.handle = await runs.start(QUESTION_TEXT)
+        result = await stops.handle.result()
+        assert stops.stopped
+        assert (result.status, result.exit_code) == ("partial", 130)
+        again = await runs.replay(result.folder)
+        resumed = await (await runs.resume(result.folder)).result()
+    assert result.report is not None
+    assert again.report == result.report
+    assert (again.status, resumed.status) == ("partial", "complete")
+
+
+async def test_the_replay_of_a_run_stopped_between_rounds_has_no_second_round(tmp_path: Path) -> None:
+    """Nothing is refused then: that the loop ended there stands in the journal by itself."""
+
+    class Stopping:
+        def __init__(self) -> None:
+            self.handle: Any = None
+
+        async def observe(self, event: Any, /) -> None:
+            done = event.kind == "progress" and (event.data["step"], event.data["status"]) == ("review", "finished")
+            if done and self.handle:
+                self.handle.stop("stopped by the test")
+
+    stopping = Stopping()
+    observer = plugin("stopping", observers=Offer(lambda settings, _: stopping, PluginSettings, "For a test"))
+    async with client(tmp_path, observer, observers=["stopping"]) as runs:
+        stopping.handle = await runs.start(QUESTION_TEXT)
+        result = await stopping.handle.result()
+        stopping.handle = None
+        again = await runs.replay(result.folder)
+        resumed = await (await runs.resume(result.folder)).result()
+    assert [step.times for step in result.metadata.steps if step.name == "query"] == [1]
+    assert (result.status, result.reason) == (again.status, again.reason) == ("partial", "stopped by the test")
+    assert again.report == result.report
+    assert resumed.status == "complete"
+    assert [step.times for step in resumed.metadata.steps if step.name == "query"] == [3]
+
+
+async def test_a_cancelled_run_stops_everything_and_resumes_where_it_was(tmp_path: Path) -> None:
+    searched: list[str] = []
+    reached = asyncio.Event()
+
+    async def hang_once(request: Any, call: Call) -> None:
+        if isinstance(request, SearchRequest):
+            searched.append(request.query)
+        elif call.task == "fetch" and not reached.is_set():
+            reached.set()
+            await asyncio.sleep(3600)
+
+    async with client(tmp_path, around(hang_once), middleware=["around"]) as runs:
+        handle = await runs.start(QUESTION_TEXT)
+        await reached.wait()
+        await handle.cancel()
+        result = await handle.result()
+        assert (result.status, result.exit_code, result.report) == ("cancelled", 130, None)
+        assert metadata(result)["status"] == "cancelled"
+        first = list(searched)
+        resumed = await (await runs.resume(handle.id)).result()
+    assert resumed.status == "complete"
+    assert metadata(resumed)["sessions"] == 2
+    assert not set(first) & set(searched[len(first) :])
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_a_broken_stage_fails_the_run_and_is_named(tmp_path: Path) -> None:
+    class Breaks:
+        async def run(self, findings: Any, run: Any, /) -> None:
+            raise ZeroDivisionError("of the plugin's own")
+
+    def make(settings: PluginSettings, context: Any) -> Breaks:
+        return Breaks()
+
+    breaks = plugin("breaks", stages=StageOffer(make, PluginSettings, "Breaks", needs=(REPORT,)))
+    pipelines = {"mine": {"extends": "research", "after": {"write": ["breaks"]}}}
+    async with client(tmp_path, breaks, pipeline="mine", pipelines=pipelines) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert (result.status, result.exit_code, result.report) == ("failed", 1, None)
+    error = metadata(result)["errors"][0]
+    assert error.pop("traceback").endswith("ZeroDivisionError: of the plugin's own")
+    assert error == {
+        "message": "stage 'breaks' raised ZeroDivisionError: of the plugin's own; this is a bug in the plugin",
+        "category": "INTERNAL",
+        "retries": 0,
+        "step": "breaks",
+        "times": 1,
+    }
+
+
+async def test_a_run_repeats_itself_after_a_temporary_failure(tmp_path: Path) -> None:
+    class Flaky:
+        def __init__(self) -> None:
+            self.times = 0
+
+        async def run(self, findings: Any, run: Any, /) -> None:
+            self.times += 1
+
+            async def do(request: SearchRequest, call: Call) -> SearchPage:
+                if self.times == 1:
+                    raise Unavailable("HTTP 503")
+                return SearchPage()
+
+            await run.call("publish", SearchRequest(query="x"), do, SearchPage)
+
+    flaky = plugin(
+        "flaky", stages=StageOffer(lambda settings, _: Flaky(), PluginSettings, "Fails once", needs=(QUESTION,))
+    )
+    pipelines = {"mine": {"extends": "research", "before": {"plan": ["flaky"]}}}
+    settings: Mapping[str, Any] = {"pipeline": "mine", "pipelines": pipelines, "retry__attempts": 1}
+    async with client(tmp_path, flaky, **settings) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert result.status == "complete"
+    assert [(error["category"], error["step"]) for error in metadata(result)["errors"]] == [("NETWORK", "flaky")]
+
+
+async def test_a_failure_of_this_session_is_not_repeated_like_an_earlier_one(tmp_path: Path) -> None:
+    """Asked twice, it comes from the journal the second time: the run must end, and not be taken up for ever."""
+    asked: list[str] = []
+
+    class Twice:
+        async def run(self, findings: Any, run: Any, /) -> None:
+            async def do(request: SearchRequest, call: Call) -> SearchPage:
+                asked.append(request.query)
+                if len(asked) > 5:
+                    raise KeyboardInterrupt
+                raise Denied("no")
+
+            for lenient in (True, False):
+                try:
+                    await run.call("publish", SearchRequest(query="x"), do, SearchPage)
+                except CallFailed:
+                    if not lenient:
+                        raise
+
+    twice = plugin(
+        "twice", stages=StageOffer(lambda settings, _: Twice(), PluginSettings, "Asks twice", needs=(QUESTION,))
+    )
+    pipelines = {"mine": {"extends": "research", "before": {"plan": ["twice"]}}}
+    async with client(tmp_path, twice, pipeline="mine", pipelines=pipelines) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert (result.status, asked) == ("failed", ["x"])
+
+
+async def test_a_deciding_audit_sets_the_exit_code(tmp_path: Path) -> None:
+    class Uncited:
+        async def run(self, findings: Any, run: Any, /) -> None:
+            report = findings[REPORT]
+            bare = report.sections[0].model_copy(update={"text": "The harbour is deep."})
+            findings[REPORT] = report.model_copy(update={"sections": (bare,)})
+
+    uncited = plugin(
+        "uncited",
+        stages=StageOffer(
+            lambda settings, _: Uncited(), PluginSettings, "Takes the citations", needs=(REPORT,), gives=(REPORT,)
+        ),
+    )
+    pipelines = {"mine": {"extends": "research", "after": {"write": ["uncited"]}}}
+    for decides, code in ((False, 0), (True, 3)):
+        async with client(tmp_path, uncited, pipeline="mine", pipelines=pipelines, audit__decides=decides) as runs:
+            result = await runs.research(QUESTION_TEXT)
+        assert result.exit_code == code
+        assert metadata(result)["audit"]["accepted"] is False
+        assert "1 paragraph ends without a citation" in (result.folder / "verification.md").read_text()
+
+
+async def test_an_unclear_question_is_clarified_or_ends_with_exit_code_2(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def answer(message: str, schema: Json) -> Answer:
+        asked.append(message)
+        return Answer(action="accept", content={"answer": QUESTION_TEXT})
+
+    async with client(tmp_path, clarify__mode="ask") as runs:
+        nobody = await runs.research("What about them?")
+        assert (nobody.status, nobody.exit_code) == ("waiting", 2)
+        somebody = await runs.research("How about it", asker=answer)
+    assert somebody.status == "complete"
+    assert "it contains vague terms" in asked[0]
+    assert QUESTION_TEXT in json.loads((somebody.folder / "clarify.json").read_text())["text"]
+
+
+@pytest.mark.parametrize("question", ["", " \n\t", "x" * 1_000_000])
+async def test_an_empty_or_too_long_question_creates_no_run(question: str, tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        with pytest.raises(UsageError, match="the question (is empty|has 1,000,000 characters, but at most 20,000)"):
+            await runs.start(question)
+    assert not (tmp_path / "runs").exists()
+
+
+async def test_a_second_session_of_a_run_names_the_process_of_the_first(tmp_path: Path) -> None:
+    hang = asyncio.Event()
+
+    async def wait(request: Any, call: Call) -> None:
+        hang.set()
+        await asyncio.sleep(3600)
+
+    async with client(tmp_path, around(wait), middleware=["around"]) as runs:
+        handle = await runs.start(QUESTION_TEXT)
+        await hang.wait()
+        with pytest.raises(JournalBusy, match=r"another process \(id \d+\) is working on the run in .*leadline resume"):
+            await runs.resume(handle.id)
+        assert run_info(handle.folder).status == "running"
+        await handle.cancel()
+
+
+async def test_a_replay_returns_the_same_report_and_writes_nothing(tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        result = await runs.research(QUESTION_TEXT)
+        before = {path: path.stat().st_mtime_ns for path in result.folder.iterdir()}
+        replayed = await runs.replay(result.folder)
+        assert replayed.report == result.report
+        assert replayed.status == "complete"
+        assert before == {path: path.stat().st_mtime_ns for path in result.folder.iterdir()}
+        assert [run.status for run in list_runs(tmp_path / "runs")] == ["complete"]
+
+
+async def test_the_events_of_a_run_are_complete_and_in_order(tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        handle = await runs.start(QUESTION_TEXT)
+        events = [event async for event in handle.events()]
+    assert [event.seq for event in events] == list(range(len(events)))
+    assert (events[0].kind, events[-1].kind) == ("run.started", "run.finished")
+    assert events[-1].data == {"status": "complete", "reason": ""}
+    started = {event.data["step"] for event in events if event.kind == "progress" and event.data["status"] == "started"}
+    assert started >= {"clarify", "plan", "query", "search", "fetch", "extract", "write", "export"}

@@ -1,0 +1,43 @@
+"""A process that serves many runs: memory of ended runs, garbage collection."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import leadline
+from leadline.testing.fakes import fake_web
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
+
+
+async def test_a_client_releases_a_run_that_has_ended(tmp_path: Path) -> None:
+    async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
+        handle = await client.start(QUESTION)
+        session = weakref.ref(handle._session)
+        assert (await handle.result()).status == "complete"
+        del handle
+        gc.collect()
+        assert session() is None
+
+
+async def test_a_client_keeps_a_running_run_that_nobody_awaits(tmp_path: Path) -> None:
+    async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
+        session = weakref.ref((await client.start(QUESTION))._session)
+        gc.collect()
+        held = session()
+        assert held is not None
+        assert held.result is None
+        del held
+    gc.collect()
+    assert session() is None
+
+
+def test_tune_gc_freezes_objects_and_collects_less_often() -> None:
+    code = "import gc, leadline; leadline.tune_gc(); print(gc.get_freeze_count() > 1000, gc.get_threshold()[0] > 700)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True"]

@@ -1,0 +1,68 @@
+"""Where figures stand in the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from leadline.records import Figure, Section
+from leadline_plugins.writing.figure_placement import place_figures
+
+CHART = Figure(id="chart-1", caption="Yields", alt="", media={"image/png": b""}, evidence_ids=("e1", "e2"))
+PICTURE = CHART.model_copy(update={"id": "p", "credit": "A. Photographer"})
+
+
+def report(**texts: str) -> tuple[Section, ...]:
+    own = {"wheat": ("e3",), "rye": ("e1", "e2", "e4"), "oats": ("e2",)}
+    return tuple(
+        Section(id=name, title=name, text=text, evidence_ids=own.get(name, ())) for name, text in texts.items()
+    )
+
+
+def home(sections: tuple[Section, ...], figure: Figure = CHART) -> list[tuple[str, str]]:
+    """Return the section that shows the figure, and the paragraph before it."""
+    shown, _ = place_figures(sections, (figure,))
+    blocks = [(section.id, (section.text or "").split("\n\n")) for section in shown]
+    return [
+        (name, found[place - 1])
+        for name, found in blocks
+        for place, text in enumerate(found)
+        if text.startswith("![](")
+    ]
+
+
+TEXTS = {"summary": "All [@e1].", "wheat": "First.\n\nSecond [@e3].", "rye": "Third.\n\nFourth.", "oats": "Fifth."}
+
+
+def test_a_chart_that_no_paragraph_cites_stands_in_the_section_that_has_its_passages() -> None:
+    assert home(report(**TEXTS, analysis="Sixth [@e1][@e2].", conclusion="Seventh [@e2].")) == [("rye", "Fourth.")]
+
+
+def test_a_chart_stands_behind_the_paragraph_that_cites_most_of_what_it_shows() -> None:
+    texts = TEXTS | {"oats": "Fifth [@e2].\n\nAgain [@e1][@e2]."}
+    assert home(report(**texts, analysis="Sixth [@e1][@e2].")) == [("oats", "Again [@e1][@e2].")]
+
+
+def test_a_chart_of_strange_passages_stands_at_the_end_of_the_sections() -> None:
+    strange = CHART.model_copy(update={"evidence_ids": ("e9",)})
+    assert home(report(**TEXTS, analysis="Sixth."), strange) == [("oats", "Fifth.")]
+
+
+@pytest.mark.parametrize("around", ["summary", "analysis", "conclusion"])
+def test_where_there_are_no_other_sections_it_stands_in_what_there_is(around: str) -> None:
+    assert home(report(**{around: "One [@e1]."})) == [(around, "One [@e1].")]
+
+
+def test_a_picture_of_a_page_that_no_section_cites_goes() -> None:
+    assert home(report(**TEXTS, conclusion="Seventh [@e2]."), PICTURE) == []
+
+
+def test_of_paragraphs_that_cite_the_same_it_stands_where_its_words_are() -> None:
+    shares = CHART.model_copy(update={"caption": "Fertiliser of the rye", "alt": "Potash: 32 %; lime: 15 %"})
+    texts = {"wheat": "It yields most [@e1].", "rye": "It is sown late.\n\nIt takes 32 % of potash and lime [@e1]."}
+    assert home(report(**texts), shares) == [("rye", "It takes 32 % of potash and lime [@e1].")]
+
+
+def test_a_table_and_the_paragraph_below_it_are_not_parted() -> None:
+    rows = "| a | b |\n|---|---|\n| 1 [@e1] | 2 [@e2] |"
+    assert home(report(wheat=f"First.\n\n{rows}\n\nBoth are low.\n\nMore.")) == [("wheat", "Both are low.")]
+    assert home(report(wheat=f"First.\n\n{rows}")) == [("wheat", rows)]
