@@ -41,6 +41,9 @@ _PATIENCE = 2.0
 _STARTUP = 10.0
 # Below the event loop, and not so low that other programs starve the workers.
 _NICENESS = 5
+# glibc reserves 64 MB of address space for each thread that allocates. The thread of the time limit would take them
+# from the memory limit of the function, at a moment that nobody can predict.
+_ENVIRONMENT = {"MALLOC_ARENA_MAX": "1"}
 _LENGTH = struct.Struct("!Q")
 _ORIGINAL_LIMITS = resource.getrlimit(resource.RLIMIT_AS)
 
@@ -176,7 +179,7 @@ class _Pool:
     def _start(self) -> Popen[bytes]:
         try:
             command = [sys.executable, "-P", "-m", "leadline.workers"]
-            return Popen(command, stdin=PIPE, stdout=PIPE)  # noqa: S603 - this module
+            return Popen(command, env=os.environ | _ENVIRONMENT, stdin=PIPE, stdout=PIPE)  # noqa: S603 - this module
         except (OSError, TypeError) as error:  # no more processes; no interpreter of its own (embedded)
             with self._changed:
                 self._count -= 1

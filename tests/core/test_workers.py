@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import StringIO
 from types import ModuleType
 from typing import Any
@@ -72,8 +73,6 @@ _PROVIDER_ERRORS = [
 
 
 def answer(function: Callable[..., Any], *args: Any) -> tuple[str, Any]:
-    from functools import partial
-
     outcome, value = pickle.loads(workers._answer(pickle.dumps((partial(function, *args), None, None)), StringIO()))
     return outcome, value
 
@@ -131,6 +130,12 @@ async def test_a_function_over_its_memory_limit_fails_and_the_next_has_its_own_l
         await run(eval, large, timeout=30, memory=2**27)
     assert await run(eval, small, timeout=30, memory=2**27) == 2**26
     assert await run(eval, large, timeout=30) == 2**28
+
+
+async def test_the_time_limit_takes_no_address_space_from_the_memory_limit(pool: Callable[[], Any]) -> None:
+    size = "__import__('time').sleep(0.1) or int(open('/proc/self/statm').read().split()[0]) * 4096"
+    without_limit = await pool().call(workers._Call(partial(eval, size)))
+    assert await run(eval, size, timeout=30) - without_limit < 2**24
 
 
 async def test_a_worker_that_dies_is_reported_and_replaced() -> None:
