@@ -24,15 +24,20 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, RuntimePool
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
-from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
+from leadline._runtime.runs.folder import delete_run, find_run, run_info
+from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.run_context import Asker
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, load_request
+from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.load import Loaded, load_settings
+from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.display import choose_from
-from leadline.errors import UsageError
+from leadline.errors import LeadlineError, UsageError
 from leadline.events import Subscription
+from leadline.records import Report
+from leadline.run_summary import RunSummary
 from leadline.runs import Result, RunInfo
 
 
@@ -171,6 +176,23 @@ class Client:
         finally:
             await self._pool.release(plugins)
 
+    async def report(self, run: str | Path) -> Report:
+        """Return the report of a run as data: its `report.json`, or else the result of an offline replay.
+
+        Raises `LeadlineError` if the run has no report.
+        """
+        folder = find_run(self.runs_folder(), run)
+        if (folder / REPORT).is_file():
+            return read_report(folder / REPORT)
+        result = await self.replay(folder)
+        if result.report is None:
+            raise LeadlineError(f"the run in {folder} has no report: {result.reason or result.status}")
+        return result.report
+
+    async def compare(self, first: str | Path, second: str | Path) -> Comparison:
+        """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
+        return compare(await self.report(first), await self.report(second))
+
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""
         return explain(self.plugins)
@@ -179,9 +201,12 @@ class Client:
         """Return the likely calls, tokens and cost of a run, without any call."""
         return await estimate(self.plugins, question)
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs of the folder, newest first."""
-        return list_runs(self.runs_folder())
+    def runs(self, *, text: str = "", status: str | None = None, limit: int | None = None) -> list[RunSummary]:
+        """Return the runs, newest first; with a text, those that contain all its words, the best first."""
+        index = RunIndex(self.runs_folder())
+        if text.strip():
+            return index.search(text, status=status, limit=limit)
+        return index.runs(status=status, limit=limit)
 
     def find(self, run: str | Path) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
