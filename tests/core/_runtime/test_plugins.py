@@ -118,7 +118,7 @@ async def lost() -> None:
 
 
 # By kind: the setting that names the plugin.
-OUTSIDE_OF_CALLS = {
+OUTSIDE_OF_CALLS: dict[str, dict[str, Any]] = {
     "stages": {"pipeline": "mine", "pipelines.mine.stages": ["bad"]},
     "observers": {"observers": ["bad"]},
     "middleware": {"middleware": ["bad"]},
