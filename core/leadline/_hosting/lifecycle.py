@@ -1,8 +1,9 @@
 """The lifecycle of a plugin: created and entered at its first use, exited at the end.
 
 The task that entered a session of an anyio SDK must also exit it, so each session has a task of its own. Its callers
-cannot cancel that task: one that is cancelled while the plugin is being entered only stops waiting. Neither `__aenter__`
-nor `__aexit__` can keep anybody waiting for ever. A plugin whose session is gone is exited and entered again.
+cannot cancel that task: one that is cancelled while the plugin is being entered only stops waiting. Neither
+`__aenter__` nor `__aexit__` can keep anybody waiting for ever. A plugin whose session is gone is exited and entered
+again.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class ProviderInstance:
         return await self.lifecycle.get()
 
     async def open(self) -> Any:
-        """Return the provider for use outside of a call. Raises `PluginError`, which names it, if it cannot be entered."""
+        """Return the provider for use outside of a call. Raises `PluginError` if it cannot be entered."""
         try:
             return await self.get()
         except LeadlineError:
@@ -67,7 +67,7 @@ class ProviderInstance:
             raise failure from error
 
     def method(self, name: str) -> Callable[[Any, Call], Awaitable[Any]]:
-        """Return a method of the provider for the call path; a plugin that is entered again between attempts is used."""
+        """Return a method for the call path: it also reaches a plugin that is entered again between two attempts."""
 
         async def do(request: Any, call: Call) -> Any:
             return await getattr(await self.get(), name)(request, call)
