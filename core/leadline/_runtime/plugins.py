@@ -98,6 +98,7 @@ class PluginRuntime:
             timeout=(limits and limits.timeout) or offer.timeout or self._default_timeout(kind),
             priced=offer.priced,
             account=account,
+            per_user=offer.per_user,
             who=str(plugin),
             restart=lifecycle.restart,
         )
