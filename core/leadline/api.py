@@ -100,6 +100,7 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         for handle in tuple(self._handles):
             await handle.cancel()
+        self._plugins = None
         await self._pool.close()
 
     @property

@@ -19,9 +19,7 @@ from leadline_plugins.wording.phrases import join_items, phrase, translate
 
 # Failures that are named; the rest are counted.
 NAMED = 5
-# Items of a list that print shows.
-_SHORT = 5
-# Queries that fit a sentence; more are a list.
+# Queries that fit a sentence; more are counted, and listed where a list can be folded.
 _FEW = 3
 _STOPS = " .。;；,，"
 _QUESTION = ("?", "？", "؟")
@@ -92,11 +90,14 @@ class MethodParagraph:
     text: str
     items: tuple[str, ...] = ()
 
-    @property
-    def short(self) -> tuple[str, ...]:
-        """The first items, and the number of the rest."""
-        more = len(self.items) - _SHORT
-        return (*self.items[:_SHORT], f"… +{more}") if more > 1 else self.items
+    def line(self, language: str) -> str:
+        """Return the paragraph with the first items of its list and the number of the rest."""
+        if not self.items:
+            return self.text
+        more = [f"… +{len(self.items) - _FEW}"] if len(self.items) > _FEW else []
+        return join_items(
+            (self.text, join_items((*self.items[:_FEW], *more), language, "semicolon")), language, "space"
+        )
 
 
 def heading(language: str) -> str:

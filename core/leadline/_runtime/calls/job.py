@@ -49,8 +49,9 @@ class ProviderIdentity:
     per_user: bool = False
     # Plugin, distribution and version, for messages about its faults.
     who: str = ""
-    # Closes and re-enters the plugin: called after `Disconnected`, before the next attempt.
-    restart: Callable[[], Awaitable[None]] | None = None
+    # Exits the plugin if it was created before a time of the event loop: called after `Disconnected`, before the next
+    # attempt, with the start of the last one.
+    restart: Callable[[float], Awaitable[None]] | None = None
 
     def permit(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the concurrent calls that its limits allow."""

@@ -127,7 +127,8 @@ class Session:
         pipeline = plugins.pipeline(request.pipeline)
         replaying, chosen = journal.readonly, plugins.chosen
         configured: dict[str, Observer] = {
-            name: await plugins.instance("observers", name).get() for name in (() if replaying else chosen["observers"])
+            name: await plugins.instance("observers", name).open()
+            for name in (() if replaying else chosen["observers"])
         }
         bus = Bus(
             request.run_id,
@@ -138,7 +139,7 @@ class Session:
         )
         await plugins.open()
         middleware: dict[str, Middleware] = {
-            name: await plugins.instance("middleware", name).get() for name in chosen["middleware"]
+            name: await plugins.instance("middleware", name).open() for name in chosen["middleware"]
         }
         run = RunContext(request, folder, plugins, journal, bus, pipeline, middleware=middleware, asker=asker)
         return cls(run, journal, pipeline)
