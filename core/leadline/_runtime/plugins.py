@@ -88,7 +88,7 @@ class PluginRuntime:
         offer, settings = plugin.offers[kind], self.settings.plugin(name)
         lifecycle = self._lifecycle(name, offer, settings)
         limits = self.settings.limits.get(name)
-        options = fingerprint(answer_options(offer, settings))
+        options = fingerprint(answer_options(offer, settings, self._tags(name)))
         account = account_of(secrets_of(settings.model_dump()))
         owner = (kind, name, str(plugin), options, account)
         identity = ProviderIdentity(
@@ -102,6 +102,11 @@ class PluginRuntime:
             restart=lifecycle.restart,
         )
         return ProviderInstance(name, offer, identity, self._breaker(owner, name), lifecycle)
+
+    def _tags(self, name: str) -> dict[str, str]:
+        """Return the tags of the values in a plugin's section that a run does not store."""
+        prefix = f"plugins.{name}."
+        return {key.removeprefix(prefix): tag for key, tag in self.loaded.tags.items() if key.startswith(prefix)}
 
     def _limiter(self, owner: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
         at_once = (limits and limits.at_once) or offer.at_once
@@ -119,7 +124,7 @@ class PluginRuntime:
             kinds = [kind for kind, other in plugin.offers.items() if other is offer]
             ready = partial(awaitable, kinds=kinds, who=str(plugin))
             make = partial(offer.make, settings, self._context(name))
-            scrub = Secrets(self.loaded.secrets).scrub
+            scrub = Secrets(self.loaded.secrets, self.loaded.private).scrub
             self._lifecycles[key] = PluginLifecycle(name, make, ready, who=str(plugin), scrub=scrub)
         return self._lifecycles[key]
 

@@ -110,7 +110,7 @@ class RunContext:
         # A replay writes nothing.
         self.readonly = journal.readonly
         self.stages = tuple(step.name for step in pipeline.steps())
-        secrets, retry = Secrets(plugins.loaded.secrets), plugins.settings.retry
+        secrets, retry = Secrets(plugins.loaded.secrets, plugins.loaded.private), plugins.settings.retry
         self.state = RunState(secrets, self.stages)
         self.budget = budget_for(plugins.settings, pipeline)
         self.calls = CallPath(
