@@ -41,6 +41,7 @@ class Secrets:
     """
 
     def __init__(self, values: Iterable[str] = (), private: Iterable[str] = ()) -> None:
+        values = tuple(values)
         secret = _all_forms(values)
         self._bytes = tuple(form.encode("utf-8", "replace") for form in secret)
         self._pattern = _pattern(secret)
