@@ -78,8 +78,9 @@ def _always(_: Any) -> str | None:
 class Offer(Generic[S, M]):
     """Describes how to create a provider of one kind; it has the name of its plugin.
 
-    `make` is called once for all runs of a client with equal settings. Import SDKs in `make` or later. A settings
-    section with `use = "NAME"` creates a second instance. All offers of a plugin share one settings model.
+    `make` is called once for all runs of a client with equal settings. Import SDKs in `make` or later. It runs on the
+    event loop: connect in `__aenter__`, not here. A settings section with `use = "NAME"` creates a second instance. All
+    offers of a plugin share one settings model.
     """
 
     make: Callable[[S, Context], M]
@@ -106,7 +107,7 @@ class Offer(Generic[S, M]):
     For providers that perform typed tasks by algorithm, and for parsers.
     """
     per_user: bool = False
-    """True if replies depend on the principal."""
+    """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
     at_once: int = 10
     """Maximum number of concurrent calls in the process; `[limits]` of the settings overrides it."""
     interval: float = 0.0

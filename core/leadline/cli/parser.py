@@ -16,11 +16,20 @@ from leadline.errors import UsageError
 _GROUPS_WITH_LIST = ("plugins", "prompts", "runs")
 
 
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Lists subcommands without the line for their metavariable, which argparse prints above them."""
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse._SubParsersAction):
+            return "".join(map(super()._format_action, action._get_subactions()))
+        return super()._format_action(action)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError` for every error."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", HelpFormatter)
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:

@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pytest
 
 from leadline import __version__
+from leadline.cli import main
 from leadline.cli.parser import STATUSES
 from leadline.runs import Status
 
@@ -74,6 +75,14 @@ def test_help_imports_nothing_heavy(argv: list[str]) -> None:
     assert status == 0
     assert f"usage: {' '.join(['leadline', *argv])}" in ran.stdout
     assert {"pydantic", "asyncio", "rich", "pluggy", "httpx", "leadline.api"} & set(modules) == set()
+
+
+@pytest.mark.parametrize("argv", [[], ["runs"]])
+def test_help_lists_the_commands_and_nothing_else(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*argv, "--help"]) == 0
+    listed = capsys.readouterr().out.partition("commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert listed
+    assert all(len(line.split("  ", 2)) == 3 for line in listed), listed
 
 
 def test_python_m_runs_the_same_command_line() -> None:

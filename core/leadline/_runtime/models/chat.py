@@ -156,7 +156,7 @@ class TaskChat:
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:
         """Return the seconds for which other runs may use a reply."""
         cache, offer = self._settings.cache, choice.instance.offer
-        if offer.per_user or not offer.keep:
+        if not offer.keep:
             return 0.0
         return seconds(cache.plan if task.name == "plan" else cache.model)
 

@@ -14,7 +14,7 @@ from leadline._settings.load import Loaded
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.records import Json, Record
+from leadline.records import Json, Principal, Record
 
 # Characters. Longer material belongs in a folder that is searched.
 MAX_QUESTION = 20_000
@@ -35,9 +35,13 @@ class RunRequest(Record):
     setting_tags: dict[str, str] = {}
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
+    principal: Principal | None = None
+    """Stored without its credential."""
 
     @classmethod
-    def new(cls, question: str, loaded: Loaded, tags: Mapping[str, str]) -> RunRequest:
+    def new(
+        cls, question: str, loaded: Loaded, tags: Mapping[str, str], principal: Principal | None = None
+    ) -> RunRequest:
         """Return a request with a new id."""
         began = utc_now().replace(microsecond=0)
         trace_id = secrets.token_hex(16)
@@ -51,6 +55,7 @@ class RunRequest(Record):
             setting_tags=dict(loaded.tags),
             versions={"leadline": version("leadline"), "python": platform.python_version()},
             tags=dict(tags),
+            principal=principal,
         )
 
     @classmethod
@@ -64,6 +69,14 @@ class RunRequest(Record):
     async def store(self, journal: Journal) -> None:
         """Write the request into the journal, for the next session."""
         await journal.set_meta(_ENTRY, self.model_dump(mode="json"))
+
+    def on_behalf_of(self, principal: Principal | None) -> RunRequest:
+        """Return the request with the principal's credential. Raises `UsageError` if the run is another principal's."""
+        if principal is None:
+            return self
+        if self.principal is None or self.principal.id != principal.id:
+            raise UsageError(f"the run {self.run_id} does not belong to this principal")
+        return self.model_copy(update={"principal": principal})
 
     def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
