@@ -25,6 +25,7 @@ from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, RuntimePool
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
+from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.run_context import Asker
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, load_request
@@ -33,6 +34,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import UsageError
 from leadline.events import Subscription
+from leadline.records import Principal
 from leadline.runs import Result, RunInfo
 
 
@@ -56,6 +58,11 @@ class Client:
     working folder; `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
     `folder` is the folder of runs and `cache` that of plugins' indexes. `plugins` are used like installed ones, for
     notebooks and tests (`leadline.testing.plugins.plugin` makes them).
+
+    A `principal` is the user on whose behalf a run works: an id, or a `leadline.records.Principal` with a credential,
+    which is never stored. Each principal has runs and cached replies of its own. A method with a `principal` finds only
+    the runs of that principal; without one, it finds the runs without a principal, and any run by its folder.
+
     Wrong settings raise `ConfigError` when a run is started, resumed or explained.
     """
 
@@ -113,10 +120,15 @@ class Client:
         return self._load(complete=complete)
 
     async def research(
-        self, question: str, *, tags: Mapping[str, str] | None = None, asker: Asker | None = None
+        self,
+        question: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
     ) -> Result:
         """Answer a question."""
-        handle = await self.start(question, tags=tags, asker=asker)
+        handle = await self.start(question, tags=tags, principal=principal, asker=asker)
         handle.events().close()  # without a reader they would be kept until the end
         return await handle.result()
 
@@ -125,13 +137,14 @@ class Client:
         question: str,
         *,
         tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
         asker: Asker | None = None,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
         """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question."""
-        plugins = self.plugins
-        request = RunRequest.new(check_question(question), plugins.settings, tags or {})
-        folder = (plugins.settings.runs.folder / request.run_id).absolute()
+        plugins, user = self.plugins, principal_of(principal)
+        request = RunRequest.new(check_question(question), plugins.settings, tags or {}, user)
+        folder = (folder_of(plugins.settings.runs.folder, user) / request.run_id).absolute()
         return self._handle(await Session.start(request, folder, plugins, asker=asker, observers=observers))
 
     async def resume(
@@ -139,16 +152,18 @@ class Client:
         run: str | Path,
         *,
         retry_failed: bool = False,
+        principal: Principal | str | None = None,
         asker: Asker | None = None,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
         """Continue a run with the settings it had, overridden by those set in this client.
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
-        repeats all failed calls. A complete report is only replaced by another complete one.
+        repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
+        principal; `principal` repeats the credential.
         """
-        folder = find_run(self.runs_folder(), run)
-        request = await load_request(folder)
+        folder = self._find(run, principal)
+        request = (await load_request(folder)).on_behalf_of(principal_of(principal))
         plugins = self._pool.acquire(self._load(stored=request.settings))
         try:
             session = await Session.resume(
@@ -161,9 +176,9 @@ class Client:
         handle.when_ended(lambda _: self._pool.release_soon(plugins))
         return handle
 
-    async def replay(self, run: str | Path) -> Result:
+    async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
         """Repeat a finished run offline, without writing files."""
-        folder = find_run(self.runs_folder(), run)
+        folder = self._find(run, principal)
         request = await load_request(folder)
         plugins = self._pool.acquire(self._load(stored=request.settings, offline=True))
         try:
@@ -180,23 +195,25 @@ class Client:
         """Return the likely calls, tokens and cost of a run, without any call."""
         return await estimate(self.plugins, question)
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs of the folder, newest first."""
-        return list_runs(self.runs_folder())
+    def runs(self, *, principal: Principal | str | None = None) -> list[RunInfo]:
+        """Return all runs of the principal, or those without one, newest first."""
+        return list_runs(self.runs_folder(principal=principal))
 
-    def find(self, run: str | Path) -> RunInfo:
+    def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
-        return run_info(find_run(self.runs_folder(), run))
+        return run_info(self._find(run, principal))
 
-    def delete(self, run: str | Path) -> None:
+    def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
-        delete_run(find_run(self.runs_folder(), run))
+        delete_run(self._find(run, principal))
 
-    def runs_folder(self) -> Path:
-        """Return the folder of the runs."""
-        if self._plugins is not None:
-            return self._plugins.settings.runs.folder
-        return self.load(complete=False).settings.runs.folder
+    def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
+        """Return the folder of the principal's runs, or of those without one."""
+        settings = self._plugins.settings if self._plugins is not None else self.load(complete=False).settings
+        return folder_of(settings.runs.folder, principal_of(principal))
+
+    def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
+        return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
 
     def _load(self, *, stored: Mapping[str, Any] | None = None, complete: bool = True, offline: bool = False) -> Loaded:
         return load_settings(

@@ -104,7 +104,7 @@ class Offer(Generic[S, M]):
     For providers that perform typed tasks by algorithm, and for parsers.
     """
     per_user: bool = False
-    """True if replies depend on the principal."""
+    """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
     at_once: int = 10
     """Maximum number of concurrent calls in the process; `[limits]` of the settings overrides it."""
     interval: float = 0.0

@@ -121,6 +121,7 @@ class PluginRuntime:
             timeout=timeout or self._default_timeout(kind),
             priced=offer.priced,
             account=account,
+            per_user=offer.per_user,
             who=str(plugin),
             restart=lifecycle.restart,
         )

@@ -20,7 +20,7 @@ from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
 from leadline._settings.drift import drift_notices, find_drift, misdirected_keys
-from leadline._settings.layers import leaves, origin_of
+from leadline._settings.layers import leaves, origin_of, without_replaced
 from leadline._settings.partial_validation import independent_problems, validate_partially
 from leadline._settings.plugin_sections import PluginSections
 from leadline._settings.redaction import secrets_of, texts_not_stored
@@ -101,7 +101,7 @@ def load_settings(
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
     folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
-    layers = [*sources.layers(folders | dict(arguments or {}), sets, stored), *defaults.settings]
+    layers = without_replaced(sources.layers(folders | dict(arguments or {}), sets, stored), defaults.settings)
     layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
     core, invalid, left_out = validate_partially(layers, catalog.names())
     if not core.pipelines and not catalog.defaults:

@@ -13,7 +13,7 @@ from leadline._runtime.runs.folder import folder_name
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.records import Json, Record
+from leadline.records import Json, Principal, Record
 from leadline.settings import Settings
 
 # Characters. Longer material belongs in a folder that is searched.
@@ -33,9 +33,13 @@ class RunRequest(Record):
     settings: Json = {}
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
+    principal: Principal | None = None
+    """Stored without its credential."""
 
     @classmethod
-    def new(cls, question: str, settings: Settings, tags: Mapping[str, str]) -> RunRequest:
+    def new(
+        cls, question: str, settings: Settings, tags: Mapping[str, str], principal: Principal | None = None
+    ) -> RunRequest:
         """Return a request with a new id."""
         began = utc_now().replace(microsecond=0)
         trace_id = secrets.token_hex(16)
@@ -48,6 +52,7 @@ class RunRequest(Record):
             settings=public(settings),
             versions={"leadline": version("leadline"), "python": platform.python_version()},
             tags=dict(tags),
+            principal=principal,
         )
 
     @classmethod
@@ -61,6 +66,14 @@ class RunRequest(Record):
     async def store(self, journal: Journal) -> None:
         """Write the request into the journal, for the next session."""
         await journal.set_meta(_ENTRY, self.model_dump(mode="json"))
+
+    def on_behalf_of(self, principal: Principal | None) -> RunRequest:
+        """Return the request with the principal's credential. Raises `UsageError` if the run is another principal's."""
+        if principal is None:
+            return self
+        if self.principal is None or self.principal.id != principal.id:
+            raise UsageError(f"the run {self.run_id} does not belong to this principal")
+        return self.model_copy(update={"principal": principal})
 
     def with_settings(self, settings: Settings) -> RunRequest:
         """Return the request with the settings of a new session."""

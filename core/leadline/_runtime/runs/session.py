@@ -26,10 +26,9 @@ from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
 from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
-from leadline._runtime.runs.run_context import Asker, RunContext
+from leadline._runtime.runs.run_context import Asker, RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
-from leadline._settings.secrets import Secrets
 from leadline.contracts import Middleware, Observer
 from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
@@ -136,7 +135,7 @@ class Session:
             request.trace_id,
             {**configured, **(observers or {})},
             first_seq=0 if replaying else await asyncio.to_thread(_next_seq, folder / EVENTS),
-            secrets=Secrets(plugins.loaded.secrets),
+            secrets=secrets_of_run(request, plugins),
         )
         await plugins.open()
         middleware: dict[str, Middleware] = {
@@ -193,6 +192,7 @@ class Session:
                 "steps": list(run.stages),
                 "choices": list(loaded.choices),
                 "replay": run.readonly,
+                "principal": run.principal.id if run.principal else None,
             },
         )
         for notice in loaded.notices:

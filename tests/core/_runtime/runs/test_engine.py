@@ -374,7 +374,7 @@ async def test_a_stage_may_give_items_again_that_it_has_not_changed() -> None:
     assert [page.id for page in engine.board.get(PAGES)] == ["fgh0", "fgh1", "new"]
 
 
-SUMMARY = Key("summary", Page)
+SUMMARY: Key[Page] = Key("summary", Page)
 SUM = stage("sum", wants=(PAGES,), gives=(SUMMARY,))
 
 
