@@ -394,7 +394,8 @@ def test_changes_that_come_after_the_use_of_the_items_are_refused(parts: tuple[S
     words = stage("words", gives=(WORDS,))
     pipeline = Pipeline("mine", (words, *parts))
     if not user:
-        return check(pipeline)
+        check(pipeline)
+        return
     message = f"stage 'redact' changes 'pages', but by then '{user}' has used it unchanged; put 'redact' directly after"
     with pytest.raises(ConfigError, match=f"pipeline 'mine': {message} 'read'"):
         check(pipeline)
