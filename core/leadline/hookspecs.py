@@ -152,6 +152,9 @@ class MapOffer(Offer[S, MapStage[Any, Any]]):
 
     `may_give` are further growing keys; results are assigned to keys by their type. For example, a stage gives the
     pages that could be read and may give those that could not.
+
+    With `gives` equal to `over`, the results replace the item: a stage changes it, divides it, or drops it by returning
+    nothing. Such a stage must come before all other stages that use the items.
     """
 
     over: Key[Any]
