@@ -22,7 +22,7 @@ from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
-from leadline._runtime.plugins import PluginRuntime, RuntimePool
+from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
 from leadline._runtime.runs.principals import folder_of, principal_of
@@ -90,7 +90,8 @@ class Client:
         self._sets: Sequence[str] = () if isinstance(set, Mapping) else set
         self._file = Path(settings) if settings is not None else None
         self._catalog = PluginCatalog.discover(extra=plugins)
-        self._pool = RuntimePool(Path(cache) if cache is not None else None)
+        self._cache = Path(cache) if cache is not None else None
+        self._pool = RuntimePool(self._cache)
         self._plugins: PluginRuntime | None = None
         self._handles: list[RunHandle] = []
 
@@ -143,7 +144,7 @@ class Client:
     ) -> RunHandle:
         """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question."""
         plugins, user = self.plugins, principal_of(principal)
-        request = RunRequest.new(check_question(question), plugins.settings, tags or {}, user)
+        request = RunRequest.new(check_question(question), plugins.loaded, tags or {}, user)
         folder = (folder_of(plugins.settings.runs.folder, user) / request.run_id).absolute()
         return self._handle(await Session.start(request, folder, plugins, asker=asker, observers=observers))
 
@@ -164,7 +165,7 @@ class Client:
         """
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
-        plugins = self._pool.acquire(self._load(stored=request.settings))
+        plugins = self._pool.acquire(self._load(request))
         try:
             session = await Session.resume(
                 request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers
@@ -180,7 +181,7 @@ class Client:
         """Repeat a finished run offline, without writing files."""
         folder = self._find(run, principal)
         request = await load_request(folder)
-        plugins = self._pool.acquire(self._load(stored=request.settings, offline=True))
+        plugins = self._pool.acquire(self._load(request, offline=True))
         try:
             session = await Session.replay(request, folder, plugins)
             return await session.walk()
@@ -215,12 +216,14 @@ class Client:
     def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
         return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
 
-    def _load(self, *, stored: Mapping[str, Any] | None = None, complete: bool = True, offline: bool = False) -> Loaded:
+    def _load(self, request: RunRequest | None = None, *, complete: bool = True, offline: bool = False) -> Loaded:
         return load_settings(
             self._catalog,
             arguments=self._arguments,
             sets=self._sets,
-            stored=stored,
+            stored=request.settings if request else None,
+            tags=request.setting_tags if request else None,
+            cache=self._cache or default_cache(),
             file=self._file,
             complete=complete,
             docs=self._docs,
