@@ -22,10 +22,11 @@ from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
-from leadline._runtime.plugins import PluginRuntime, RuntimePool
+from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.folder import delete_run, find_run, run_info
 from leadline._runtime.runs.index import RunIndex
+from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.run_context import Asker
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, load_request
@@ -36,7 +37,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import Subscription
-from leadline.records import Report
+from leadline.records import Principal, Report
 from leadline.run_summary import RunSummary
 from leadline.runs import Result, RunInfo
 
@@ -61,6 +62,11 @@ class Client:
     working folder; `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
     `folder` is the folder of runs and `cache` that of plugins' indexes. `plugins` are used like installed ones, for
     notebooks and tests (`leadline.testing.plugins.plugin` makes them).
+
+    A `principal` is the user on whose behalf a run works: an id, or a `leadline.records.Principal` with a credential,
+    which is never stored. Each principal has runs and cached replies of its own. A method with a `principal` finds only
+    the runs of that principal; without one, it finds the runs without a principal, and any run by its folder.
+
     Wrong settings raise `ConfigError` when a run is started, resumed or explained.
     """
 
@@ -88,7 +94,8 @@ class Client:
         self._sets: Sequence[str] = () if isinstance(set, Mapping) else set
         self._file = Path(settings) if settings is not None else None
         self._catalog = PluginCatalog.discover(extra=plugins)
-        self._pool = RuntimePool(Path(cache) if cache is not None else None)
+        self._cache = Path(cache) if cache is not None else None
+        self._pool = RuntimePool(self._cache)
         self._plugins: PluginRuntime | None = None
         self._handles: list[RunHandle] = []
 
@@ -98,6 +105,7 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         for handle in tuple(self._handles):
             await handle.cancel()
+        self._plugins = None
         await self._pool.close()
 
     @property
@@ -117,10 +125,15 @@ class Client:
         return self._load(complete=complete)
 
     async def research(
-        self, question: str, *, tags: Mapping[str, str] | None = None, asker: Asker | None = None
+        self,
+        question: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
     ) -> Result:
         """Answer a question."""
-        handle = await self.start(question, tags=tags, asker=asker)
+        handle = await self.start(question, tags=tags, principal=principal, asker=asker)
         handle.events().close()  # without a reader they would be kept until the end
         return await handle.result()
 
@@ -129,13 +142,14 @@ class Client:
         question: str,
         *,
         tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
         asker: Asker | None = None,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
         """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question."""
-        plugins = self.plugins
-        request = RunRequest.new(check_question(question), plugins.settings, tags or {})
-        folder = (plugins.settings.runs.folder / request.run_id).absolute()
+        plugins, user = self.plugins, principal_of(principal)
+        request = RunRequest.new(check_question(question), plugins.loaded, tags or {}, user)
+        folder = (folder_of(plugins.settings.runs.folder, user) / request.run_id).absolute()
         return self._handle(await Session.start(request, folder, plugins, asker=asker, observers=observers))
 
     async def resume(
@@ -143,17 +157,19 @@ class Client:
         run: str | Path,
         *,
         retry_failed: bool = False,
+        principal: Principal | str | None = None,
         asker: Asker | None = None,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
         """Continue a run with the settings it had, overridden by those set in this client.
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
-        repeats all failed calls. A complete report is only replaced by another complete one.
+        repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
+        principal; `principal` repeats the credential.
         """
-        folder = find_run(self.runs_folder(), run)
-        request = await load_request(folder)
-        plugins = self._pool.acquire(self._load(stored=request.settings))
+        folder = self._find(run, principal)
+        request = (await load_request(folder)).on_behalf_of(principal_of(principal))
+        plugins = self._pool.acquire(self._load(request))
         try:
             session = await Session.resume(
                 request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers
@@ -165,33 +181,35 @@ class Client:
         handle.when_ended(lambda _: self._pool.release_soon(plugins))
         return handle
 
-    async def replay(self, run: str | Path) -> Result:
+    async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
         """Repeat a finished run offline, without writing files."""
-        folder = find_run(self.runs_folder(), run)
+        folder = self._find(run, principal)
         request = await load_request(folder)
-        plugins = self._pool.acquire(self._load(stored=request.settings, offline=True))
+        plugins = self._pool.acquire(self._load(request, offline=True))
         try:
             session = await Session.replay(request, folder, plugins)
             return await session.walk()
         finally:
             await self._pool.release(plugins)
 
-    async def report(self, run: str | Path) -> Report:
+    async def report(self, run: str | Path, *, principal: Principal | str | None = None) -> Report:
         """Return the report of a run as data: its `report.json`, or else the result of an offline replay.
 
         Raises `LeadlineError` if the run has no report.
         """
-        folder = find_run(self.runs_folder(), run)
+        folder = self._find(run, principal)
         if (folder / REPORT).is_file():
             return read_report(folder / REPORT)
-        result = await self.replay(folder)
+        result = await self.replay(folder, principal=principal)
         if result.report is None:
             raise LeadlineError(f"the run in {folder} has no report: {result.reason or result.status}")
         return result.report
 
-    async def compare(self, first: str | Path, second: str | Path) -> Comparison:
+    async def compare(
+        self, first: str | Path, second: str | Path, *, principal: Principal | str | None = None
+    ) -> Comparison:
         """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
-        return compare(await self.report(first), await self.report(second))
+        return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
 
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""
@@ -201,33 +219,47 @@ class Client:
         """Return the likely calls, tokens and cost of a run, without any call."""
         return await estimate(self.plugins, question)
 
-    def runs(self, *, text: str = "", status: str | None = None, limit: int | None = None) -> list[RunSummary]:
-        """Return the runs, newest first; with a text, those that contain all its words, the best first."""
-        index = RunIndex(self.runs_folder())
+    def runs(
+        self,
+        *,
+        text: str = "",
+        status: str | None = None,
+        limit: int | None = None,
+        principal: Principal | str | None = None,
+    ) -> list[RunSummary]:
+        """Return all runs of the principal, or those without one, newest first.
+
+        With a text, return those whose question, tags or report contain all its words, the best first.
+        """
+        index = RunIndex(self.runs_folder(principal=principal))
         if text.strip():
             return index.search(text, status=status, limit=limit)
         return index.runs(status=status, limit=limit)
 
-    def find(self, run: str | Path) -> RunInfo:
+    def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
-        return run_info(find_run(self.runs_folder(), run))
+        return run_info(self._find(run, principal))
 
-    def delete(self, run: str | Path) -> None:
+    def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
-        delete_run(find_run(self.runs_folder(), run))
+        delete_run(self._find(run, principal))
 
-    def runs_folder(self) -> Path:
-        """Return the folder of the runs."""
-        if self._plugins is not None:
-            return self._plugins.settings.runs.folder
-        return self.load(complete=False).settings.runs.folder
+    def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
+        """Return the folder of the principal's runs, or of those without one."""
+        settings = self._plugins.settings if self._plugins is not None else self.load(complete=False).settings
+        return folder_of(settings.runs.folder, principal_of(principal))
 
-    def _load(self, *, stored: Mapping[str, Any] | None = None, complete: bool = True, offline: bool = False) -> Loaded:
+    def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
+        return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
+
+    def _load(self, request: RunRequest | None = None, *, complete: bool = True, offline: bool = False) -> Loaded:
         return load_settings(
             self._catalog,
             arguments=self._arguments,
             sets=self._sets,
-            stored=stored,
+            stored=request.settings if request else None,
+            tags=request.setting_tags if request else None,
+            cache=self._cache or default_cache(),
             file=self._file,
             complete=complete,
             docs=self._docs,

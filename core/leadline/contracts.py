@@ -6,7 +6,7 @@ journal are exact. A provider therefore never retries, pages, repairs or caches 
 
 The core creates a provider once for all runs of a client with equal settings and calls it concurrently on one event
 loop; data of a user or a run arrives with the call. A provider that is an async context manager is entered before its
-first call and exited at the end, both in the same task.
+first call and exited at the end, both in the same task. Both have a time limit.
 """
 
 from __future__ import annotations

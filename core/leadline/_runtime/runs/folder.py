@@ -11,7 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from leadline._runtime.journal.lock import is_locked
-from leadline._runtime.runs.index import RunIndex
+from leadline._runtime.runs.index import ACTIVE, RunIndex
 from leadline.display import nearest
 from leadline.errors import LeadlineError, UsageError
 from leadline.runs import Metadata, RunInfo
@@ -92,15 +92,20 @@ def run_info(folder: Path) -> RunInfo:
         metadata = read_metadata(folder)
     except (OSError, ValueError):
         return RunInfo(folder.name, folder, "unreadable", None)
-    active = metadata.status in ("pending", "running") and metadata.ended is None
+    active = metadata.status in ACTIVE and metadata.ended is None
     status = "interrupted" if active and not is_locked(folder / LOCK) else metadata.status
     return RunInfo(folder.name, folder, status, metadata)
 
 
-def find_run(folder: Path, run: str | Path) -> Path:
-    """Return the folder of a run, given its path, its id or the beginning of its id. Raises `UsageError`."""
+def find_run(folder: Path, run: str | Path, *, within: bool = False) -> Path:
+    """Return the folder of a run, given its path, its id or the beginning of its id. Raises `UsageError`.
+
+    With `within`, only runs of `folder` are found, whatever `run` is.
+    """
     path = Path(run)
-    if (path / JOURNAL).is_file():
+    if within:
+        run = path.name if path.parent.absolute() == folder.absolute() else run
+    elif (path / JOURNAL).is_file():
         return path.absolute()
     matching = sorted(_run_names(folder, str(run))) if str(run) else []
     if len(matching) == 1:

@@ -50,7 +50,8 @@ NO_FULL_TEXT = "this build of SQLite has no FTS5: every report is read, and word
 # Keys of `metadata.json` that a list shows.
 _KEYS = ("status", "question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
 Rows = list[tuple[str, str]]
-_ACTIVE = ("pending", "running", "waiting")
+# Statuses of a run that a process works on.
+ACTIVE = ("pending", "running", "waiting")
 
 
 class RunIndex:
@@ -94,7 +95,7 @@ class RunIndex:
         if not data:
             return RunSummary(name, folder, "unreadable")
         began, ended = (datetime.fromisoformat(data[key]) if data[key] else None for key in ("began", "ended"))
-        gone = data["status"] in _ACTIVE and not ended and not is_locked(folder / f"{_JOURNAL}.lock")
+        gone = data["status"] in ACTIVE and not ended and not is_locked(folder / f"{_JOURNAL}.lock")
         status = "interrupted" if gone else data["status"]
         return RunSummary(name, folder, **{**data, "began": began, "ended": ended, "status": status})
 

@@ -101,7 +101,7 @@ class RunContext:
         self.id = request.run_id
         self.question = request.question
         self.tags: Mapping[str, str] = request.tags
-        self.principal: Principal | None = None
+        self.principal: Principal | None = request.principal
         self.folder = folder
         self.plugins = plugins
         self.settings = plugins.settings
@@ -110,7 +110,7 @@ class RunContext:
         # A replay writes nothing.
         self.readonly = journal.readonly
         self.stages = tuple(step.name for step in pipeline.steps())
-        secrets, retry = Secrets(plugins.loaded.secrets), plugins.settings.retry
+        secrets, retry = secrets_of_run(request, plugins), plugins.settings.retry
         self.state = RunState(secrets, self.stages)
         self.budget = budget_for(plugins.settings, pipeline)
         self.calls = CallPath(
@@ -123,6 +123,7 @@ class RunContext:
             middleware=middleware,
             offline=journal.readonly,
             answers=None if journal.readonly else plugins.answers,
+            principal=request.principal.id if request.principal else "",
         )
         self._asker = asker
         self._prefetch = Prefetch()
@@ -165,35 +166,41 @@ class RunContext:
 
     async def draw(self, chart: Chart, /) -> Figure:
         instance = self._configured("chart_runners", "charts.runner", "".join(self.plugins.chosen["charts.runner"]))
-        runner = await instance.get()
+        runner = await self._entered(instance)
         if not runner.accepts(chart.language):
             raise PluginError(f"chart runner '{instance.name}' does not draw '{chart.language}' (charts.runner)")
-        return await self._call_provider("draw", Figure, instance, chart, runner.draw)
+        return await self._call_provider("draw", Figure, instance, chart, instance.method("draw"))
 
     async def draws(self, language: str, /) -> bool:
-        names = self.plugins.chosen["charts.runner"]
-        return any([(await self.plugins.instance("chart_runners", name).get()).accepts(language) for name in names])
+        for name in self.plugins.chosen["charts.runner"]:
+            try:
+                if (await self._entered(self.plugins.instance("chart_runners", name))).accepts(language):
+                    return True
+            except CallFailed as failed:
+                await self._notice(f"no charts by {name}: {failed.record.message}")
+        return False
 
     async def execute(self, code: Code, /) -> Execution:
         instance = self._configured("sandboxes", "code.sandbox", self.settings.code.sandbox)
-        return await self._call_provider("execute", Execution, instance, code, (await instance.get()).execute)
+        return await self._call_provider("execute", Execution, instance, code, instance.method("execute"))
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
         name, _, model = self.settings.ai.embedder.partition(":")
         instance = self._configured("embedders", "ai.embedder", name)
-        embedder = await instance.get()
+        embedder = await self._entered(instance)
         costs = EmbedEstimates(Prices(self.settings.ai.prices), embedder)
         request = EmbedRequest(model=model, texts=tuple(texts))
-        return await self._call_provider("embed", Embeddings, instance, request, embedder.embed, costs=costs)
+        do = instance.method("embed")
+        return await self._call_provider("embed", Embeddings, instance, request, do, costs=costs)
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
         if not self.settings.ai.reranker or not texts:
             return None
         instance = self.plugins.instance("rerankers", self.settings.ai.reranker)
-        reranker = await instance.get()
+        rerank = instance.method("rerank")
 
         async def do(request: RerankRequest, call: Call) -> Ranking:
-            ranking: Ranking = await reranker.rerank(request, call)
+            ranking: Ranking = await rerank(request, call)
             if isinstance(ranking, Ranking) and len(ranking.scores) != len(request.texts):
                 raise ValueError(f"it returned {len(ranking.scores)} scores for {len(request.texts)} texts")
             return ranking
@@ -204,8 +211,8 @@ class RunContext:
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
         """Have claims judged by one judge; judgements of other claims are dropped with a notice."""
         instance = self.plugins.instance("claim_judges", name)
-        judge = (await instance.get()).judge
-        reply = await self._call_provider("judge", Judgements, instance, request, judge, free=instance.offer.free)
+        do = instance.method("judge")
+        reply = await self._call_provider("judge", Judgements, instance, request, do, free=instance.offer.free)
         claim_ids = {claim.id for claim in request.claims}
         kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
         if dropped := len(reply.judgements) - len(kept):
@@ -216,10 +223,10 @@ class RunContext:
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report. The files are not kept, so that a replay uses the current formatter."""
         instance = self.plugins.instance("report_formatters", name)
-        formatter = await instance.get()
+        render = instance.method("format")
 
         async def do(report: Report, call: Call) -> Files:
-            files: Files = await formatter.format(report, call)
+            files: Files = await render(report, call)
             if isinstance(files, Files):  # any other type is reported by the call path
                 if not files.files:
                     raise ValueError("it returned no file")
@@ -271,6 +278,13 @@ class RunContext:
         if not name:
             raise ConfigError(f"{setting} is empty: set it to the name of one of the {kind}")
         return self.plugins.instance(kind, name)
+
+    async def _entered(self, instance: ProviderInstance) -> Any:
+        """Return a provider before its call. Raises `CallFailed` if it cannot be entered, as the call would."""
+        try:
+            return await instance.get()
+        except Exception as error:
+            raise await self.calls.fault("enter", instance.identity, error) from error
 
     def _identity_with_tasks(self, instance: ProviderInstance) -> ProviderIdentity:
         """Return the identity of a plugin that calls models: it depends on the models and prompts of its tasks."""
@@ -359,7 +373,7 @@ class RunContext:
 
     async def stage(self, step: Step) -> Any:
         """Return the stage plugin."""
-        return await self.plugins.instance("stages", step.name).get()
+        return await self.plugins.instance("stages", step.name).open()
 
     @contextmanager
     def in_stage(self, step: Step) -> Iterator[None]:
@@ -388,6 +402,13 @@ class RunContext:
         """Save a finding as JSON in the file that its key names."""
         data = json_bytes(value, indent=1) + b"\n"
         await self.save(Blob(name=key.file, media_type="application/json", data=data))
+
+
+def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:
+    """Return the secrets of the settings and the credential of the principal."""
+    credential = request.principal.credential if request.principal else None
+    own = [credential.get_secret_value()] if credential else []
+    return Secrets([*plugins.loaded.secrets, *own], plugins.loaded.private)
 
 
 def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:
