@@ -26,7 +26,7 @@ from leadline._runtime.plugins import PluginRuntime, RuntimePool
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
 from leadline._runtime.runs.principals import folder_of, principal_of
-from leadline._runtime.runs.run_context import Asker
+from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, load_request
 from leadline._settings.load import Loaded, load_settings
@@ -34,8 +34,8 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import UsageError
 from leadline.events import Subscription
-from leadline.records import Principal
-from leadline.runs import Result, RunInfo
+from leadline.records import Answer, Json, Principal
+from leadline.runs import OpenQuestion, Result, RunInfo
 
 
 class ClientOptions(TypedDict, total=False):
@@ -139,12 +139,18 @@ class Client:
         tags: Mapping[str, str] | None = None,
         principal: Principal | str | None = None,
         asker: Asker | None = None,
+        interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
-        """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question."""
+        """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question.
+
+        A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
+        answer, or with `interactive` whoever calls `RunHandle.answer`.
+        """
         plugins, user = self.plugins, principal_of(principal)
         request = RunRequest.new(check_question(question), plugins.settings, tags or {}, user)
         folder = (folder_of(plugins.settings.runs.folder, user) / request.run_id).absolute()
+        asker = asker or (answer_later if interactive else None)
         return self._handle(await Session.start(request, folder, plugins, asker=asker, observers=observers))
 
     async def resume(
@@ -154,17 +160,19 @@ class Client:
         retry_failed: bool = False,
         principal: Principal | str | None = None,
         asker: Asker | None = None,
+        interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
         """Continue a run with the settings it had, overridden by those set in this client.
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
         repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
-        principal; `principal` repeats the credential.
+        principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`.
         """
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
         plugins = self._pool.acquire(self._load(stored=request.settings))
+        asker = asker or (answer_later if interactive else None)
         try:
             session = await Session.resume(
                 request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers
@@ -263,6 +271,18 @@ class RunHandle:
     def stop(self, reason: str = "stopped") -> None:
         """Stop searching and write up the findings so far; the run ends as `partial`."""
         self._session.stop(reason)
+
+    def questions(self) -> tuple[OpenQuestion, ...]:
+        """Return the questions of the run that wait for an answer, the oldest first."""
+        return self._session.run.questions.open
+
+    async def answer(self, question_id: str, answer: Answer | Json) -> None:
+        """Answer an open question, and return when the answer is stored; a mapping is the content of an accepted one.
+
+        Raises `AlreadyAnswered`, or `UsageError` if no such question is open.
+        """
+        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
+        await self._session.run.answer(question_id, given)
 
     def awaited_replies(self) -> int:
         """Return the number of model replies for which a stopped run still waits."""

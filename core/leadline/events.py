@@ -8,7 +8,8 @@ The kinds of events and their `data`:
     message         {kind: plan | learning | report, text, source}: `source` is the URL of the page of a learning
     reasoning       {text}
     source          {id, url, title, engine, tier}
-    question        {id, message, schema}
+    question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
+                    `call.finished` with this `key` tells that it is closed
     usage           {kind, provider, task, usage, spent}
     error           {message, category, step, kind, provider, attempts, replayed}
     notice          {message}
