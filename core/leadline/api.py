@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -24,7 +24,8 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, RuntimePool
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
-from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
+from leadline._runtime.runs.event_log import follow
+from leadline._runtime.runs.folder import EVENTS, delete_run, find_run, list_runs, run_info
 from leadline._runtime.runs.run_context import Asker
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, load_request
@@ -33,6 +34,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import UsageError
 from leadline.events import Subscription
+from leadline.records import Event
 from leadline.runs import Result, RunInfo
 
 
@@ -187,6 +189,19 @@ class Client:
     def find(self, run: str | Path) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
         return run_info(find_run(self.runs_folder(), run))
+
+    def events(self, run: str | Path, *, after: int = -1) -> AsyncIterator[Event]:
+        """Return the events of a run with numbers above `after`: first from its files, then until its session ends.
+
+        The run may be finished, running here, or running in another process. To continue after a lost connection or a
+        crash, pass the number of the last event received: none is missing or repeated. The observer `jsonl` writes the
+        events; what it could not write is announced by an event `gap`. Deltas are sent for runs of this client only;
+        a late reader gets the replies in flight from their beginning.
+        """
+        folder = find_run(self.runs_folder(), run)
+        session = next((handle._session for handle in self._handles if handle.folder == folder), None)
+        live = session.run.bus.subscribe(deltas=True) if session else None
+        return follow(folder / EVENTS, after, live, lambda: run_info(folder).status == "running")
 
     def delete(self, run: str | Path) -> None:
         """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
