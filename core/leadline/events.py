@@ -2,7 +2,7 @@
 
 The kinds of events and their `data`:
 
-    run.started     {folder, question, pipeline, steps, choices, replay}
+    run.started     {folder, question, pipeline, steps, choices, replay, principal}
     run.finished    {status, reason}
     progress        {step, status: started | finished | failed, data}
     message         {kind: plan | learning | report, text, source}: `source` is the URL of the page of a learning

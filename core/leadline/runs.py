@@ -49,7 +49,8 @@ class Metadata(Record):
     reasons. `calls`: counts by kind and provider, as `search/local`. `usage`: tokens (`unpriced`: those at an unknown
     price), cost in USD (null if unknown) and `replies` of models, in total and `by_provider`, `by_task`, `by_stage`.
     `retention`: the share of fetched characters that writing prompts contain. `targets`: the run compared with its
-    target figures. `errors`: first those that ended a step, then recovered failures.
+    target figures. `errors`: first those that ended a step, then recovered failures. `principal`: the id of the user on
+    whose behalf the run works; empty for none.
     """
 
     run_id: str
@@ -83,6 +84,7 @@ class Metadata(Record):
     errors: tuple[StepError, ...] = ()
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
+    principal: str = ""
 
 
 @dataclass(frozen=True)

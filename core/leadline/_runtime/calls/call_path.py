@@ -94,6 +94,7 @@ class CallPath:
         offline: bool = False,
         answers: ReplyCache | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        principal: str = "",
     ) -> None:
         self._run = run
         self._journal = journal
@@ -102,6 +103,7 @@ class CallPath:
         self._secrets = secrets or Secrets()
         self._offline = offline
         self._monotonic = monotonic
+        self._principal = principal
         self._events = CallEvents(bus, budget)
         self._in_flight: SingleFlight[CallResult] = SingleFlight()
         self._store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
@@ -138,7 +140,7 @@ class CallPath:
         caller = current_call.get()
         if caller and not caller.composite:
             raise PluginError(f"a provider must not make calls: {kind.name} was requested inside a provider's call")
-        job = Job(kind, provider, request, do, sample, task, caller, within_context(listener), shows)
+        job = Job(kind, provider, request, do, sample, task, caller, within_context(listener), shows, self._principal)
         start = partial(self._find_or_make, job)
         result, shared = await self._in_flight.join(job.key, job.label, start, caller.key if caller else "")
         if shared:

@@ -100,10 +100,15 @@ def run_info(folder: Path) -> RunInfo:
     return RunInfo(folder.name, folder, status, metadata)
 
 
-def find_run(folder: Path, run: str | Path) -> Path:
-    """Return the folder of a run, given its path, its id or the beginning of its id. Raises `UsageError`."""
+def find_run(folder: Path, run: str | Path, *, within: bool = False) -> Path:
+    """Return the folder of a run, given its path, its id or the beginning of its id. Raises `UsageError`.
+
+    With `within`, only runs of `folder` are found, whatever `run` is.
+    """
     path = Path(run)
-    if (path / JOURNAL).is_file():
+    if within:
+        run = path.name if path.parent.absolute() == folder.absolute() else run
+    elif (path / JOURNAL).is_file():
         return path.absolute()
     names = [item.name for item in _run_folders(folder)]
     matching = [name for name in names if name.startswith(str(run))] if str(run) else []

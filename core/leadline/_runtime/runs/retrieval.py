@@ -108,9 +108,8 @@ class EngineSearch:
         return search
 
     def _ttl(self, engine: ProviderInstance) -> float:
-        """Return the seconds for which other runs may use its hits: 0 for local and for personal hits."""
-        shared = engine.offer.keep and not engine.offer.per_user
-        return seconds(self._plugins.settings.cache.search) if shared else 0.0
+        """Return the seconds for which other runs may use its hits: 0 for local hits."""
+        return seconds(self._plugins.settings.cache.search) if engine.offer.keep else 0.0
 
     async def _notify(self, failures: Iterable[Failure]) -> None:
         """Notify of open circuit breakers, from the stored failures, so that a replay has the same notices."""
@@ -178,6 +177,7 @@ def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -
         who=strategy.identity.who,
         fingerprint=combined_fingerprint([strategy, *engines]),
         account=accounts,
+        per_user=any(engine.identity.per_user for engine in engines),
     )
 
 

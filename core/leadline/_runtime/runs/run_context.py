@@ -101,7 +101,7 @@ class RunContext:
         self.id = request.run_id
         self.question = request.question
         self.tags: Mapping[str, str] = request.tags
-        self.principal: Principal | None = None
+        self.principal: Principal | None = request.principal
         self.folder = folder
         self.plugins = plugins
         self.settings = plugins.settings
@@ -110,7 +110,7 @@ class RunContext:
         # A replay writes nothing.
         self.readonly = journal.readonly
         self.stages = tuple(step.name for step in pipeline.steps())
-        secrets, retry = Secrets(plugins.loaded.secrets), plugins.settings.retry
+        secrets, retry = secrets_of_run(request, plugins), plugins.settings.retry
         self.state = RunState(secrets, self.stages)
         self.budget = budget_for(plugins.settings, pipeline)
         self.calls = CallPath(
@@ -123,6 +123,7 @@ class RunContext:
             middleware=middleware,
             offline=journal.readonly,
             answers=None if journal.readonly else plugins.answers,
+            principal=request.principal.id if request.principal else "",
         )
         self._asker = asker
         self._prefetch = Prefetch()
@@ -401,6 +402,13 @@ class RunContext:
         """Save a finding as JSON in the file that its key names."""
         data = json_bytes(value, indent=1) + b"\n"
         await self.save(Blob(name=key.file, media_type="application/json", data=data))
+
+
+def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:
+    """Return the secrets of the settings and the credential of the principal."""
+    credential = request.principal.credential if request.principal else None
+    own = [credential.get_secret_value()] if credential else []
+    return Secrets([*plugins.loaded.secrets, *own], plugins.loaded.private)
 
 
 def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:

@@ -26,10 +26,9 @@ from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
 from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
-from leadline._runtime.runs.run_context import Asker, RunContext
+from leadline._runtime.runs.run_context import Asker, RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
-from leadline._settings.secrets import Secrets
 from leadline.contracts import Middleware, Observer
 from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
@@ -97,7 +96,7 @@ class Session:
         """
         journal = await Journal.open(folder / JOURNAL)
         async with _closed_on_failure(journal):
-            request = request.with_settings(plugins.settings)
+            request = request.with_settings(plugins.loaded)
             pipeline = plugins.pipeline(request.pipeline)
             await forget_failures(journal, pipeline, everything=retry_failed)
             session = await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
@@ -111,7 +110,7 @@ class Session:
         """Return a session that is offline and writes nothing."""
         journal = await Journal.open(folder / JOURNAL, mode="read")
         async with _closed_on_failure(journal):
-            return await cls.open(request.with_settings(plugins.settings), folder, plugins, journal)
+            return await cls.open(request.with_settings(plugins.loaded), folder, plugins, journal)
 
     @classmethod
     async def open(
@@ -136,7 +135,7 @@ class Session:
             request.trace_id,
             {**configured, **(observers or {})},
             first_seq=0 if replaying else await asyncio.to_thread(_next_seq, folder / EVENTS),
-            secrets=Secrets(plugins.loaded.secrets),
+            secrets=secrets_of_run(request, plugins),
         )
         await plugins.open()
         middleware: dict[str, Middleware] = {
@@ -193,6 +192,7 @@ class Session:
                 "steps": list(run.stages),
                 "choices": list(loaded.choices),
                 "replay": run.readonly,
+                "principal": run.principal.id if run.principal else None,
             },
         )
         for notice in loaded.notices:
@@ -293,7 +293,7 @@ async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]
         with TemporaryDirectory(prefix="leadline-") as folder:
             journal = await Journal.open(Path(folder) / JOURNAL)
             try:
-                request = RunRequest.new(question, plugins.settings, {})
+                request = RunRequest.new(question, plugins.loaded, {})
                 session = await Session.open(request, Path(folder), plugins, journal)
                 try:
                     yield session
