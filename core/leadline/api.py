@@ -15,16 +15,17 @@ import asyncio
 import contextlib
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
-from leadline._runtime.plugins import PluginRuntime, RuntimePool
+from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
-from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
+from leadline._runtime.runs.event_log import follow
+from leadline._runtime.runs.folder import EVENTS, delete_run, find_run, list_runs, run_info
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.run_request import RunRequest, check_question
@@ -34,7 +35,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import UsageError
 from leadline.events import Subscription
-from leadline.records import Answer, Json, Principal
+from leadline.records import Answer, Event, Json, Principal
 from leadline.runs import OpenQuestion, Result, RunInfo
 
 
@@ -90,7 +91,8 @@ class Client:
         self._sets: Sequence[str] = () if isinstance(set, Mapping) else set
         self._file = Path(settings) if settings is not None else None
         self._catalog = PluginCatalog.discover(extra=plugins)
-        self._pool = RuntimePool(Path(cache) if cache is not None else None)
+        self._cache = Path(cache) if cache is not None else None
+        self._pool = RuntimePool(self._cache)
         self._plugins: PluginRuntime | None = None
         self._handles: list[RunHandle] = []
 
@@ -148,7 +150,7 @@ class Client:
         answer, or with `interactive` whoever calls `RunHandle.answer`.
         """
         plugins, user = self.plugins, principal_of(principal)
-        request = RunRequest.new(check_question(question), plugins.settings, tags or {}, user)
+        request = RunRequest.new(check_question(question), plugins.loaded, tags or {}, user)
         folder = (folder_of(plugins.settings.runs.folder, user) / request.run_id).absolute()
         asker = asker or (answer_later if interactive else None)
         return self._handle(await Session.start(request, folder, plugins, asker=asker, observers=observers))
@@ -171,7 +173,7 @@ class Client:
         """
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
-        plugins = self._pool.acquire(self._load(stored=request.settings))
+        plugins = self._pool.acquire(self._load(request))
         asker = asker or (answer_later if interactive else None)
         try:
             session = await Session.resume(
@@ -188,7 +190,7 @@ class Client:
         """Repeat a finished run offline, without writing files."""
         folder = self._find(run, principal)
         request = await load_request(folder)
-        plugins = self._pool.acquire(self._load(stored=request.settings, offline=True))
+        plugins = self._pool.acquire(self._load(request, offline=True))
         try:
             session = await Session.replay(request, folder, plugins)
             return await session.walk()
@@ -211,6 +213,21 @@ class Client:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
         return run_info(self._find(run, principal))
 
+    def events(
+        self, run: str | Path, *, after: int = -1, principal: Principal | str | None = None
+    ) -> AsyncIterator[Event]:
+        """Return the events of a run with numbers above `after`: first from its files, then until its session ends.
+
+        The run may be finished, running here, or running in another process. To continue after a lost connection or a
+        crash, pass the number of the last event received: none is missing or repeated. The observer `jsonl` writes the
+        events; what it could not write is announced by an event `gap`. Deltas are sent for runs of this client only;
+        a late reader gets the replies in flight from their beginning.
+        """
+        folder = self._find(run, principal)
+        session = next((handle._session for handle in self._handles if handle.folder == folder), None)
+        live = session.run.bus.subscribe(deltas=True) if session else None
+        return follow(folder / EVENTS, after, live, lambda: run_info(folder).status == "running")
+
     def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
         delete_run(self._find(run, principal))
@@ -223,12 +240,14 @@ class Client:
     def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
         return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
 
-    def _load(self, *, stored: Mapping[str, Any] | None = None, complete: bool = True, offline: bool = False) -> Loaded:
+    def _load(self, request: RunRequest | None = None, *, complete: bool = True, offline: bool = False) -> Loaded:
         return load_settings(
             self._catalog,
             arguments=self._arguments,
             sets=self._sets,
-            stored=stored,
+            stored=request.settings if request else None,
+            tags=request.setting_tags if request else None,
+            cache=self._cache or default_cache(),
             file=self._file,
             complete=complete,
             docs=self._docs,

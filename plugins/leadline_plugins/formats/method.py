@@ -14,6 +14,7 @@ from typing import Any
 from leadline.citations import number
 from leadline.display import group_by_reason
 from leadline.records import Report
+from leadline_plugins.formats.tree import readable_url
 from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
 from leadline_plugins.wording.phrases import join_items, phrase, translate
 
@@ -184,5 +185,5 @@ def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
 
 
 def _named(items: Sequence[Mapping[str, str]], named: str, language: str) -> str:
-    what = (f"{item[named]} ({item['reason'].strip(_STOPS)})" for item in items[:NAMED])
+    what = (f"{readable_url(item[named])} ({item['reason'].strip(_STOPS)})" for item in items[:NAMED])
     return join_items(what, language, "semicolon") + (" …" if len(items) > NAMED else "")

@@ -63,6 +63,11 @@ def test_every_language_tells_all_of_it(language: str) -> None:
     assert all(word in text for word in ("2026-11-23", "MODEL", "depth of the bay", "GAP", "LEFT", "web"))
 
 
+def test_an_unread_document_is_named_by_its_path_in_the_folder() -> None:
+    unread = [{"url": "local://local/bay/a.txt", "reason": "it is empty"}]
+    assert said(unread=unread)[-1] == "1 source could not be read: bay/a.txt (it is empty)."
+
+
 def test_a_question_at_the_end_needs_no_other_stop() -> None:
     assert said("zh", gaps=["谁测的？", "多深？"])[1] == "仍未解决的问题：谁测的？多深？"
 

@@ -87,11 +87,14 @@ class TaskChat:
         """
         messages = self._messages(choice, task)
         reply = await self._chat(choice, provider, task, messages)
+        if reply.finish_reason == "content_filter":
+            try:
+                return accept_last(reply, task)
+            except BadReply as error:
+                raise chat_failure(choice, Unsupported, describe_refusal(error, reply), str(error)) from error
         try:
             return accept_first(read(reply, task.reply), task)
         except BadReply as error:
-            if reply.finish_reason == "content_filter":  # it would stop a second reply as well
-                raise chat_failure(choice, Unsupported, describe_refusal(error, reply), str(error)) from error
             messages = repair(messages, reply.message.text, error, task.example)
         # The listener has the pieces of the first reply; a second one would repeat them.
         reply = await self._chat(choice, provider, replace(task, heard=None), messages)

@@ -437,7 +437,8 @@ async def _nothing() -> None:
 def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:
     """Return the secrets of the settings and the credential of the principal."""
     credential = request.principal.credential if request.principal else None
-    return Secrets([*plugins.loaded.secrets, *([credential.get_secret_value()] if credential else [])])
+    own = [credential.get_secret_value()] if credential else []
+    return Secrets([*plugins.loaded.secrets, *own], plugins.loaded.private)
 
 
 def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:

@@ -100,7 +100,7 @@ class Session:
         """
         journal = await Journal.open(folder / JOURNAL)
         async with _closed_on_failure(journal):
-            request = request.with_settings(plugins.settings)
+            request = request.with_settings(plugins.loaded)
             pipeline = plugins.pipeline(request.pipeline)
             await forget_failures(journal, pipeline, everything=retry_failed)
             session = await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
@@ -114,7 +114,7 @@ class Session:
         """Return a session that is offline and writes nothing."""
         journal = await Journal.open(folder / JOURNAL, mode="read")
         async with _closed_on_failure(journal):
-            return await cls.open(request.with_settings(plugins.settings), folder, plugins, journal)
+            return await cls.open(request.with_settings(plugins.loaded), folder, plugins, journal)
 
     @classmethod
     async def open(
@@ -303,7 +303,7 @@ async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]
         with TemporaryDirectory(prefix="leadline-") as folder:
             journal = await Journal.open(Path(folder) / JOURNAL)
             try:
-                request = RunRequest.new(question, plugins.settings, {})
+                request = RunRequest.new(question, plugins.loaded, {})
                 session = await Session.open(request, Path(folder), plugins, journal)
                 try:
                     yield session

@@ -149,4 +149,5 @@ def test_the_plugin_offers_engine_and_fetcher(desk: Any) -> None:
     settings = LocalSettings(folders=[desk.docs])
     (search,), (fetcher,) = leadline_search_providers(), leadline_fetchers()
     assert isinstance(search.make(settings, desk.context), LocalSearch)
+    assert not search.keep, "another run may find the documents changed"
     assert isinstance(fetcher.make(settings, desk.context), LocalFetcher)
