@@ -16,16 +16,18 @@ import contextlib
 import gc
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
+from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.event_log import follow
-from leadline._runtime.runs.folder import EVENTS, delete_run, find_run, list_runs, run_info
+from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, list_runs, run_info
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.run_request import RunRequest, check_question
@@ -225,8 +227,8 @@ class Client:
         """
         folder = self._find(run, principal)
         session = next((handle._session for handle in self._handles if handle.folder == folder), None)
-        live = session.run.bus.subscribe(deltas=True) if session else None
-        return follow(folder / EVENTS, after, live, lambda: run_info(folder).status == "running")
+        subscribe = partial(session.run.bus.subscribe, deltas=True) if session else None
+        return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK))
 
     def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Delete a run with all its files. Raises `LeadlineError` if the run is active."""

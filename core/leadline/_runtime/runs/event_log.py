@@ -71,16 +71,16 @@ class EventFile:
 
 
 async def follow(
-    path: Path, after: int, live: Subscription | None, is_active: Callable[[], bool]
+    path: Path, after: int, subscribe: Callable[[], Subscription] | None, is_active: Callable[[], bool]
 ) -> AsyncIterator[Event]:
     """Yield the events of a run with numbers above `after`, until its session ends.
 
-    `path` is its `events.jsonl`. `live` is a subscription if the run is one of this process; otherwise the file is
-    watched while `is_active()`. Missing numbers are announced by an event `gap` {after, before}.
+    `path` is its `events.jsonl`. `subscribe` is given if the run is one of this process; otherwise the file is watched
+    while `is_active()`. Missing numbers are announced by an event `gap` {after, before}.
     """
     file, last = EventFile(path, after), after
     finished: set[Any] = set()
-    async for event in _live(file, live) if live else _watched(file, is_active):
+    async for event in _live(file, subscribe()) if subscribe else _watched(file, is_active):
         if event.kind == "call.delta":
             if event.data.get("key") in finished:  # older than what was read from the file
                 continue
@@ -105,20 +105,23 @@ async def _watched(file: EventFile, is_active: Callable[[], bool]) -> AsyncItera
 
 
 async def _live(file: EventFile, live: Subscription) -> AsyncIterator[Event]:
-    for event in await asyncio.to_thread(file.read):
-        yield event
     is_logged = True
-    async for event in live:
-        if event.kind == "call.delta":
+    try:
+        for event in await asyncio.to_thread(file.read):
             yield event
-            continue
-        patience = _PATIENCE if is_logged else 0.0
-        while event.seq > file.last and patience >= 0:
-            await asyncio.sleep(_LIVE_INTERVAL)
-            patience -= _LIVE_INTERVAL
-            for logged in await asyncio.to_thread(file.read):
-                yield logged
-        is_logged = event.seq <= file.last
-        if not is_logged:
-            file.last = event.seq
-            yield event
+        async for event in live:
+            if event.kind == "call.delta":
+                yield event
+                continue
+            patience = _PATIENCE if is_logged else 0.0
+            while event.seq > file.last and patience >= 0:
+                await asyncio.sleep(_LIVE_INTERVAL)
+                patience -= _LIVE_INTERVAL
+                for logged in await asyncio.to_thread(file.read):
+                    yield logged
+            is_logged = event.seq <= file.last
+            if not is_logged:
+                file.last = event.seq
+                yield event
+    finally:
+        live.close()
