@@ -14,9 +14,9 @@ Hooks are synchronous. Leadline calls them once at the start, only for plugins t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pluggy
 from pydantic import ConfigDict
@@ -57,10 +57,13 @@ hookimpl = pluggy.HookimplMarker("leadline")
 class PluginSettings(SettingsModel):
     """The base class of a plugin's settings.
 
-    A plugin whose required field is empty is left out of the run, with a notice.
+    A plugin whose required field is empty is left out of the run, with a notice. `unstored` has the names of fields
+    that are sent with requests and change no reply, such as an organization or a contact: a run does not store them. On
+    resume they are read again, as secrets are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    unstored: ClassVar[Collection[str]] = ()
 
 
 S = TypeVar("S", bound=PluginSettings)
@@ -149,6 +152,9 @@ class MapOffer(Offer[S, MapStage[Any, Any]]):
 
     `may_give` are further growing keys; results are assigned to keys by their type. For example, a stage gives the
     pages that could be read and may give those that could not.
+
+    With `gives` equal to `over`, the results replace the item: a stage changes it, divides it, or drops it by returning
+    nothing. Such a stage must come before all other stages that use the items.
     """
 
     over: Key[Any]

@@ -111,7 +111,7 @@ class PluginRuntime:
         limits = self.settings.limits.get(name)
         timeout = (limits and limits.timeout) or offer.timeout
         lifecycle = self._lifecycle(name, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
-        options = fingerprint(answer_options(offer, settings))
+        options = fingerprint(answer_options(offer, settings, self._tags(name)))
         account = account_of(secrets_of(settings.model_dump()))
         owner = (kind, name, str(plugin), options, account)
         identity = ProviderIdentity(
@@ -126,6 +126,11 @@ class PluginRuntime:
             restart=lifecycle.restart,
         )
         return ProviderInstance(name, offer, identity, self._breaker(owner, name), lifecycle)
+
+    def _tags(self, name: str) -> dict[str, str]:
+        """Return the tags of the values in a plugin's section that a run does not store."""
+        prefix = f"plugins.{name}."
+        return {key.removeprefix(prefix): tag for key, tag in self.loaded.tags.items() if key.startswith(prefix)}
 
     def _limiter(self, owner: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
         at_once = (limits and limits.at_once) or offer.at_once
@@ -148,7 +153,7 @@ class PluginRuntime:
                 partial(offer.make, settings, context),
                 ready,
                 who=str(plugin),
-                scrub=Secrets(self.loaded.secrets).scrub,
+                scrub=Secrets(self.loaded.secrets, self.loaded.private).scrub,
                 seconds=enter_seconds,
                 warn=context.log.warning,
             )

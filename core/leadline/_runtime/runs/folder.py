@@ -95,7 +95,7 @@ def run_info(folder: Path) -> RunInfo:
         metadata = read_metadata(folder)
     except (OSError, ValueError):
         return RunInfo(folder.name, folder, "unreadable", None)
-    active = metadata.status in ("pending", "running") and metadata.ended is None
+    active = metadata.status in ("pending", "running", "waiting") and metadata.ended is None
     status = "interrupted" if active and not is_locked(folder / LOCK) else metadata.status
     return RunInfo(folder.name, folder, status, metadata)
 
