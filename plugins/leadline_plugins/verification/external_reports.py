@@ -101,8 +101,8 @@ async def check(markdown: str, documents: Mapping[str, Document], run: Run | Non
         _checked_claim(claim, known.sources(claim), verdicts.get(claim.id), library, near)
         for claim in known.found.claims
     )
-    cited = {name for name, one in known.targets.items() if any(name in c.evidence_ids for c in known.found.claims)}
-    used = {known.targets[name].key for name in cited}
+    named = {name for claim in known.found.claims for name in claim.evidence_ids}
+    used = {one.key for name, one in known.targets.items() if name in named}
     return _summary(
         title=known.report.title,
         marks=len(known.report.marks),
@@ -180,16 +180,13 @@ def _parse(markdown: str) -> _ParsedReport:
     report = read_report(markdown)
     found = section_statements([Section(id="report", title="", text=report.text)])
     targets: dict[str, CitedSource] = {}
+    by_url = {url: entry for entry in reversed(list(report.entries.values())) for url in entry.urls}
     for place, name in enumerate(report.targets):
-        entry = report.entry(name) or _entry_with_url(report, name)
+        entry = report.entry(name) or by_url.get(name)
         if entry or "://" in name:
             entry = entry or Entry(name, "", (name,))
             targets[str(place)] = CitedSource(key=entry.key, text=entry.text, urls=entry.urls)
     return _ParsedReport(report, found, targets)
-
-
-def _entry_with_url(report: CitedReport, url: str) -> Entry | None:
-    return next((entry for entry in report.entries.values() if url in entry.urls), None)
 
 
 def _source(listed: CitedSource, document: Document) -> Source:
