@@ -14,9 +14,9 @@ Hooks are synchronous. Leadline calls them once at the start, only for plugins t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pluggy
 from pydantic import ConfigDict
@@ -57,10 +57,13 @@ hookimpl = pluggy.HookimplMarker("leadline")
 class PluginSettings(SettingsModel):
     """The base class of a plugin's settings.
 
-    A plugin whose required field is empty is left out of the run, with a notice.
+    A plugin whose required field is empty is left out of the run, with a notice. `unstored` has the names of fields
+    that are sent with requests and change no reply, such as an organization or a contact: a run does not store them. On
+    resume they are read again, as secrets are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    unstored: ClassVar[Collection[str]] = ()
 
 
 S = TypeVar("S", bound=PluginSettings)
@@ -116,7 +119,7 @@ class Offer(Generic[S, M]):
     embedders, rerankers and claim judges.
     """
     timeout: float | None = None
-    """Seconds that a call may take; None: `search.timeout` for engines, 30 for other kinds."""
+    """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers, 30 for other kinds."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
     uses: tuple[str, ...] = ()

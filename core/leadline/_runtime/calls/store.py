@@ -146,10 +146,10 @@ class CallStore:
 
     def _put_in_cache(self, job: Job, body: bytes) -> None:
         """Let other runs have a reply, unless it is incomplete or repeats a secret."""
-        if self._answers and _is_cached(job) and job.kind.shareable(decode(body, job.kind.reply)):
-            text = body.decode()
-            if self._secrets.scrub(text) == text:
-                self._answers.put_soon(job.key, job.provider.account, body)
+        if not self._answers or not _is_cached(job) or self._secrets.found_in(body):
+            return
+        if job.kind.shareable(decode(body, job.kind.reply)):
+            self._answers.put_soon(job.key, job.provider.account, body)
 
 
 def _is_cached(job: Job) -> bool:

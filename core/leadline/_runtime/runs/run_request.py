@@ -10,11 +10,11 @@ from importlib.metadata import version
 
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.folder import folder_name
+from leadline._settings.load import Loaded
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Json, Principal, Record
-from leadline.settings import Settings
 
 # Characters. Longer material belongs in a folder that is searched.
 MAX_QUESTION = 20_000
@@ -31,6 +31,8 @@ class RunRequest(Record):
     pipeline: str
     began: datetime
     settings: Json = {}
+    # Of the settings that are not stored, by dotted key.
+    setting_tags: dict[str, str] = {}
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
     principal: Principal | None = None
@@ -38,7 +40,7 @@ class RunRequest(Record):
 
     @classmethod
     def new(
-        cls, question: str, settings: Settings, tags: Mapping[str, str], principal: Principal | None = None
+        cls, question: str, loaded: Loaded, tags: Mapping[str, str], principal: Principal | None = None
     ) -> RunRequest:
         """Return a request with a new id."""
         began = utc_now().replace(microsecond=0)
@@ -47,9 +49,10 @@ class RunRequest(Record):
             run_id=folder_name(trace_id, began),
             trace_id=trace_id,
             question=question,
-            pipeline=settings.pipeline,
+            pipeline=loaded.settings.pipeline,
             began=began,
-            settings=public(settings),
+            settings=public(loaded.settings),
+            setting_tags=dict(loaded.tags),
             versions={"leadline": version("leadline"), "python": platform.python_version()},
             tags=dict(tags),
             principal=principal,
@@ -75,9 +78,11 @@ class RunRequest(Record):
             raise UsageError(f"the run {self.run_id} does not belong to this principal")
         return self.model_copy(update={"principal": principal})
 
-    def with_settings(self, settings: Settings) -> RunRequest:
+    def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
-        return self.model_copy(update={"settings": public(settings), "pipeline": settings.pipeline})
+        settings, tags = public(loaded.settings), dict(loaded.tags)
+        update = {"settings": settings, "setting_tags": tags, "pipeline": loaded.settings.pipeline}
+        return self.model_copy(update=update)
 
 
 def check_question(question: str) -> str:
