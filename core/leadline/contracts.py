@@ -148,7 +148,8 @@ class Run(Protocol):
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
         """Ask the user, and wait up to `wait` seconds for the answer.
 
-        Without anybody to ask, return `default`; raise `NeedsClarification` if there is none.
+        If there is nobody to ask, or nobody answers in time, accept `default`; without one, raise `NeedsClarification`
+        or `CallFailed`. Equal questions of a run are one question, and a resumed run has the answers it got.
         """
         ...
 

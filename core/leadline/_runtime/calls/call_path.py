@@ -32,7 +32,7 @@ from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.call_events import CallEvents
 from leadline._runtime.calls.context import current_call, current_stage, within_context
 from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity
-from leadline._runtime.calls.keys import call_text, outline
+from leadline._runtime.calls.keys import call_text, outline, plain
 from leadline._runtime.calls.outcomes import SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
 from leadline._runtime.calls.shutdown import Shutdown
@@ -220,7 +220,17 @@ class CallPath:
         raise AssertionError("unreachable: the attempts are counted without end")
 
     def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
-        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who)
+        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who, provider.key_origin)
+
+    def is_stored(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> bool:
+        """Return whether the journal has the outcome of this call."""
+        tree = outline(plain(request))
+        key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._principal)
+        return self._journal.has(digest(key_text))
+
+    async def ended(self, key: str) -> None:
+        """Wait until the outcome of the call with this key is stored, if the call is in flight."""
+        await self._in_flight.ended(key)
 
     # --- rows that are no requests -----------------------------------------------------------------------------------
 

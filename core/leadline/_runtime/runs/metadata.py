@@ -75,6 +75,7 @@ def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_cod
         versions=request.versions,
         tags=request.tags,
         principal=request.principal.id if request.principal else "",
+        questions=run.questions.open,
     )
 
 

@@ -6,6 +6,7 @@ Each method names the plugins that the settings chose and makes one call through
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
 from leadline._runtime.runs.call_statistics import models
 from leadline._runtime.runs.folder import path_inside, write_atomically
+from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.run_state import RunState
@@ -35,7 +37,16 @@ from leadline._runtime.task_groups import Prefetch, each
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware
 from leadline.encoding import json_bytes
-from leadline.errors import CallFailed, ConfigError, LeadlineError, NeedsClarification, PluginError, PluginFault
+from leadline.errors import (
+    AlreadyAnswered,
+    CallFailed,
+    ConfigError,
+    LeadlineError,
+    NeedsClarification,
+    PluginError,
+    PluginFault,
+    Unanswered,
+)
 from leadline.findings import Key
 from leadline.pipeline import Pipeline, Step
 from leadline.records import (
@@ -63,11 +74,9 @@ from leadline.records import (
     Section,
     SectionRequest,
 )
+from leadline.runs import OpenQuestion
 from leadline.settings import Settings
 from leadline.tasks import Task
-
-# Asks a person; takes a message and the JSON schema of the answer.
-Asker = Callable[[str, Json], Awaitable[Answer]]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -75,11 +84,9 @@ Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
 
 
-class UserQuestion(Record):
-    """A question to a person, as the journal stores it."""
-
-    message: str
-    json_schema: Json
+_ASK = Kind(name="ask", reply=Answer)
+# Without a time limit: `Questions` has it, because a question is not asked again when the time is over.
+_PERSON = ProviderIdentity(name="person", timeout=math.inf)
 
 
 class RunContext:
@@ -125,7 +132,9 @@ class RunContext:
             answers=None if journal.readonly else plugins.answers,
             principal=request.principal.id if request.principal else "",
         )
-        self._asker = asker
+        self.questions = Questions(self._questions_changed, self._asked, asker)
+        # Writes the status; set by the session.
+        self.status_changed: Callable[[], Awaitable[None]] = _nothing
         self._prefetch = Prefetch()
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self._search = EngineSearch(plugins, self.calls, self._notice)
@@ -243,23 +252,40 @@ class RunContext:
         return files
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
-        if self._asker is None:
+        question = UserQuestion(message=message, json_schema=json_schema)
+        # An answer that was given in an earlier session needs nobody.
+        if self.questions.asker is None and not self.calls.is_stored(_ASK, question, provider=_PERSON):
             if default is None:
                 raise NeedsClarification(message)
             return Answer(action="accept", content=default)
-        identity = ProviderIdentity(name="person", timeout=wait)
-        question = UserQuestion(message=message, json_schema=json_schema)
-        kind = Kind(name="ask", reply=Answer)
-        return await self.calls.call(kind, question, self._ask, provider=identity, task="ask")
 
-    async def _ask(self, question: UserQuestion, call: Call) -> Answer:
-        assert self._asker is not None
-        self.state.status = "waiting"
-        await self.bus.emit("question", {"message": question.message, "schema": dict(question.json_schema)})
+        async def do(question: UserQuestion, call: Call) -> Answer:
+            return await self.questions.ask(question, call, wait)
+
         try:
-            return await self._asker(question.message, question.json_schema)
-        finally:
-            self.state.status = "running"
+            return await self.calls.call(_ASK, question, do, provider=_PERSON, task="ask")
+        except CallFailed as failed:
+            if default is None or failed.record.type != Unanswered.__name__:
+                raise
+            return Answer(action="accept", content=default)
+
+    async def answer(self, question_id: str, answer: Answer) -> None:
+        """Answer an open question and wait until the answer is stored. Raises `UsageError` and `LeadlineError`."""
+        if any((row.key, row.kind, row.outcome) == (question_id, _ASK.name, "reply") for row in self.calls.rows()):
+            raise AlreadyAnswered(question_id)
+        self.questions.answer(question_id, answer)
+        await self.calls.ended(question_id)
+        if not any(row.key == question_id for row in self.calls.rows()):
+            raise LeadlineError(f"the run ended before the answer to question {question_id} was stored")
+
+    async def _questions_changed(self) -> None:
+        if self.state.status in ("running", "waiting"):
+            self.state.status = "waiting" if self.questions.open else "running"
+            await self.status_changed()
+
+    async def _asked(self, question: OpenQuestion) -> None:
+        data = {"id": question.id, "message": question.message, "schema": dict(question.json_schema)}
+        await self.bus.emit("question", {**data, "seconds": question.seconds})
 
     async def call(
         self,
@@ -402,6 +428,10 @@ class RunContext:
         """Save a finding as JSON in the file that its key names."""
         data = json_bytes(value, indent=1) + b"\n"
         await self.save(Blob(name=key.file, media_type="application/json", data=data))
+
+
+async def _nothing() -> None:
+    return
 
 
 def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:

@@ -26,7 +26,8 @@ from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
 from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
-from leadline._runtime.runs.run_context import Asker, RunContext, secrets_of_run
+from leadline._runtime.runs.questions import Asker
+from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
 from leadline.contracts import Middleware, Observer
@@ -61,6 +62,9 @@ class Session:
         self._previous: PreviousOutput | None = None
         self._stopped = False
         self._exit_code: int | None = None
+        # One writer at a time, so that the newest summary is written last.
+        self._writing = asyncio.Lock()
+        run.status_changed = self._write_status
 
     @classmethod
     async def start(
@@ -279,10 +283,16 @@ class Session:
             return summarize(self.run, self.engine, self.journal, self.exit_code)
 
     async def _write_metadata(self, *, ended: bool = False) -> Metadata:
-        metadata = summarize(self.run, self.engine, self.journal, self.exit_code if ended else None)
-        if not self.run.readonly:
-            await asyncio.to_thread(write_metadata, self.run.folder, metadata)
-        return metadata
+        async with self._writing:
+            metadata = summarize(self.run, self.engine, self.journal, self.exit_code if ended else None)
+            if not self.run.readonly:
+                await asyncio.to_thread(write_metadata, self.run.folder, metadata)
+            return metadata
+
+    async def _write_status(self) -> None:
+        """Write that the run waits for an answer, or no longer; a full disk is reported by the journal."""
+        with suppress(LeadlineError, OSError):
+            await self._write_metadata()
 
 
 @asynccontextmanager
