@@ -48,6 +48,8 @@ class SearchPage(Record):
 
     hits: tuple[Hit, ...] = ()
     cursor: str | None = None
+    suggestion: str = ""
+    """The query in another spelling ("did you mean"), if the engine knows a better one."""
     failures: tuple[Failure, ...] = ()
     """Failures of engines while others succeeded; set by the core and by strategies that stop waiting for an engine."""
 
