@@ -200,7 +200,7 @@ class PluginRuntime:
         """Parse bytes with the first parser that accepts them. Raises `Unsupported` if none does."""
         for parser in self._parsers:
             if parser.accepts(blob.media_type):
-                return await parser.parse(blob, call)
+                return (await parser.parse(blob, call)).labelled(blob.labels)
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
     async def close(self) -> None:
