@@ -144,7 +144,8 @@ class Client:
         """Continue a run with the settings it had, overridden by those set in this client.
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
-        repeats all failed calls. A complete report is only replaced by another complete one.
+        repeats all failed calls. A complete report is only replaced by another complete one. Raises `JournalBusy`
+        while another process, or another run of this one, works on it: nothing was changed, try again later.
         """
         folder = find_run(self.runs_folder(), run)
         request = await load_request(folder)
@@ -188,7 +189,7 @@ class Client:
         return run_info(find_run(self.runs_folder(), run))
 
     def delete(self, run: str | Path) -> None:
-        """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
+        """Delete a run with all its files. Raises `JournalBusy` if the run is active."""
         delete_run(find_run(self.runs_folder(), run))
 
     def runs_folder(self) -> Path:

@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
 
-from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.journal.lock import FolderLock, is_locked
 from leadline.display import choose_from
-from leadline.errors import LeadlineError, UsageError
+from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.runs import Metadata, RunInfo
 
 JOURNAL = "journal.sqlite"
@@ -93,11 +93,17 @@ def run_info(folder: Path) -> RunInfo:
     """Return the run in a folder."""
     try:
         metadata = read_metadata(folder)
+        if _is_active(metadata) and not is_locked(folder / LOCK):
+            metadata = read_metadata(folder)  # it may have ended since
+            if _is_active(metadata):
+                return RunInfo(folder.name, folder, "interrupted", metadata)
     except (OSError, ValueError):
         return RunInfo(folder.name, folder, "unreadable", None)
-    active = metadata.status in ("pending", "running") and metadata.ended is None
-    status = "interrupted" if active and not is_locked(folder / LOCK) else metadata.status
-    return RunInfo(folder.name, folder, status, metadata)
+    return RunInfo(folder.name, folder, metadata.status, metadata)
+
+
+def _is_active(metadata: Metadata) -> bool:
+    return metadata.status in ("pending", "running", "waiting") and metadata.ended is None
 
 
 def find_run(folder: Path, run: str | Path) -> Path:
@@ -116,10 +122,15 @@ def find_run(folder: Path, run: str | Path) -> Path:
 
 
 def delete_run(folder: Path) -> None:
-    """Delete a run's folder. Raises `LeadlineError` if the run is active."""
-    if is_locked(folder / LOCK):
-        raise LeadlineError(f"the run in {folder} is active; stop it first")
-    shutil.rmtree(folder)
+    """Delete a run's folder. Raises `JournalBusy` if the run is active."""
+    try:
+        lock = FolderLock(folder / LOCK)
+    except JournalBusy:
+        raise JournalBusy(f"the run in {folder} is active; stop it first") from None
+    try:
+        shutil.rmtree(folder)
+    finally:
+        lock.release()
 
 
 def _run_folders(folder: Path) -> Iterator[Path]:
