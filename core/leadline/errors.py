@@ -2,6 +2,7 @@
 
 LeadlineError
 ├── UsageError              a command or a function was used incorrectly        exit 64
+│   └── AlreadyAnswered     a question of a run was answered before
 ├── ConfigError             the settings are invalid                            exit 78
 │   └── PluginError         a plugin is faulty; names its distribution and version
 │       └── PluginFault     a plugin failed during a run                        exit 1
@@ -25,6 +26,7 @@ ProviderError               raised by plugins; the class decides on retry and fa
 ├── QuotaSpent              402, or a permanent 429                             RESOURCE_LIMIT
 ├── Denied                  401, 403, a login page                              BUSINESS
 ├── Unsupported             404, or a request it cannot serve                   BUSINESS
+├── Unanswered              a person did not answer in time                     BUSINESS
 └── Refused                 refused by a rule of the user: no fallback          BUSINESS
 """
 
@@ -46,6 +48,13 @@ class UsageError(LeadlineError):
     """A command or a function was used incorrectly."""
 
     exit_code = 64
+
+
+class AlreadyAnswered(UsageError):
+    """A question of a run was answered before; the first answer counts."""
+
+    def __init__(self, question_id: str) -> None:
+        super().__init__(f"question {question_id} was answered before; the first answer counts")
 
 
 class ConfigError(LeadlineError):
@@ -193,6 +202,10 @@ class Denied(ProviderError):
 
 class Unsupported(ProviderError):
     """The server returned a 404 status, or the provider cannot serve this request."""
+
+
+class Unanswered(ProviderError):
+    """A person did not answer in time; raised by the core."""
 
 
 class Refused(ProviderError):

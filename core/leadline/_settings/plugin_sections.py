@@ -11,7 +11,7 @@ from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME
 from leadline._settings.layers import PREFIX, Layer, leaves, origin_of
 from leadline._settings.partial_validation import error_messages
-from leadline._settings.schema import KeyPath, read_text
+from leadline._settings.schema import KeyPath, read_text, unquoted
 from leadline._settings.sources import STORED
 from leadline.display import choose_from
 from leadline.errors import ConfigError
@@ -44,7 +44,7 @@ class PluginSections:
     def base(self, name: str) -> str:
         """Return the plugin of a name: another one for a second instance."""
         section = self._values.get(name)
-        return str(section.get(USE, name)) if isinstance(section, Mapping) else name
+        return unquoted(section.get(USE, name)) if isinstance(section, Mapping) else name
 
     def instances(self) -> tuple[str, ...]:
         """Return the names of the second instances."""

@@ -130,6 +130,7 @@ class Selector:
         plugins = found.plugins.values()
         for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
             self._problem(problem)
+        found.notices += self._unread_engines()
         found.notices += template_notices(core, plugins, place)
         found.notices += unused_prices(core, found.plugins, found.settings, place)
         return found
@@ -184,12 +185,37 @@ class Selector:
 
     def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
         """Return the names with `auto` expanded, and those that come from `auto`."""
+        if selection.key == "read.fetchers":
+            return self._with_instances(selection.names), frozenset()
         order = self._defaults.auto.get(selection.key)
         if "auto" not in selection.names or order is None:
             return selection.names, frozenset()
         found = self._automatic(selection, order)
         names = (other for name in selection.names for other in (found if name == "auto" else (name,)))
         return tuple(dict.fromkeys(names)), frozenset(found) - set(selection.names)
+
+    def _with_instances(self, fetchers: Iterable[str]) -> tuple[str, ...]:
+        """Return the fetchers with their second instances among the search engines, whose hits only these can read.
+
+        A fetcher that is not set up itself stands for its instances only.
+        """
+        found: list[str] = []
+        engines = self._selected.names["search.engines"]
+        for name in fetchers:
+            instances = [engine for engine in engines if engine != name == self._sections.base(engine)]
+            found += [name] if self._sections.is_set(name) or not instances else []
+            found += instances
+        return tuple(dict.fromkeys(found))
+
+    def _unread_engines(self) -> Iterator[str]:
+        """Yield a notice for each engine that is also a fetcher, but is not among the fetchers."""
+        names, plugins = self._selected.names, self._selected.plugins
+        for name in names.get("search.engines", ()):
+            if "fetchers" in plugins[name].offers and name not in names["read.fetchers"]:
+                yield (
+                    f"read.fetchers: has no {name}, a search engine that can also fetch: what it finds is read only if "
+                    f"another fetcher accepts the address; add {name} to read.fetchers"
+                )
 
     def _automatic(self, selection: Selection, order: AutoOrder) -> tuple[str, ...]:
         """Return the plugins that `auto` selects: those that are configured, or else those that need nothing.

@@ -154,17 +154,15 @@ class Builder:
                 self._asked.clear()
 
     def _method(self) -> list[Node]:
-        blocks = [block for part in paragraphs(self._report) for block in self._method_paragraph(part)]
+        blocks = [self._method_paragraph(part) for part in paragraphs(self._report)]
         return [header(1, self._name(), words(heading(self._language))), *blocks] if blocks else []
 
-    def _method_paragraph(self, part: MethodParagraph) -> list[Node]:
-        """Return a paragraph and its list, which is folded on the screen and shortened in print."""
-        line = para(words(part.text))
-        if not part.items:
-            return [line]
-        if self._medium.screen:
-            return [div([line, bullets([[plain(words(item))] for item in part.items])], attributes("", "folded"))]
-        return [line, bullets([[plain(words(item))] for item in part.short])]
+    def _method_paragraph(self, part: MethodParagraph) -> Node:
+        """Return a paragraph; on the screen with its list, folded."""
+        if not (part.items and self._medium.screen):
+            return para(words(part.line(self._language)))
+        items = bullets([[plain(words(item))] for item in part.items])
+        return div([para(words(part.text)), items], attributes("", "folded"))
 
     def _cite(self, ids: Sequence[str]) -> list[Node]:
         """Return the numbers of a run of citations, each with its passages."""

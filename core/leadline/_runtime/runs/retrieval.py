@@ -108,9 +108,8 @@ class EngineSearch:
         return search
 
     def _ttl(self, engine: ProviderInstance) -> float:
-        """Return the seconds for which other runs may use its hits: 0 for local and for personal hits."""
-        shared = engine.offer.keep and not engine.offer.per_user
-        return seconds(self._plugins.settings.cache.search) if shared else 0.0
+        """Return the seconds for which other runs may use its hits: 0 for local hits."""
+        return seconds(self._plugins.settings.cache.search) if engine.offer.keep else 0.0
 
     async def _notify(self, failures: Iterable[Failure]) -> None:
         """Notify of open circuit breakers, from the stored failures, so that a replay has the same notices."""
@@ -178,6 +177,7 @@ def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -
         who=strategy.identity.who,
         fingerprint=combined_fingerprint([strategy, *engines]),
         account=accounts,
+        per_user=any(engine.identity.per_user for engine in engines),
     )
 
 
@@ -208,12 +208,12 @@ class DocumentReader:
         names = self._plugins.chosen["read.fetchers"]
         for name in names:
             instance = self._plugins.instance("fetchers", name)
-            fetcher = await instance.get()
-            if not await self._accepts(instance, fetcher, request.url):
+            if not await self._accepts(instance, request.url):
                 continue
             kind = Kind(name="fetch", reply=Blob, keep=instance.offer.keep)
             try:
-                return await self._calls.call(kind, request, fetcher.fetch, provider=instance.identity, task="fetch")
+                do = instance.method("fetch")
+                return await self._calls.call(kind, request, do, provider=instance.identity, task="fetch")
             except CallFailed as failed:
                 if not request.accept or failed.record.type != Unsupported.__name__:
                     raise
@@ -223,15 +223,16 @@ class DocumentReader:
     async def _parse(self, blob: Blob) -> Document:
         for name in self._plugins.chosen["read.parsers"]:
             instance = self._plugins.instance("parsers", name)
-            parser = await instance.get()
-            if await self._accepts(instance, parser, blob.media_type):
+            if await self._accepts(instance, blob.media_type):
                 # Not kept: the journal has the document as the reply of `read`.
                 kind = Kind(name="parse", reply=Document, keep=False, unshared=True, free=instance.offer.free)
-                return await self._calls.call(kind, blob, parser.parse, provider=instance.identity, task="fetch")
+                do = instance.method("parse")
+                return await self._calls.call(kind, blob, do, provider=instance.identity, task="fetch")
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
-    async def _accepts(self, instance: ProviderInstance, plugin: Fetcher | Parser, name: str) -> bool:
+    async def _accepts(self, instance: ProviderInstance, name: str) -> bool:
         try:
+            plugin: Fetcher | Parser = await instance.get()
             return plugin.accepts(name)
         except BaseException as error:
             if is_cancellation(error):
