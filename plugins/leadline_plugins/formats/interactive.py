@@ -1,7 +1,7 @@
 """Interactive figures: HTML that a chart runner made, in a frame that can neither load anything nor see the report.
 
-The frame has no origin (`sandbox` without `allow-same-origin`). It inherits the policy of the page, which therefore names
-each script of a figure by its hash; its own policy allows inline scripts and styles, and pictures as data.
+The frame has no origin (`sandbox` without `allow-same-origin`). It inherits the policy of the page, which names each
+script of a figure by its hash; its own policy allows inline scripts and styles, and pictures as data.
 """
 
 from __future__ import annotations
