@@ -153,6 +153,18 @@ async def test_a_run_that_is_cancelled_while_it_waits_asks_again_what_was_not_an
         assert (await (await runs.resume(run.id)).result()).status == "complete"
 
 
+async def test_another_process_follows_a_run_that_waits_to_its_end(tmp_path: Path) -> None:
+    async with client(tmp_path, one) as runs, client(tmp_path, one) as others:
+        run = await runs.start("How deep is it?", interactive=True)
+        kinds = []
+        async for event in others.events(run.id):  # from the file, as another process does
+            kinds.append(event.kind)
+            if event.kind == "question":
+                await run.answer(str(event.data["id"]), {"answer": "outer"})
+        assert kinds[-1] == "run.finished"
+        assert (await run.result()).status == "complete"
+
+
 _KILLED = """
 import asyncio, sys
 from pathlib import Path
