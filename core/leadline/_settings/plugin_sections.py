@@ -11,9 +11,10 @@ from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME
 from leadline._settings.layers import PREFIX, Layer, leaves, origin_of
 from leadline._settings.partial_validation import error_messages
+from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, read_text, unquoted
 from leadline._settings.sources import STORED
-from leadline.display import choose_from
+from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
 
@@ -81,11 +82,11 @@ class PluginSections:
     def naming_problems(self, catalog: PluginCatalog, limits: Iterable[str]) -> Iterator[str]:
         """Yield the problems with the names of sections, and of the tables of `[limits]`."""
         if self._malformed:
-            yield f"plugins: is a table, not a value: [plugins.NAME] for each plugin{self.place('plugins')}"
+            yield f"plugins: this is a table, not a value: write [plugins.NAME] for each plugin{self.place('plugins')}"
         known = {*catalog.names(), *self.instances()}
         for name in self._values:
             if name not in known and name not in catalog.refused:
-                yield self._unknown("plugins", name, known)
+                yield self._unknown("plugins", name, known, self._instance_hint(name, catalog))
         for name in self.instances():
             base = self.base(name)
             if base not in catalog.names():
@@ -98,9 +99,22 @@ class PluginSections:
             if name not in known:
                 yield self._unknown("limits", name, known)
 
-    def _unknown(self, key: str, name: str, known: Iterable[str]) -> str:
+    def _unknown(self, key: str, name: str, known: Iterable[str], hint: str = "") -> str:
         place = self.place(key if key.endswith(USE) else f"{key}.{name}")
-        return f"{key}: no plugin {name!r} is installed: {choose_from(name, known)}{place}"
+        near = nearest(name, known)
+        if near and hint:
+            hint = f"{hint[0].upper()}{hint[1:]}"
+        advice = " ".join(filter(None, (f"did you mean {near!r}?" if near else "", hint))) or "see `leadline plugins`"
+        return f"{key}: no plugin {name!r} is installed: {advice}{place}"
+
+    def _instance_hint(self, name: str, catalog: PluginCatalog) -> str:
+        """Return how to make a section a second instance of a plugin that has its keys; else empty."""
+        section = self._values[name]
+        if not isinstance(section, Mapping) or not section:
+            return ""
+        fitting = [plugin.name for plugin in catalog.loadable() if {*section} <= {*plugin.settings.model_fields}]
+        choices = " or ".join(f'{USE} = "{base}"' for base in fitting[:3]) if len(fitting) <= 3 else f'{USE} = "PLUGIN"'
+        return f"for a second instance of a plugin, add {choices} to [plugins.{name}]" if choices else ""
 
     def read(self, name: str, plugin: Plugin) -> PluginSettings:
         """Return a plugin's settings. Raises `RequiredSettingMissing`, or `InvalidSection`."""
@@ -113,6 +127,7 @@ class PluginSections:
         messages: list[str] = []
         try:
             settings = model.model_validate(given)
+            public(settings)  # raises for values that a run cannot store as JSON
             missing = [
                 key for key, field in model.model_fields.items() if field.is_required() and _empty(settings, key)
             ]
@@ -121,7 +136,9 @@ class PluginSections:
             missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
             invalid = [detail for detail in details if detail["type"] != "missing"]
             messages = [*error_messages(invalid, model, [given], self._origin, prefix)]
-        except Exception as error:  # noqa: BLE001 - reported without its text, which may contain a secret
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret
             messages = [f"plugins.{name}: {plugin} raised {type(error).__name__} while it read its section"]
         # Outside of `except`: the validation error contains the values, secrets included, and must not be chained.
         if messages:

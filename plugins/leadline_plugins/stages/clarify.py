@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadline.contracts import Run
-from leadline.errors import ClarificationFailed
+from leadline.errors import ClarificationFailed, NeedsClarification
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -129,13 +129,19 @@ class ClarifyStage:
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if self._settings.mode == "ask":
             return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
-        assumptions = reply.assumptions[:MAX_QUESTIONS] or ("the question is meant in its most usual sense",)
+        assumptions = reply.assumptions[:MAX_QUESTIONS]
+        if not assumptions:  # nothing is known beyond the question itself
+            return question
         await notify(run, f"{reasons}: assumed: {'; '.join(one.rstrip(' .。;；') for one in assumptions)}")
         return question.model_copy(update={"assumptions": assumptions})
 
     async def _ask(self, question: Question, message: str, run: Run) -> Question:
         schema: Json = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
-        answer = await run.ask(message, schema, wait=self._settings.timeout)
+        try:
+            answer = await run.ask(message, schema, wait=self._settings.timeout)
+        except NeedsClarification as error:
+            advice = "Write the question more precisely, or add --set clarify.mode=assume"
+            raise NeedsClarification(f"{message} {advice}") from error
         answer_text = str(answer.content.get("answer", "")).strip()
         if answer.action != "accept" or not answer_text:
             raise ClarificationFailed(f"there was no usable answer to: {message}")
