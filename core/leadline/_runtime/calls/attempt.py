@@ -72,6 +72,8 @@ class Attempts:
                 raise self.journal.broken
             need = job.kind.need(job.request)
             reservation = self._reserved(await self.budget.reserve_in_turn(need), log)
+            if job.kind.keep and not (job.kind.free or job.kind.effect):
+                self.journal.begin(job.key)
             call = self._active_call(job, log, self.monotonic() + job.provider.timeout)
             ended: Literal["reply", "error", "cut"] = "cut"
             with self._settling(call, log, lambda: self._settle(reservation, used_by(need, total(call.usages), ended))):
@@ -146,8 +148,9 @@ class Attempts:
 
     def _reserved(self, reservation: Reservation, log: AttemptLog) -> tuple[Reservation, str]:
         log.reserved += reservation.need
-        written = reservation.need and not self.journal.readonly
-        return reservation, self.journal.ledger.reserve(reservation.need) if written else ""
+        # Calls and queries are counted by the journal's rows.
+        costs = reservation.need - reservation.need.counts()
+        return reservation, self.journal.ledger.reserve(costs) if costs and not self.journal.readonly else ""
 
     def _settle(self, reservation: tuple[Reservation, str], used: Need) -> None:
         self.budget.settle(reservation[0], used)

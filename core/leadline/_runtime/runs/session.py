@@ -199,7 +199,7 @@ class Session:
                 "principal": run.principal.id if run.principal else None,
             },
         )
-        for notice in loaded.notices:
+        for notice in (*loaded.notices, *interrupted_notice(self.journal)):
             await run.bus.emit("notice", {"message": notice})
 
     async def _walk_pipeline(self) -> None:
@@ -221,7 +221,9 @@ class Session:
                 may_retry = temporary and self.pipeline.level == "agent" and attempt < RUN_REPEATS
                 if not replayed and not may_retry:
                     raise
+                before = self.journal.spent()
                 await self.journal.forget(keys)
+                run.budget.restore(self.journal.spent() - before)  # the repetition takes their place
                 if not replayed:
                     run.state.add_error(failed)
                     attempt += 1
@@ -343,6 +345,16 @@ async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: b
         await journal.forget(escaped)
     if refused := await _refused_by_shutdown(journal):
         await journal.forget(refused, repeated_stages=closing)
+
+
+def interrupted_notice(journal: Journal) -> tuple[str, ...]:
+    """Return the notice about calls in flight at the end of the last session. It is no part of the report."""
+    count = 0 if journal.readonly else sum(session.interrupted for session in journal.sessions()[-2:-1])
+    if not count:
+        return ()
+    calls = "1 call was" if count == 1 else f"{count} calls were"
+    again = "it is" if count == 1 else "they are"
+    return (f"{calls} in flight when the last session was interrupted: {again} made again, and may be paid for again",)
 
 
 async def _refused_by_shutdown(journal: Journal) -> set[str]:
