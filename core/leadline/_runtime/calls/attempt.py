@@ -28,7 +28,7 @@ from leadline._runtime.task_groups import contain
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Middleware, Run
 from leadline.encoding import encode
-from leadline.errors import BadReply, Severed, Unavailable
+from leadline.errors import BadReply, Refused, Severed, Unavailable
 from leadline.records import Record, Usage
 
 T = TypeVar("T")
@@ -119,13 +119,17 @@ class Attempts:
         if lost_since is not None and job.provider.restart:
             await job.provider.restart(lost_since)
         proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
-        for middleware in reversed(tuple(self.middleware.values())):
-            proceed = partial(_around, middleware, call, proceed)
+        for name, middleware in reversed(tuple(self._middleware_of(job).items())):
+            proceed = partial(_around, name, middleware, call, proceed)
         reply = await proceed(job.request)
         if not call.live and job.kind.text:
             call.live = True
             call.emit("text", job.kind.text(reply))
         return reply
+
+    def _middleware_of(self, job: Job) -> Mapping[str, Middleware]:
+        """Return the middleware of a call: none for a composite, and for work that contacts nobody outside."""
+        return {} if job.kind.composite or job.kind.free or job.provider.local else self.middleware
 
     def _active_call(self, job: Job, log: AttemptLog, deadline: float) -> ActiveCall:
         return ActiveCall(
@@ -143,7 +147,7 @@ class Attempts:
             price=partial(job.kind.price, job.request) if job.kind.price else None,
             listener=job.listener,
             prose=StreamedText(job.shows) if job.shows else None,
-            live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
+            live=all(middleware.live for middleware in self._middleware_of(job).values()),
         )
 
     def _reserved(self, reservation: Reservation, log: AttemptLog) -> tuple[Reservation, str]:
@@ -159,9 +163,18 @@ class Attempts:
 
 
 async def _around(
-    middleware: Middleware, call: ActiveCall, proceed: Callable[[Any], Awaitable[Any]], request: Any
+    name: str, middleware: Middleware, call: ActiveCall, proceed: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
-    return await middleware.around(request, call, proceed)
+    try:
+        return await middleware.around(request, call, proceed)
+    except RefusedByMiddleware:
+        raise
+    except Refused as refused:
+        raise RefusedByMiddleware(f"refused by middleware '{name}': {refused}") from refused
+
+
+class RefusedByMiddleware(Refused):
+    """A refusal by a middleware; the others are the core's."""
 
 
 class TimedOut(Exception):

@@ -27,13 +27,13 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from leadline._hosting.faults import is_cancellation
-from leadline._runtime.calls.attempt import AttemptLog, Attempts
+from leadline._runtime.calls.attempt import AttemptLog, Attempts, RefusedByMiddleware
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.call_events import CallEvents
 from leadline._runtime.calls.context import current_call, current_stage, within_context
 from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity
 from leadline._runtime.calls.keys import call_text, outline, plain
-from leadline._runtime.calls.outcomes import SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
+from leadline._runtime.calls.outcomes import MIDDLEWARE, SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
 from leadline._runtime.calls.shutdown import Shutdown
 from leadline._runtime.calls.single_flight import InFlight, SingleFlight
@@ -211,7 +211,8 @@ class CallPath:
             except JournalError:
                 raise
             except Refused as error:
-                return build.refused(str(error), log.attempts)
+                by = MIDDLEWARE if isinstance(error, RefusedByMiddleware) else "Refused"
+                return build.refused(str(error), log.attempts, by=by)
             except BaseException as error:
                 if is_cancellation(error):
                     raise

@@ -24,7 +24,7 @@ from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
-from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
+from leadline._runtime.runs.outcome import is_rejected, middleware_refusal, no_evidence_reason, outcome
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
@@ -168,7 +168,7 @@ class Session:
             await self._walk_pipeline()
             await self._decide_outcome()
         except NoEvidence as error:
-            self._end("no_evidence", no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
+            await self._end_without_evidence(no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
         except NeedsClarification as error:
             self._end("waiting", str(error), NeedsClarification.exit_code)
         except asyncio.CancelledError:
@@ -237,9 +237,21 @@ class Session:
         for failed in run.state.format_failures.values():
             run.state.add_error(failed)
         formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
-        self._end(*await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats))
+        status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats)
+        if status == "no_evidence":
+            await self._end_without_evidence(reason)
+        else:
+            self._end(status, reason)
         if run.state.status == "complete" and is_rejected(engine.board):
             self._exit_code = REJECTED
+
+    async def _end_without_evidence(self, reason: str) -> None:
+        """End a run that found nothing; if a middleware refused calls, it could not look."""
+        refusal = await middleware_refusal(self.journal, self.journal.rows())
+        if refusal:
+            self._end("failed", reason if refusal in reason else f"{refusal}; {reason}")
+        else:
+            self._end("no_evidence", reason)
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
         self.run.state.end(status, reason)
