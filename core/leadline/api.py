@@ -353,6 +353,7 @@ class RunHandle:
     async def cancel(self, reason: str = "cancelled") -> None:
         """End the run at once. Completed calls are kept, and `resume` continues from there."""
         self._session.cancel_reason = reason
+        self._session.run.calls.interrupt()
         self._task.cancel()
         await asyncio.wait({self._task})
 
