@@ -175,7 +175,8 @@ class Client:
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
         repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
-        principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`.
+        principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`. Raises `JournalBusy`
+        while another process, or another run of this one, works on it: nothing was changed, try again later.
         """
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
@@ -267,7 +268,7 @@ class Client:
         return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK))
 
     def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
-        """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
+        """Delete a run with all its files. Raises `JournalBusy` if the run is active."""
         delete_run(self._find(run, principal))
 
     def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
@@ -352,6 +353,7 @@ class RunHandle:
     async def cancel(self, reason: str = "cancelled") -> None:
         """End the run at once. Completed calls are kept, and `resume` continues from there."""
         self._session.cancel_reason = reason
+        self._session.run.calls.interrupt()
         self._task.cancel()
         await asyncio.wait({self._task})
 

@@ -7,14 +7,14 @@ LeadlineError
 │   └── PluginError         a plugin is faulty; names its distribution and version
 │       └── PluginFault     a plugin failed during a run                        exit 1
 ├── JournalError            the journal of the run cannot be read or written    exit 1
-│   ├── JournalBusy         another process is using this run
+│   ├── JournalBusy         another process is working on this run: try later  exit 75
 │   └── JournalMissing      offline, and the call is not in the journal
 ├── CallFailed              a call failed for good; `record` has the details
 │   └── CallRefused         Leadline refused it: budget, deadline, stop, middleware
 ├── ModelUnreachable        no AI provider answered the first task              exit 1
 ├── NoEvidence              no evidence was found for a report                  exit 5
 ├── ClarificationFailed     the user was asked and gave no usable answer        exit 1
-└── NeedsClarification      the question is unclear and nobody can be asked     exit 2
+└── NeedsClarification      a stage asks, and nobody can be asked               exit 2
 ProviderError               raised by plugins; the class decides on retry and fallback
 ├── Unavailable             connection failure, timeout, 5xx                    NETWORK, retried
 │   ├── Disconnected        the plugin is closed and opened again first         NETWORK, retried
@@ -81,7 +81,9 @@ class JournalError(LeadlineError):
 
 
 class JournalBusy(JournalError):
-    """Another process holds the lock of the run's folder."""
+    """Another process works on the run. Nothing was changed: try again when it has ended."""
+
+    exit_code = 75
 
 
 class JournalMissing(JournalError):
@@ -120,7 +122,7 @@ class ClarificationFailed(LeadlineError):
 
 
 class NeedsClarification(LeadlineError):
-    """The question needs clarification, and there is nobody to ask."""
+    """A stage asked something that it needs to know, and there is nobody to ask."""
 
     exit_code = 2
 

@@ -10,10 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
 
-from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.journal.lock import FolderLock, is_locked
 from leadline._runtime.runs.index import ACTIVE, RunIndex
 from leadline.display import nearest
-from leadline.errors import LeadlineError, UsageError
+from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.runs import Metadata, RunInfo
 
 JOURNAL = "journal.sqlite"
@@ -90,11 +90,17 @@ def run_info(folder: Path) -> RunInfo:
     """Return the run in a folder."""
     try:
         metadata = read_metadata(folder)
+        if _is_active(metadata) and not is_locked(folder / LOCK):
+            metadata = read_metadata(folder)  # it may have ended since
+            if _is_active(metadata):
+                return RunInfo(folder.name, folder, "interrupted", metadata)
     except (OSError, ValueError):
         return RunInfo(folder.name, folder, "unreadable", None)
-    active = metadata.status in ACTIVE and metadata.ended is None
-    status = "interrupted" if active and not is_locked(folder / LOCK) else metadata.status
-    return RunInfo(folder.name, folder, status, metadata)
+    return RunInfo(folder.name, folder, metadata.status, metadata)
+
+
+def _is_active(metadata: Metadata) -> bool:
+    return metadata.status in ACTIVE and metadata.ended is None
 
 
 def find_run(folder: Path, run: str | Path, *, within: bool = False) -> Path:
@@ -123,10 +129,15 @@ def find_run(folder: Path, run: str | Path, *, within: bool = False) -> Path:
 
 
 def delete_run(folder: Path) -> None:
-    """Delete a run's folder. Raises `LeadlineError` if the run is active."""
-    if is_locked(folder / LOCK):
-        raise LeadlineError(f"the run in {folder} is active; stop it first")
-    shutil.rmtree(folder)
+    """Delete a run's folder. Raises `JournalBusy` if the run is active."""
+    try:
+        lock = FolderLock(folder / LOCK)
+    except JournalBusy:
+        raise JournalBusy(f"the run in {folder} is active; stop it first") from None
+    try:
+        shutil.rmtree(folder)
+    finally:
+        lock.release()
     RunIndex(folder.parent).forget_deleted()
 
 

@@ -94,9 +94,11 @@ class RunIndex:
         folder, data = self._folder / name, json.loads(text)
         if not data:
             return RunSummary(name, folder, "unreadable")
+        gone = _is_active(data) and not is_locked(folder / f"{_JOURNAL}.lock")
+        if gone:  # or it has ended since
+            data = _read(folder) or data
+        status = "interrupted" if gone and _is_active(data) else data["status"]
         began, ended = (datetime.fromisoformat(data[key]) if data[key] else None for key in ("began", "ended"))
-        gone = data["status"] in ACTIVE and not ended and not is_locked(folder / f"{_JOURNAL}.lock")
-        status = "interrupted" if gone else data["status"]
         return RunSummary(name, folder, **{**data, "began": began, "ended": ended, "status": status})
 
     def _found(self, database: sqlite3.Connection, terms: Sequence[str]) -> Rows:
@@ -292,6 +294,10 @@ def _read(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError, KeyError):
         return {}
     return values
+
+
+def _is_active(data: Mapping[str, Any]) -> bool:
+    return data["status"] in ACTIVE and not data["ended"]
 
 
 def _about(data: Mapping[str, Any]) -> str:
