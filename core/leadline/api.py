@@ -27,18 +27,22 @@ from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.event_log import follow
-from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, list_runs, run_info
+from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
 from leadline._runtime.runs.inbox import Message, receive, send
+from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, has_request, load_request
+from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.load import Loaded, load_settings
+from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.display import choose_from
-from leadline.errors import UsageError
+from leadline.errors import LeadlineError, UsageError
 from leadline.events import Subscription
-from leadline.records import Answer, Event, Json, Principal
+from leadline.records import Answer, Event, Json, Principal, Report
+from leadline.run_summary import RunSummary
 from leadline.runs import Metadata, OpenQuestion, Order, Result, RunInfo
 
 
@@ -213,7 +217,8 @@ class Client:
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
         repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
-        principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`.
+        principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`. Raises `JournalBusy`
+        while another process, or another run of this one, works on it: nothing was changed, try again later.
         """
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
@@ -235,6 +240,25 @@ class Client:
         finally:
             await self._pool.release(plugins)
 
+    async def report(self, run: str | Path, *, principal: Principal | str | None = None) -> Report:
+        """Return the report of a run as data: its `report.json`, or else the result of an offline replay.
+
+        Raises `LeadlineError` if the run has no report.
+        """
+        folder = self._find(run, principal)
+        if (folder / REPORT).is_file():
+            return read_report(folder / REPORT)
+        result = await self.replay(folder, principal=principal)
+        if result.report is None:
+            raise LeadlineError(f"the run in {folder} has no report: {result.reason or result.status}")
+        return result.report
+
+    async def compare(
+        self, first: str | Path, second: str | Path, *, principal: Principal | str | None = None
+    ) -> Comparison:
+        """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
+        return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
+
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""
         return explain(self.plugins)
@@ -243,9 +267,22 @@ class Client:
         """Return the likely calls, tokens and cost of a run, without any call."""
         return await estimate(self.plugins, question)
 
-    def runs(self, *, principal: Principal | str | None = None) -> list[RunInfo]:
-        """Return all runs of the principal, or those without one, newest first."""
-        return list_runs(self.runs_folder(principal=principal))
+    def runs(
+        self,
+        *,
+        text: str = "",
+        status: str | None = None,
+        limit: int | None = None,
+        principal: Principal | str | None = None,
+    ) -> list[RunSummary]:
+        """Return all runs of the principal, or those without one, newest first.
+
+        With a text, return those whose question, tags or report contain all its words, the best first.
+        """
+        index = RunIndex(self.runs_folder(principal=principal))
+        if text.strip():
+            return index.search(text, status=status, limit=limit)
+        return index.runs(status=status, limit=limit)
 
     def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
@@ -292,7 +329,7 @@ class Client:
         await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
 
     def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
-        """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
+        """Delete a run with all its files. Raises `JournalBusy` if the run is active."""
         delete_run(self._find(run, principal))
 
     def runs_folder(self, *, principal: Principal | str | None = None) -> Path:

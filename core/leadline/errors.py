@@ -7,7 +7,7 @@ LeadlineError
 │   └── PluginError         a plugin is faulty; names its distribution and version
 │       └── PluginFault     a plugin failed during a run                        exit 1
 ├── JournalError            the journal of the run cannot be read or written    exit 1
-│   ├── JournalBusy         another process is using this run
+│   ├── JournalBusy         another process is working on this run: try later  exit 75
 │   └── JournalMissing      offline, and the call is not in the journal
 ├── CallFailed              a call failed for good; `record` has the details
 │   └── CallRefused         Leadline refused it: budget, deadline, stop, middleware
@@ -81,7 +81,9 @@ class JournalError(LeadlineError):
 
 
 class JournalBusy(JournalError):
-    """Another process holds the lock of the run's folder."""
+    """Another process works on the run. Nothing was changed: try again when it has ended."""
+
+    exit_code = 75
 
 
 class JournalMissing(JournalError):

@@ -23,9 +23,11 @@ from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import LIMITERS, Limiter
 from leadline._runtime.journal.cache import ReplyCache, account_of
+from leadline._settings.layers import PREFIX
 from leadline._settings.load import Loaded
 from leadline._settings.pipelines import resolve
 from leadline._settings.redaction import answer_options, secrets_of
+from leadline._settings.schema import is_secret
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Parser
 from leadline.encoding import digest
@@ -38,6 +40,8 @@ from leadline.settings import Limits, seconds
 CACHE_SIZE = 200_000_000
 # Seconds that a call may take if neither the offer nor the settings set a timeout.
 TIMEOUT = 30.0
+# The same for language models: they write for minutes.
+MODEL_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True)
@@ -123,6 +127,7 @@ class PluginRuntime:
             account=account,
             per_user=offer.per_user,
             who=str(plugin),
+            key_origin=self._key_origin(name, offer),
             restart=lifecycle.restart,
         )
         return ProviderInstance(name, offer, identity, self._breaker(owner, name), lifecycle)
@@ -164,7 +169,23 @@ class PluginRuntime:
         return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs))
 
     def _default_timeout(self, kind: str) -> float:
-        return self.settings.search.timeout if kind == "search_providers" else TIMEOUT
+        defaults = {"search_providers": self.settings.search.timeout, "ai_providers": MODEL_TIMEOUT}
+        return defaults.get(kind, TIMEOUT)
+
+    def _key_origin(self, name: str, offer: AnyOffer) -> str:
+        """Return where the key of an instance comes from, and its variable; empty if the offer declares no key."""
+        fields = offer.settings.model_fields
+        keys = (key for key in offer.env if key in fields and is_secret(fields[key].annotation))
+        if not (key := next(keys, "")):
+            return ""
+        dotted = f"plugins.{name}.{key}"
+        is_second = name != self.loaded.plugins[name].name
+        variable = f"{PREFIX}{dotted.upper().replace('.', '__')}" if is_second else offer.env[key]
+        origin = self.loaded.origins.get(dotted, "default")
+        if origin == "default":
+            return f"no key is set: set {variable}, or {dotted}"
+        other = "" if variable in origin else f"; without it, {variable} is read"
+        return f"the key comes from {origin}{other}"
 
     @property
     def answers(self) -> ReplyCache | None:

@@ -6,6 +6,7 @@ else that cannot work (a strategy, a stage, a format, a middleware) is an error.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -343,14 +344,26 @@ class Selector:
             settings = self._selected.settings.get(name) or self._sections.read(name, plugin)
         except RequiredSettingMissing as missing:
             return str(missing)
-        try:
-            reason = offer.ready(settings)
-        except Exception as error:  # noqa: BLE001 - reported without its text, which may contain a secret
-            reason = f"{plugin} raised {type(error).__name__} in `ready`"
+        reason = _obstacle(plugin, offer, settings)
         if not reason:
             self._selected.settings[name] = settings
-        return reason or ""
+        return reason
 
     def _problem(self, text: str) -> None:
         if text not in self._selected.problems:
             self._selected.problems.append(text)
+
+
+def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
+    """Return why a plugin says that it cannot work here; empty if it can."""
+    try:
+        reason: Any = offer.ready(settings)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret
+        return f"{plugin} raised {type(error).__name__} in `ready`"
+    if inspect.iscoroutine(reason):
+        reason.close()
+    if reason is None or isinstance(reason, str):
+        return reason or ""
+    return f"{plugin} returns {type(reason).__name__} from `ready`: it must return a text or None, and not be async"

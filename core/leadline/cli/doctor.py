@@ -64,7 +64,8 @@ def _advise(found: list[Finding], ready: bool, research: str) -> None:
 def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
     yield Finding("leadline", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     yield from _distributions()
-    yield from (Finding("plugin", "note", problem) for problem in client.catalog.problems)
+    broken = (entry for entry in client.catalog.entries(load=True) if entry.status == "broken")
+    yield from (Finding(f"plugin {entry.name}", "note", entry.problem) for entry in broken)
     try:
         loaded = client.load(complete=False)
     except ConfigError as error:

@@ -259,10 +259,10 @@ def as_data(result: Result) -> dict[str, Any]:
     }
 
 
-def report_file(folder: Path, metadata: Metadata) -> Path | None:
-    """Return the report file for readers: Markdown, else the first other format; None if there is none."""
+def report_file(folder: Path, metadata: Metadata, first: str = "report.md") -> Path | None:
+    """Return the report file for readers: `first`, else HTML or another format; None if there is none."""
     names = [name for name in metadata.files if name.startswith("report.") and (folder / name).is_file()]
-    names.sort(key=lambda name: (name != "report.md", name != "report.html", name))
+    names.sort(key=lambda name: (name != first, name != "report.html", name != "report.md", name))
     return folder / names[0] if names else None
 
 

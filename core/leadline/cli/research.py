@@ -20,7 +20,8 @@ from leadline._runtime.plugins import default_cache
 from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
 from leadline._settings.defaults import read_defaults
 from leadline.api import Client, RunHandle, tune_gc
-from leadline.cli.common import Terminal, client_of, interactive, pairs
+from leadline.cli.ask import Terminal
+from leadline.cli.common import client_of, interactive, pairs
 from leadline.cli.outcome import advise, show
 from leadline.cli.terminal import plural, say, write
 from leadline.contracts import Call

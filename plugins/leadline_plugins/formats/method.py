@@ -16,7 +16,7 @@ from leadline.display import group_by_reason
 from leadline.records import Report
 from leadline_plugins.formats.tree import readable_url
 from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
-from leadline_plugins.wording.phrases import join_items, phrase, translate
+from leadline_plugins.wording.phrases import join_items, phrase
 
 # Failures that are named; the rest are counted.
 NAMED = 5
@@ -180,7 +180,7 @@ def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
             what=item["reason"].strip(_STOPS),
         )
     if facts["assumptions"]:
-        what = (translate(assumption, language).strip(_STOPS) for assumption in facts["assumptions"])
+        what = (assumption.strip(_STOPS) for assumption in facts["assumptions"])
         yield phrase("assumed", language, what=join_items(what, language, "semicolon"))
 
 

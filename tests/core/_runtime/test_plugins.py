@@ -10,13 +10,14 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 import pytest
+from pydantic import SecretStr
 
 import leadline
 from leadline._hosting import lifecycle
 from leadline.contracts import Call
-from leadline.errors import Disconnected, LeadlineError, PluginError, UsageError
+from leadline.errors import Denied, Disconnected, LeadlineError, PluginError, UsageError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Blob, Event, FetchRequest
+from leadline.records import Blob, Event, FetchRequest, ModelTraits
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -199,3 +200,69 @@ def test_a_client_is_used_on_one_event_loop_or_opened_again(tmp_path: Path) -> N
     assert asyncio.run(research()) == "complete"
     with pytest.raises(UsageError, match="a client belongs to one event loop"):
         asyncio.run(research())
+
+
+class Keyed(PluginSettings):
+    api_key: SecretStr = SecretStr("")
+
+
+class Refused:
+    """A model provider whose key is refused, and a fetcher with the same manners."""
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def chat(self, request: Any, call: Call, /) -> Any:
+        raise Denied("HTTP 401 from http://model.example")
+
+
+def refusing(folder: Path, **settings: Any) -> leadline.Client:
+    offer: Any = Offer(lambda *_: Refused(), Keyed, "x", env={"api_key": "HOUSE_KEY"})
+    return leadline.Client(
+        plugins=[fake_web(), plugin("house", ai_providers=offer)],
+        folder=folder / "runs",
+        cache=folder / "cache",
+        set={"search.engines": ["fakeweb"], "ai.providers": ["house"], **settings},
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "variables", "advice"),
+    [
+        ({}, {}, "no key is set: set HOUSE_KEY, or plugins.house.api_key"),
+        ({}, {"HOUSE_KEY": "wrong-key"}, "the key comes from environment HOUSE_KEY"),
+        (
+            {"plugins.house.api_key": "wrong-key"},
+            {},
+            "the key comes from argument; without it, HOUSE_KEY is read",
+        ),
+        (
+            {"plugins.mine.use": "house", "ai.providers": ["mine"]},
+            {"HOUSE_KEY": "wrong-key"},
+            "no key is set: set LEADLINE_PLUGINS__MINE__API_KEY, or plugins.mine.api_key",
+        ),
+    ],
+)
+async def test_a_refused_key_is_named_by_its_origin(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    variables: dict[str, str],
+    advice: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    async with refusing(tmp_path, **settings) as runs:
+        result = await runs.research(QUESTION)
+    assert result.status == "failed"
+    assert f"HTTP 401 from http://model.example; {advice}" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"), [({}, 600.0), ({"limits.house.timeout": 5}, 5.0), ({"search.timeout": 7}, 600.0)]
+)
+def test_a_model_has_ten_minutes_unless_its_offer_or_the_settings_say_otherwise(
+    tmp_path: Path, settings: dict[str, Any], seconds: float
+) -> None:
+    plugins = refusing(tmp_path, **settings).plugins
+    assert plugins.instance("ai_providers", "house").identity.timeout == seconds

@@ -10,8 +10,8 @@ from typing import TextIO
 
 import pytest
 
-from leadline.cli import common
-from leadline.cli.common import Terminal
+from leadline.cli import ask
+from leadline.cli.ask import Terminal
 from leadline.records import Answer, Json
 
 SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string", "title": "Your answer"}}}
@@ -20,7 +20,7 @@ SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string", "t
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch) -> Iterator[TextIO]:
     """Return what a user types to."""
-    monkeypatch.setattr(common, "STEP_ASIDE", 0)
+    monkeypatch.setattr(ask, "STEP_ASIDE", 0)
     reading, writing = os.pipe()
     with os.fdopen(reading) as stdin, os.fdopen(writing, "w", buffering=1) as keyboard:
         monkeypatch.setattr(sys, "stdin", stdin)

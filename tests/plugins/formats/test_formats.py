@@ -113,13 +113,10 @@ async def test_verify_reads_the_lists_of_a_report_in_each_language(language: str
     assert not list(found.dangling())
 
 
-ASSUMED = "the question is meant in its most usual sense"
+ASSUMED = "it is the harbour in the usual sense"
 
 
-@pytest.mark.parametrize(
-    ("language", "said"),
-    [("en", f"Assumed: {ASSUMED}."), ("zh", "假设：按字面和最通常的含义理解问题。")],
-)
+@pytest.mark.parametrize(("language", "said"), [("en", f"Assumed: {ASSUMED}."), ("zh", f"假设：{ASSUMED}。")])
 async def test_an_assumption_appears_once_and_notices_are_marked_as_english(language: str, said: str) -> None:
     method = {
         "queries": ["a"],
@@ -134,7 +131,7 @@ async def test_an_assumption_appears_once_and_notices_are_marked_as_english(lang
     }
     text = (await rendered(report("Deep [@e1].", metadata={"method": method}, language=language)))["report.md"]
     assert said in text
-    assert text.count("sense") == (language == "en")
+    assert text.count("sense") == 1
     assert "No charts were drawn." in text
     assert ("（英文）：No charts" in text) is (language == "zh")
     if language == "en":

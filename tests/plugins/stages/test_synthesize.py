@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -26,6 +27,8 @@ from leadline.research_findings import (
 from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.passages.cutting import tokens_of
+from leadline_plugins.passages.selection import select
+from leadline_plugins.stages import synthesize
 from leadline_plugins.stages.synthesize import SynthesizeStage, leadline_stages, section_requests, without_copies
 
 A = TypeVar("A")
@@ -314,3 +317,16 @@ async def test_the_searches_made_for_a_section_are_one_more_question() -> None:
     (helped,) = await requests(Runs(research={"section_tokens": 300}), plan, MANUAL, [task])
     assert any("class 42 " in item.quote for item in helped.evidence)
     assert not any("class 42 " in item.quote for made in alone for item in made.evidence)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+async def test_passages_are_not_selected_by_the_event_loop(monkeypatch: pytest.MonkeyPatch, chat: bool) -> None:
+    by: list[int] = []
+
+    def recorded(*arguments: Any) -> list[Evidence]:
+        by.append(threading.get_ident())
+        return select(*arguments)
+
+    monkeypatch.setattr(synthesize, "select", recorded)
+    assert await requests(Runs(chat=chat), PLAN_OF_TWO, HARBOUR)
+    assert threading.get_ident() not in by

@@ -220,7 +220,7 @@ class CallPath:
         raise AssertionError("unreachable: the attempts are counted without end")
 
     def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
-        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who)
+        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who, provider.key_origin)
 
     def is_stored(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> bool:
         """Return whether the journal has the outcome of this call."""

@@ -49,6 +49,8 @@ class ProviderIdentity:
     per_user: bool = False
     # Plugin, distribution and version, for messages about its faults.
     who: str = ""
+    # The origin of its key, for messages about refused keys.
+    key_origin: str = ""
     # Exits the plugin if it was created before a time of the event loop: called after `Disconnected`, before the next
     # attempt, with the start of the last one.
     restart: Callable[[float], Awaitable[None]] | None = None
