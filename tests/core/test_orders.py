@@ -243,13 +243,13 @@ asyncio.run(main())
         assert process.stdout.readline() == b"searching\n"
         async with asyncio.timeout(60), client(tmp_path) as runs:
             while True:
-                (info,) = runs.runs()
+                info = runs.find(runs.runs()[0].id)
                 if _steps(info.metadata).get("search") == "started":
                     break
                 await asyncio.sleep(0.05)
         assert info.status == "running"
         process.send_signal(signal.SIGKILL)
     async with client(tmp_path) as runs:
-        (info,) = runs.runs()
+        info = runs.find(runs.runs()[0].id)
         assert info.status == "interrupted"
         assert (_steps(info.metadata)["plan"], _steps(info.metadata)["search"]) == ("finished", "started")

@@ -17,7 +17,7 @@ from leadline._runtime.runs.index import RunIndex
 from leadline.contracts import Call
 from leadline.errors import CallFailed, Denied, JournalBusy, Refused, Unavailable, UsageError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Answer, Json, SearchPage, SearchRequest
+from leadline.records import Answer, FetchRequest, Json, SearchPage, SearchRequest
 from leadline.research_findings import QUESTION, REPORT
 from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
@@ -176,17 +176,17 @@ async def test_a_refused_format_does_not_prevent_the_others(tmp_path: Path) -> N
 
 
 class Stops:
-    """Has the run stopped at the second call for a task, once the first is through, and holds the others from then."""
+    """Has the run stopped at the second request of a kind once the first is through, and holds the others from then."""
 
     live = True
 
-    def __init__(self, task: str) -> None:
-        self.task = task
+    def __init__(self, request: type[Any]) -> None:
+        self.request = request
         self.begun, self.through, self.stopped = False, asyncio.Event(), False
         self.handle: Any = None
 
     async def around(self, request: Any, call: Call, proceed: Any, /) -> Any:
-        if call.task != self.task or self.stopped:
+        if not isinstance(request, self.request) or self.stopped:
             return await proceed(request)
         if not self.begun:
             self.begun = True
@@ -200,12 +200,12 @@ class Stops:
         return await asyncio.Future()
 
 
-@pytest.mark.parametrize("task", ["fetch", "query"])
-async def test_the_replay_of_a_stopped_run_has_the_same_findings(task: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("request_type", [FetchRequest, SearchRequest])
+async def test_the_replay_of_a_stopped_run_has_the_same_findings(request_type: type[Any], tmp_path: Path) -> None:
     """An algorithm that was refused then is refused again, though now there is time."""
-    stops = Stops(task)
+    stops = Stops(request_type)
     middleware = plugin("stops", middleware=Offer(lambda settings, _: stops, PluginSettings, "For a test"))
-    async with client(tmp_path, middleware, middleware=["stops"]) as runs:
+    async with client(tmp_path, middleware, middleware=["stops"], limits__fakeweb__timeout=1) as runs:
         stops.handle = await runs.start(QUESTION_TEXT)
         result = await stops.handle.result()
         assert stops.stopped
