@@ -455,6 +455,7 @@ class RunHandle:
         """Cancel the run without waiting for its end, for code that is being cancelled itself."""
         if not self._task.done():
             self._session.cancel_reason = reason
+            self._session.run.calls.interrupt()
             self._task.cancel()
 
     def snapshot(self) -> Metadata:

@@ -76,7 +76,8 @@ class Metadata(Record):
     """The summary of a run, written to `metadata.json` when it starts, at every step, while it waits, and at its end.
 
     `questions`: those to a person that wait for an answer, with the status `waiting`.
-    `reason`: why the run is not complete. `seconds`: wall time over all sessions. `choices`: the selected plugins, with
+    `reason`: why the run is not complete. `seconds`: wall time over all sessions. `interrupted_calls`: calls in flight
+    when a session was killed or cancelled, which the next one made again. `choices`: the selected plugins, with
     reasons. `calls`: counts by kind and provider, as `search/local`. `usage`: tokens (`unpriced`: those at an unknown
     price), cost in USD (null if unknown) and `replies` of models, in total and `by_provider`, `by_task`, `by_stage`.
     `retention`: the share of fetched characters that writing prompts contain. `targets`: the run compared with its
@@ -95,6 +96,7 @@ class Metadata(Record):
     ended: datetime | None = None
     seconds: float = 0.0
     sessions: int = 1
+    interrupted_calls: int = 0
     steps: tuple[StepState, ...] = ()
     current_step: str = ""
     iterations: int = 0

@@ -30,7 +30,7 @@ from leadline._settings.redaction import answer_options, secrets_of
 from leadline._settings.schema import is_secret
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Parser
-from leadline.encoding import digest
+from leadline.encoding import digest, require_type
 from leadline.errors import ConfigError, LeadlineError, PluginError, Unsupported, UsageError
 from leadline.pipeline import Pipeline, assemble
 from leadline.records import Blob, Document
@@ -124,6 +124,7 @@ class PluginRuntime:
             limiter=self._limiter(owner, offer, limits),
             timeout=timeout or self._default_timeout(kind),
             priced=offer.priced,
+            local=offer.free,
             account=account,
             per_user=offer.per_user,
             who=str(plugin),
@@ -221,7 +222,7 @@ class PluginRuntime:
         """Parse bytes with the first parser that accepts them. Raises `Unsupported` if none does."""
         for parser in self._parsers:
             if parser.accepts(blob.media_type):
-                return await parser.parse(blob, call)
+                return require_type(await parser.parse(blob, call), Document).labelled(blob.labels)
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
     async def close(self) -> None:

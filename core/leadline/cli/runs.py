@@ -97,7 +97,7 @@ def show(args: argparse.Namespace) -> int:
     ):
         if values:
             write(f"{label:<9} {', '.join(f'{name} {value}' for name, value in values.items())}")
-    if run.status not in ("complete", "running"):
+    if run.status not in ("complete", "running") and not run.metadata.questions:
         write(f"\nContinue: leadline resume {run.id}")
     return 0
 

@@ -15,6 +15,7 @@ from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.figures import FigurePlacement, Numbered, data_url, numbered, with_credit
+from leadline_plugins.formats.interactive import interactive_html
 from leadline_plugins.formats.marks import failures, has_heading, legend, marks_of, section_texts, summary
 from leadline_plugins.formats.method import MethodParagraph, heading, paragraphs
 from leadline_plugins.formats.passages import Passages, places
@@ -29,6 +30,7 @@ from leadline_plugins.formats.tree import (
     figure,
     header,
     image,
+    interactive,
     link,
     para,
     plain,
@@ -225,10 +227,12 @@ class Builder:
         caption += after_text(caption, self._cite(item.figure.evidence_ids))
         self._recent = recent
         caption = with_credit(caption, item.figure, self._language)
-        if item.file is None:
-            return figure(f"figure-{item.number}", [plain(words(f"[{item.figure.alt}]"))], caption)
         alt = " ".join(item.figure.alt.split()) or item.figure.caption
-        return figure(f"figure-{item.number}", [plain([image(alt, self._address(item.file))])], caption)
+        shown = [image(alt, self._address(item.file))] if item.file else words(f"[{item.figure.alt}]")
+        body = [plain(shown)]
+        if self._medium.screen and (html := interactive_html(item.figure)):
+            body = [interactive(html, alt, body)]
+        return figure(f"figure-{item.number}", body, caption)
 
     def _label(self, item: Numbered) -> str:
         return f"{phrase('figure', self._language)} {item.number}"

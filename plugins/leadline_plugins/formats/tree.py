@@ -101,6 +101,11 @@ def figure(name: str, body: list[Node], caption: list[Node]) -> Node:
     return {"t": "Figure", "c": [attributes(name), [None, [plain(caption)]], body]}
 
 
+def interactive(html: str, title: str, still: list[Node]) -> Node:
+    """Return interactive HTML for the screen, with the blocks that take its place on paper."""
+    return {"t": "Interactive", "c": [html, title, still]}
+
+
 def text(node: Any) -> str:
     """Return the text of a node or a list of nodes."""
     found: list[str] = []

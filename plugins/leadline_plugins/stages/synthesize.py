@@ -58,20 +58,29 @@ class SynthesizeStage:
         """Set the sections. Raises `NoEvidence` if nothing answers the question."""
         sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
         evidence = await without_copies(found, sources)
+        searches, unread = findings[FOUND], findings[UNREAD]
+        meant = f"did you mean: {suggested}" if (suggested := suggested_question(searches)) else ""
         if not evidence:
-            searches, unread = findings[FOUND], findings[UNREAD]
-            raise NoEvidence(no_evidence(question, searches, sources, unread))
+            reason = no_evidence(question, searches, sources, unread)
+            raise NoEvidence("; ".join(filter(None, (reason, meant))))
         tasks = findings[TASKS]
         requests = await section_requests(findings[PLAN], question, evidence, sources, tasks, findings.get(DIGEST), run)
         sections = await run.each(requests, lambda request: _write_section(request, sources, run))
         kept = tuple(section for section in sections if (section.text or "").strip())
         missing = list(dict.fromkeys(gap for section in sections for gap in section.unanswered))
         if not kept:
-            questions = "; ".join(missing) or question.text
-            raise NoEvidence(f"no source found answers: {questions}")
+            reason = f"no source found answers: {'; '.join(missing) or question.text}"
+            raise NoEvidence("; ".join(filter(None, (reason, meant))))
         for notice in dict.fromkeys(_notices(findings[PLAN], requests, sections)):
             await notify(run, notice)
+        if missing and meant:
+            await notify(run, meant)
         findings[SECTIONS] = kept
+
+
+def suggested_question(found: Sequence[Found]) -> str:
+    """Return the first query in the spelling that an engine suggests; later rounds search with words of documents."""
+    return next((one.suggestion for one in found if one.suggestion and one.task.round < 2), "")
 
 
 async def _write_section(request: SectionRequest, sources: Sequence[Source], run: Run) -> Section:

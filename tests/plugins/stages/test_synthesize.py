@@ -14,11 +14,13 @@ from leadline.records import Document, Evidence, Hit, Ranking, Section, SectionR
 from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
+    FOUND,
     PLAN,
     QUESTION,
     SECTIONS,
     SOURCES,
     Digest,
+    Found,
     Plan,
     PlannedSection,
     Question,
@@ -109,6 +111,7 @@ async def run(
     pages: Sequence[Page] = (HARBOUR,),
     question: Question = ASKED,
     digest: Digest | None = None,
+    found: Sequence[Found] = (),
 ) -> list[Section]:
     """Run the stage over these pages and return its sections."""
     (offer,) = leadline_stages()
@@ -117,6 +120,7 @@ async def run(
         PLAN: plan,
         SOURCES: tuple(page for page, _ in pages),
         EVIDENCE: tuple(item for _, items in pages for item in items),
+        FOUND: found,
         **({DIGEST: digest} if digest else {}),
     }
     findings = fake_findings(offer, values)
@@ -330,3 +334,25 @@ async def test_passages_are_not_selected_by_the_event_loop(monkeypatch: pytest.M
     monkeypatch.setattr(synthesize, "select", recorded)
     assert await requests(Runs(chat=chat), PLAN_OF_TWO, HARBOUR)
     assert threading.get_ident() not in by
+
+
+async def test_the_spelling_that_an_engine_suggests_is_told_where_something_is_not_answered() -> None:
+    task = SearchTask(id="1", query="harbor", round=1)
+    found = [Found(id="1", task=task, suggestion="harbour"), Found(id="2", task=task, suggestion="arbour")]
+    told = "did you mean: harbour"
+    with pytest.raises(NoEvidence, match=f"nothing was found for: .*; {told}$"):
+        await run(Runs(), pages=(), found=found)
+    runs = Runs()
+    runs.reply = lambda request: {"text": "", "unanswered": ("How deep?",)}
+    with pytest.raises(NoEvidence, match=f"no source found answers: .*; {told}$"):
+        await run(runs, found=found)
+    runs = Runs()
+    runs.reply = lambda request: {"text": f"Deep [@{_first(request)}].", "unanswered": ("How deep?",)}
+    await run(runs, found=found)
+    assert told in runs.notices
+    runs = Runs()
+    await run(runs, found=found)
+    assert told not in runs.notices
+    later = found[0].model_copy(update={"task": task.model_copy(update={"round": 2})})
+    with pytest.raises(NoEvidence, match="nothing was found for: [^;]*$"):
+        await run(Runs(), pages=(), found=[later])

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.call_path import CallPath
@@ -181,6 +182,18 @@ def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -
     )
 
 
+def _within(request: FetchRequest, blob: Blob) -> Blob:
+    """Return a download if it is of an accepted type and size. Raises `Unsupported`."""
+    if not isinstance(blob, Blob):  # the call path reports it
+        return blob
+    if request.size is not None and len(blob.data) > request.size:
+        raise Unsupported(f"{request.url} has {len(blob.data):,} bytes, more than the {request.size:,} allowed")
+    kind = blob.media_type.partition(";")[0].strip().lower()
+    if request.accept and kind not in request.accept:
+        raise Unsupported(f"{request.url} is {kind or 'of no known type'}, not {' or '.join(request.accept)}")
+    return blob
+
+
 class DocumentReader:
     """Fetching and parsing for one run: the first configured fetcher or parser that accepts an address or type."""
 
@@ -192,7 +205,8 @@ class DocumentReader:
         """Fetch an address and parse the reply, as one call."""
 
         async def do(request: FetchRequest, call: Call) -> Document:
-            return await self._parse(await self.fetch(request))
+            blob = await self.fetch(request)
+            return (await self._parse(blob)).labelled(blob.labels)
 
         kind = Kind(name="read", reply=Document, composite=True)
         return await self._calls.call(kind, request, do, provider=self._identity, task="fetch")
@@ -211,8 +225,12 @@ class DocumentReader:
             if not await self._accepts(instance, request.url):
                 continue
             kind = Kind(name="fetch", reply=Blob, keep=instance.offer.keep)
+            fetch = instance.method("fetch")
+
+            async def do(request: FetchRequest, call: Call, fetch: Any = fetch) -> Blob:
+                return _within(request, await fetch(request, call))
+
             try:
-                do = instance.method("fetch")
                 return await self._calls.call(kind, request, do, provider=instance.identity, task="fetch")
             except CallFailed as failed:
                 if not request.accept or failed.record.type != Unsupported.__name__:

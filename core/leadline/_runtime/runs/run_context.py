@@ -86,7 +86,7 @@ R = TypeVar("R", bound=Record)
 
 _ASK = Kind(name="ask", reply=Answer)
 # Without a time limit: `Questions` has it, because a question is not asked again when the time is over.
-_PERSON = ProviderIdentity(name="person", timeout=math.inf)
+_PERSON = ProviderIdentity(name="person", timeout=math.inf, local=True)
 
 
 class RunContext:

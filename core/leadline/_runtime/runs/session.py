@@ -24,7 +24,7 @@ from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
-from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
+from leadline._runtime.runs.outcome import is_rejected, middleware_refusal, no_evidence_reason, outcome
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
@@ -173,7 +173,7 @@ class Session:
             await self._walk_pipeline()
             await self._decide_outcome()
         except NoEvidence as error:
-            self._end("no_evidence", no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
+            await self._end_without_evidence(no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
         except NeedsClarification as error:
             self._end("waiting", str(error), NeedsClarification.exit_code)
         except asyncio.CancelledError:
@@ -204,7 +204,7 @@ class Session:
                 "principal": run.principal.id if run.principal else None,
             },
         )
-        for notice in loaded.notices:
+        for notice in (*loaded.notices, *interrupted_notice(self.journal)):
             await run.bus.emit("notice", {"message": notice})
 
     async def _walk_pipeline(self) -> None:
@@ -226,7 +226,9 @@ class Session:
                 may_retry = temporary and self.pipeline.level == "agent" and attempt < RUN_REPEATS
                 if not replayed and not may_retry:
                     raise
+                before = self.journal.spent()
                 await self.journal.forget(keys)
+                run.budget.restore(self.journal.spent() - before)  # the repetition takes their place
                 if not replayed:
                     run.state.add_error(failed)
                     attempt += 1
@@ -240,9 +242,21 @@ class Session:
         for failed in run.state.format_failures.values():
             run.state.add_error(failed)
         formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
-        self._end(*await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats))
+        status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats)
+        if status == "no_evidence":
+            await self._end_without_evidence(reason)
+        else:
+            self._end(status, reason)
         if run.state.status == "complete" and is_rejected(engine.board):
             self._exit_code = REJECTED
+
+    async def _end_without_evidence(self, reason: str) -> None:
+        """End a run that found nothing; if a middleware refused calls, it could not look."""
+        refusal = await middleware_refusal(self.journal, self.journal.rows())
+        if refusal:
+            self._end("failed", reason if refusal in reason else f"{refusal}; {reason}")
+        else:
+            self._end("no_evidence", reason)
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
         self.run.state.end(status, reason)
@@ -380,6 +394,16 @@ async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: b
         await journal.forget(escaped)
     if refused := await _refused_by_shutdown(journal):
         await journal.forget(refused, repeated_stages=closing)
+
+
+def interrupted_notice(journal: Journal) -> tuple[str, ...]:
+    """Return the notice about calls in flight at the end of the last session. It is no part of the report."""
+    count = 0 if journal.readonly else sum(session.interrupted for session in journal.sessions()[-2:-1])
+    if not count:
+        return ()
+    calls = "1 call was" if count == 1 else f"{count} calls were"
+    again = "it is" if count == 1 else "they are"
+    return (f"{calls} in flight when the last session was interrupted: {again} made again, and may be paid for again",)
 
 
 async def _refused_by_shutdown(journal: Journal) -> set[str]:

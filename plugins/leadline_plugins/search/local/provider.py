@@ -24,9 +24,9 @@ class LocalSearch:
         """Return documents; the snippet is their best passage, verbatim."""
         start = _offset(request.cursor)
         end = start + request.limit
-        matches = await self._index.search(request.query, end + 1, call)
+        matches, suggestion = await self._index.search(request.query, end + 1, call)
         more = str(end) if len(matches) > end else None
-        return SearchPage(hits=tuple(map(self._hit, matches[start:end])), cursor=more)
+        return SearchPage(hits=tuple(map(self._hit, matches[start:end])), cursor=more, suggestion=suggestion)
 
     async def problems(self, call: Call) -> tuple[Problem, ...]:
         """Return the files that could not be read, with the reasons."""
