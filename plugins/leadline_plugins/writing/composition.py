@@ -129,7 +129,7 @@ def accept_after_retry(request: WriteRequest, composed: Composition) -> tuple[Co
 
 def _numbered(text: str, ids: Sequence[str]) -> str:
     """Return a text whose citations are numbers of passages in the report."""
-    return CITATION.sub(lambda match: f"[{ids.index(match[1]) + 1}]", text)
+    return CITATION.sub(lambda match: "".join(f"[{ids.index(name) + 1}]" for name in cited(match[0])), text)
 
 
 def _lacks_citations(text: str) -> bool:
