@@ -115,7 +115,7 @@ class Offer(Generic[S, M]):
     embedders, rerankers and claim judges.
     """
     timeout: float | None = None
-    """Seconds that a call may take; None: `search.timeout` for engines, 30 for other kinds."""
+    """Seconds that a call may take; None: `search.timeout` for engines, 900 for parsers, 30 for other kinds."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
     uses: tuple[str, ...] = ()

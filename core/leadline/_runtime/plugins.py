@@ -37,6 +37,8 @@ from leadline.settings import Limits, seconds
 CACHE_SIZE = 200_000_000
 # Seconds that a call may take if neither the offer nor the settings set a timeout.
 TIMEOUT = 30.0
+# The same for parsers, whose files may wait for a worker: their own limits count from the start in it.
+PARSER_TIMEOUT = 900.0
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,9 @@ class PluginRuntime:
         return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs))
 
     def _default_timeout(self, kind: str) -> float:
-        return self.settings.search.timeout if kind == "search_providers" else TIMEOUT
+        if kind == "search_providers":
+            return self.settings.search.timeout
+        return PARSER_TIMEOUT if kind == "parsers" else TIMEOUT
 
     @property
     def answers(self) -> ReplyCache | None:

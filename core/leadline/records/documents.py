@@ -125,6 +125,8 @@ class Document(Record):
     """ISO 8601 date from the document itself."""
     images: tuple[Image, ...] = ()
     """Illustrations, best first."""
+    incomplete: Text = ""
+    """What was left out of a file that is too long, for a notice; empty if nothing was."""
 
 
 class Source(Record):

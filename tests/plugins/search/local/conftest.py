@@ -17,7 +17,7 @@ from leadline_plugins.parse.word import WordParser
 from leadline_plugins.search.local.folders import LocalSettings
 from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch, path_of
 
-PARSERS = (TextParser, HtmlParser, PdfParser, WordParser)
+PARSERS = (lambda _: TextParser(), lambda _: HtmlParser(), lambda _: PdfParser(), lambda _: WordParser())
 
 
 class Desk:
