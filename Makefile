@@ -61,7 +61,7 @@ docs: $(DEV_STAMP)
 	$(BIN)/ruff format --quiet docs
 
 test: lint
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" -n auto --dist loadfile
 
 # As root on Debian the engines of the slow tests are installed as well; elsewhere their tests are skipped.
 test-all: lint $(ALL_STAMP)

@@ -15,25 +15,34 @@ import asyncio
 import contextlib
 import gc
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
-from leadline._runtime.plugins import PluginRuntime, RuntimePool
+from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
-from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
-from leadline._runtime.runs.run_context import Asker
+from leadline._runtime.runs.event_log import follow
+from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
+from leadline._runtime.runs.index import RunIndex
+from leadline._runtime.runs.principals import folder_of, principal_of
+from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, load_request
+from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.load import Loaded, load_settings
+from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.display import choose_from
-from leadline.errors import UsageError
+from leadline.errors import LeadlineError, UsageError
 from leadline.events import Subscription
-from leadline.runs import Result, RunInfo
+from leadline.records import Answer, Event, Json, Principal, Report
+from leadline.run_summary import RunSummary
+from leadline.runs import OpenQuestion, Result, RunInfo
 
 
 class ClientOptions(TypedDict, total=False):
@@ -56,6 +65,11 @@ class Client:
     working folder; `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
     `folder` is the folder of runs and `cache` that of plugins' indexes. `plugins` are used like installed ones, for
     notebooks and tests (`leadline.testing.plugins.plugin` makes them).
+
+    A `principal` is the user on whose behalf a run works: an id, or a `leadline.records.Principal` with a credential,
+    which is never stored. Each principal has runs and cached replies of its own. A method with a `principal` finds only
+    the runs of that principal; without one, it finds the runs without a principal, and any run by its folder.
+
     Wrong settings raise `ConfigError` when a run is started, resumed or explained.
     """
 
@@ -83,7 +97,8 @@ class Client:
         self._sets: Sequence[str] = () if isinstance(set, Mapping) else set
         self._file = Path(settings) if settings is not None else None
         self._catalog = PluginCatalog.discover(extra=plugins)
-        self._pool = RuntimePool(Path(cache) if cache is not None else None)
+        self._cache = Path(cache) if cache is not None else None
+        self._pool = RuntimePool(self._cache)
         self._plugins: PluginRuntime | None = None
         self._handles: list[RunHandle] = []
 
@@ -93,6 +108,7 @@ class Client:
     async def __aexit__(self, *_: object) -> None:
         for handle in tuple(self._handles):
             await handle.cancel()
+        self._plugins = None
         await self._pool.close()
 
     @property
@@ -112,10 +128,15 @@ class Client:
         return self._load(complete=complete)
 
     async def research(
-        self, question: str, *, tags: Mapping[str, str] | None = None, asker: Asker | None = None
+        self,
+        question: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
     ) -> Result:
         """Answer a question."""
-        handle = await self.start(question, tags=tags, asker=asker)
+        handle = await self.start(question, tags=tags, principal=principal, asker=asker)
         handle.events().close()  # without a reader they would be kept until the end
         return await handle.result()
 
@@ -124,13 +145,20 @@ class Client:
         question: str,
         *,
         tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
         asker: Asker | None = None,
+        interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
-        """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question."""
-        plugins = self.plugins
-        request = RunRequest.new(check_question(question), plugins.settings, tags or {})
-        folder = (plugins.settings.runs.folder / request.run_id).absolute()
+        """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question.
+
+        A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
+        answer, or with `interactive` whoever calls `RunHandle.answer`.
+        """
+        plugins, user = self.plugins, principal_of(principal)
+        request = RunRequest.new(check_question(question), plugins.loaded, tags or {}, user)
+        folder = (folder_of(plugins.settings.runs.folder, user) / request.run_id).absolute()
+        asker = asker or (answer_later if interactive else None)
         return self._handle(await Session.start(request, folder, plugins, asker=asker, observers=observers))
 
     async def resume(
@@ -138,17 +166,22 @@ class Client:
         run: str | Path,
         *,
         retry_failed: bool = False,
+        principal: Principal | str | None = None,
         asker: Asker | None = None,
+        interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
     ) -> RunHandle:
         """Continue a run with the settings it had, overridden by those set in this client.
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
-        repeats all failed calls. A complete report is only replaced by another complete one.
+        repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
+        principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`. Raises `JournalBusy`
+        while another process, or another run of this one, works on it: nothing was changed, try again later.
         """
-        folder = find_run(self.runs_folder(), run)
-        request = await load_request(folder)
-        plugins = self._pool.acquire(self._load(stored=request.settings))
+        folder = self._find(run, principal)
+        request = (await load_request(folder)).on_behalf_of(principal_of(principal))
+        plugins = self._pool.acquire(self._load(request))
+        asker = asker or (answer_later if interactive else None)
         try:
             session = await Session.resume(
                 request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers
@@ -160,16 +193,35 @@ class Client:
         handle.when_ended(lambda _: self._pool.release_soon(plugins))
         return handle
 
-    async def replay(self, run: str | Path) -> Result:
+    async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
         """Repeat a finished run offline, without writing files."""
-        folder = find_run(self.runs_folder(), run)
+        folder = self._find(run, principal)
         request = await load_request(folder)
-        plugins = self._pool.acquire(self._load(stored=request.settings, offline=True))
+        plugins = self._pool.acquire(self._load(request, offline=True))
         try:
             session = await Session.replay(request, folder, plugins)
             return await session.walk()
         finally:
             await self._pool.release(plugins)
+
+    async def report(self, run: str | Path, *, principal: Principal | str | None = None) -> Report:
+        """Return the report of a run as data: its `report.json`, or else the result of an offline replay.
+
+        Raises `LeadlineError` if the run has no report.
+        """
+        folder = self._find(run, principal)
+        if (folder / REPORT).is_file():
+            return read_report(folder / REPORT)
+        result = await self.replay(folder, principal=principal)
+        if result.report is None:
+            raise LeadlineError(f"the run in {folder} has no report: {result.reason or result.status}")
+        return result.report
+
+    async def compare(
+        self, first: str | Path, second: str | Path, *, principal: Principal | str | None = None
+    ) -> Comparison:
+        """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
+        return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
 
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""
@@ -179,30 +231,62 @@ class Client:
         """Return the likely calls, tokens and cost of a run, without any call."""
         return await estimate(self.plugins, question)
 
-    def runs(self) -> list[RunInfo]:
-        """Return all runs of the folder, newest first."""
-        return list_runs(self.runs_folder())
+    def runs(
+        self,
+        *,
+        text: str = "",
+        status: str | None = None,
+        limit: int | None = None,
+        principal: Principal | str | None = None,
+    ) -> list[RunSummary]:
+        """Return all runs of the principal, or those without one, newest first.
 
-    def find(self, run: str | Path) -> RunInfo:
+        With a text, return those whose question, tags or report contain all its words, the best first.
+        """
+        index = RunIndex(self.runs_folder(principal=principal))
+        if text.strip():
+            return index.search(text, status=status, limit=limit)
+        return index.runs(status=status, limit=limit)
+
+    def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
-        return run_info(find_run(self.runs_folder(), run))
+        return run_info(self._find(run, principal))
 
-    def delete(self, run: str | Path) -> None:
-        """Delete a run with all its files. Raises `LeadlineError` if the run is active."""
-        delete_run(find_run(self.runs_folder(), run))
+    def events(
+        self, run: str | Path, *, after: int = -1, principal: Principal | str | None = None
+    ) -> AsyncIterator[Event]:
+        """Return the events of a run with numbers above `after`: first from its files, then until its session ends.
 
-    def runs_folder(self) -> Path:
-        """Return the folder of the runs."""
-        if self._plugins is not None:
-            return self._plugins.settings.runs.folder
-        return self.load(complete=False).settings.runs.folder
+        The run may be finished, running here, or running in another process. To continue after a lost connection or a
+        crash, pass the number of the last event received: none is missing or repeated. The observer `jsonl` writes the
+        events; what it could not write is announced by an event `gap`. Deltas are sent for runs of this client only;
+        a late reader gets the replies in flight from their beginning.
+        """
+        folder = self._find(run, principal)
+        session = next((handle._session for handle in self._handles if handle.folder == folder), None)
+        subscribe = partial(session.run.bus.subscribe, deltas=True) if session else None
+        return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK))
 
-    def _load(self, *, stored: Mapping[str, Any] | None = None, complete: bool = True, offline: bool = False) -> Loaded:
+    def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
+        """Delete a run with all its files. Raises `JournalBusy` if the run is active."""
+        delete_run(self._find(run, principal))
+
+    def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
+        """Return the folder of the principal's runs, or of those without one."""
+        settings = self._plugins.settings if self._plugins is not None else self.load(complete=False).settings
+        return folder_of(settings.runs.folder, principal_of(principal))
+
+    def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
+        return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
+
+    def _load(self, request: RunRequest | None = None, *, complete: bool = True, offline: bool = False) -> Loaded:
         return load_settings(
             self._catalog,
             arguments=self._arguments,
             sets=self._sets,
-            stored=stored,
+            stored=request.settings if request else None,
+            tags=request.setting_tags if request else None,
+            cache=self._cache or default_cache(),
             file=self._file,
             complete=complete,
             docs=self._docs,
@@ -245,6 +329,18 @@ class RunHandle:
     def stop(self, reason: str = "stopped") -> None:
         """Stop searching and write up the findings so far; the run ends as `partial`."""
         self._session.stop(reason)
+
+    def questions(self) -> tuple[OpenQuestion, ...]:
+        """Return the questions of the run that wait for an answer, the oldest first."""
+        return self._session.run.questions.open
+
+    async def answer(self, question_id: str, answer: Answer | Json) -> None:
+        """Answer an open question, and return when the answer is stored; a mapping is the content of an accepted one.
+
+        Raises `AlreadyAnswered`, or `UsageError` if no such question is open.
+        """
+        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
+        await self._session.run.answer(question_id, given)
 
     def awaited_replies(self) -> int:
         """Return the number of model replies for which a stopped run still waits."""

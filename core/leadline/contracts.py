@@ -6,7 +6,7 @@ journal are exact. A provider therefore never retries, pages, repairs or caches 
 
 The core creates a provider once for all runs of a client with equal settings and calls it concurrently on one event
 loop; data of a user or a run arrives with the call. A provider that is an async context manager is entered before its
-first call and exited at the end, both in the same task.
+first call and exited at the end, both in the same task. Both have a time limit.
 """
 
 from __future__ import annotations
@@ -148,7 +148,8 @@ class Run(Protocol):
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
         """Ask the user, and wait up to `wait` seconds for the answer.
 
-        Without anybody to ask, return `default`; raise `NeedsClarification` if there is none.
+        If there is nobody to ask, or nobody answers in time, accept `default`; without one, raise `NeedsClarification`
+        or `CallFailed`. Equal questions of a run are one question, and a resumed run has the answers it got.
         """
         ...
 

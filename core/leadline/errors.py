@@ -2,11 +2,12 @@
 
 LeadlineError
 ├── UsageError              a command or a function was used incorrectly        exit 64
+│   └── AlreadyAnswered     a question of a run was answered before
 ├── ConfigError             the settings are invalid                            exit 78
 │   └── PluginError         a plugin is faulty; names its distribution and version
 │       └── PluginFault     a plugin failed during a run                        exit 1
 ├── JournalError            the journal of the run cannot be read or written    exit 1
-│   ├── JournalBusy         another process is using this run
+│   ├── JournalBusy         another process is working on this run: try later  exit 75
 │   └── JournalMissing      offline, and the call is not in the journal
 ├── CallFailed              a call failed for good; `record` has the details
 │   └── CallRefused         Leadline refused it: budget, deadline, stop, middleware
@@ -25,6 +26,7 @@ ProviderError               raised by plugins; the class decides on retry and fa
 ├── QuotaSpent              402, or a permanent 429                             RESOURCE_LIMIT
 ├── Denied                  401, 403, a login page                              BUSINESS
 ├── Unsupported             404, or a request it cannot serve                   BUSINESS
+├── Unanswered              a person did not answer in time                     BUSINESS
 └── Refused                 refused by a rule of the user: no fallback          BUSINESS
 """
 
@@ -46,6 +48,13 @@ class UsageError(LeadlineError):
     """A command or a function was used incorrectly."""
 
     exit_code = 64
+
+
+class AlreadyAnswered(UsageError):
+    """A question of a run was answered before; the first answer counts."""
+
+    def __init__(self, question_id: str) -> None:
+        super().__init__(f"question {question_id} was answered before; the first answer counts")
 
 
 class ConfigError(LeadlineError):
@@ -72,7 +81,9 @@ class JournalError(LeadlineError):
 
 
 class JournalBusy(JournalError):
-    """Another process holds the lock of the run's folder."""
+    """Another process works on the run. Nothing was changed: try again when it has ended."""
+
+    exit_code = 75
 
 
 class JournalMissing(JournalError):
@@ -191,6 +202,10 @@ class Denied(ProviderError):
 
 class Unsupported(ProviderError):
     """The server returned a 404 status, or the provider cannot serve this request."""
+
+
+class Unanswered(ProviderError):
+    """A person did not answer in time; raised by the core."""
 
 
 class Refused(ProviderError):

@@ -2,13 +2,14 @@
 
 The kinds of events and their `data`:
 
-    run.started     {folder, question, pipeline, steps, choices, replay}
+    run.started     {folder, question, pipeline, steps, choices, replay, principal}
     run.finished    {status, reason}
     progress        {step, status: started | finished | failed, data}
     message         {kind: plan | learning | report, text, source}: `source` is the URL of the page of a learning
     reasoning       {text}
     source          {id, url, title, engine, tier}
-    question        {id, message, schema}
+    question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
+                    `call.finished` with this `key` tells that it is closed
     usage           {kind, provider, task, usage, spent}
     error           {message, category, step, kind, provider, attempts, replayed}
     notice          {message}
@@ -18,13 +19,15 @@ The kinds of events and their `data`:
     call.restart    {attempt, key, task}: discard what earlier attempts streamed
     call.held       {kind, provider, task, key, seconds}: the provider asked to wait this long before the next request
     call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,
-                    from: live | journal | cache | shared, seconds, attempts, usage}
+                    from: live | journal | cache | shared, seconds, attempts, usage}; a reply of a model also has
+                    {model, finish_reason}
+    gap             {after, before}: the events between these numbers are lost; only `Client.events` reports it
 
 A call that is answered by the journal, by the cache across runs or by an identical call in flight has no
 `call.started`; its text arrives as one `call.delta`. Deltas are sent to observers without `deltas = False` and to
 readers from the moment they begin to read; without either, replies need not be streamed. Each call is a span: `span_id`
 is its own id, `parent_id` that of the composite call around it. `seq` increases by one over all sessions of a run; a
-receiver without deltas sees gaps. Secrets are masked in every text.
+delta has the number of the event before it. Secrets are masked in every text.
 """
 
 from __future__ import annotations

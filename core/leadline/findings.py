@@ -17,8 +17,9 @@ class Key(Generic[T]):
     """The typed name of a finding.
 
     `type` is the record stored under the key; for a key that `grows`, the record of each item. A stage writes a tuple
-    to a key that grows; its items are added to the existing ones, except those whose `id` already exists. With `file`,
-    the finding is saved as JSON under that name in the run's folder whenever it changes.
+    to a key that grows; its items are added to the existing ones, except those whose `id` already exists. A stage that
+    has read the key and gives such an item changed raises `PluginError`: only a map stage over the key may change its
+    items. With `file`, the finding is saved as JSON under that name in the run's folder whenever it changes.
     """
 
     name: str

@@ -14,9 +14,9 @@ Hooks are synchronous. Leadline calls them once at the start, only for plugins t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import pluggy
 from pydantic import ConfigDict
@@ -57,10 +57,13 @@ hookimpl = pluggy.HookimplMarker("leadline")
 class PluginSettings(SettingsModel):
     """The base class of a plugin's settings.
 
-    A plugin whose required field is empty is left out of the run, with a notice.
+    A plugin whose required field is empty is left out of the run, with a notice. `unstored` has the names of fields
+    that are sent with requests and change no reply, such as an organization or a contact: a run does not store them. On
+    resume they are read again, as secrets are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+    unstored: ClassVar[Collection[str]] = ()
 
 
 S = TypeVar("S", bound=PluginSettings)
@@ -75,8 +78,9 @@ def _always(_: Any) -> str | None:
 class Offer(Generic[S, M]):
     """Describes how to create a provider of one kind; it has the name of its plugin.
 
-    `make` is called once for all runs of a client with equal settings. Import SDKs in `make` or later. A settings
-    section with `use = "NAME"` creates a second instance. All offers of a plugin share one settings model.
+    `make` is called once for all runs of a client with equal settings. Import SDKs in `make` or later. It runs on the
+    event loop: connect in `__aenter__`, not here. A settings section with `use = "NAME"` creates a second instance. All
+    offers of a plugin share one settings model.
     """
 
     make: Callable[[S, Context], M]
@@ -103,7 +107,7 @@ class Offer(Generic[S, M]):
     For providers that perform typed tasks by algorithm, and for parsers.
     """
     per_user: bool = False
-    """True if replies depend on the principal."""
+    """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
     at_once: int = 10
     """Maximum number of concurrent calls in the process; `[limits]` of the settings overrides it."""
     interval: float = 0.0
@@ -115,7 +119,7 @@ class Offer(Generic[S, M]):
     embedders, rerankers and claim judges.
     """
     timeout: float | None = None
-    """Seconds that a call may take; None: `search.timeout` for engines, 900 for parsers, 30 for other kinds."""
+    """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers and parsers, else 30."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
     uses: tuple[str, ...] = ()
@@ -148,6 +152,9 @@ class MapOffer(Offer[S, MapStage[Any, Any]]):
 
     `may_give` are further growing keys; results are assigned to keys by their type. For example, a stage gives the
     pages that could be read and may give those that could not.
+
+    With `gives` equal to `over`, the results replace the item: a stage changes it, divides it, or drops it by returning
+    nothing. Such a stage must come before all other stages that use the items.
     """
 
     over: Key[Any]

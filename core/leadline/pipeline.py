@@ -57,6 +57,12 @@ class Step:
         return (*self.gives, *self.offer.may_give)
 
     @property
+    def changes(self) -> Key[Any] | None:
+        """The key whose items the stage replaces by its results: a map stage over a key that gives the same key."""
+        same = isinstance(self.offer, MapOffer) and self.offer.over.name == self.offer.gives.name
+        return self.gives[0] if same else None
+
+    @property
     def closing(self) -> bool:
         """True if the stage finishes the report, so that a part of the budget is reserved for it."""
         return isinstance(self.offer, StageOffer) and self.offer.closing
@@ -111,6 +117,28 @@ def check(pipeline: Pipeline) -> None:
             _check_loop(pipeline, part)
         for step in part.steps if isinstance(part, Loop) else (part,):
             known.pass_through(step)
+    for step in pipeline.steps():
+        if step.changes:
+            _check_changes(pipeline, step, step.changes)
+
+
+def _check_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> None:
+    """Refuse changes that come too late: what another stage made of the unchanged items would stay."""
+    giver = user = ""
+    for part in pipeline.parts:
+        # Two rounds of a loop: a stage may use items of the first round that are changed in the second.
+        for step in part.steps * min(2, part.at_most) if isinstance(part, Loop) else (part,):
+            if step is changing:
+                if user:
+                    raise ConfigError(
+                        f"pipeline '{pipeline.name}': stage '{changing.name}' changes '{key.name}', but by then "
+                        f"'{user}' has used it unchanged; put '{changing.name}' directly after '{giver}'"
+                    )
+                giver = ""
+            elif any(written.name == key.name for written in step.writes):
+                giver = step.name
+            elif giver and any(read.name == key.name for read in step.reads):
+                user = user or step.name
 
 
 def _check_loop(pipeline: Pipeline, loop: Loop) -> None:

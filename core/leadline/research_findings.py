@@ -101,6 +101,8 @@ class Found(Record):
     failure: Text = ""
     engine_failures: tuple[Failure, ...] = ()
     """Failures of engines while others succeeded."""
+    suggestion: Text = ""
+    """The query in another spelling that an engine suggests."""
 
 
 class Unread(Record):

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from leadline.records import Category, Record, Report
+from leadline.records import Category, Json, Record, Report
 
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
 EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
@@ -42,14 +42,27 @@ class StepState(Record):
     reason: str = ""
 
 
-class Metadata(Record):
-    """The summary of a run, written to `metadata.json` when the run starts and when it ends.
+class OpenQuestion(Record):
+    """A question of a run to a person that waits for an answer; `seconds` is the time that it waits from `asked`."""
 
+    id: str
+    message: str
+    json_schema: Json = {}
+    """The JSON schema of `content` of the answer."""
+    asked: datetime
+    seconds: float
+
+
+class Metadata(Record):
+    """The summary of a run, written to `metadata.json` when the run starts, waits for an answer, goes on, and ends.
+
+    `questions`: those to a person that wait for an answer, with the status `waiting`.
     `reason`: why the run is not complete. `seconds`: wall time over all sessions. `choices`: the selected plugins, with
     reasons. `calls`: counts by kind and provider, as `search/local`. `usage`: tokens (`unpriced`: those at an unknown
     price), cost in USD (null if unknown) and `replies` of models, in total and `by_provider`, `by_task`, `by_stage`.
     `retention`: the share of fetched characters that writing prompts contain. `targets`: the run compared with its
-    target figures. `errors`: first those that ended a step, then recovered failures.
+    target figures. `errors`: first those that ended a step, then recovered failures. `principal`: the id of the user on
+    whose behalf the run works; empty for none.
     """
 
     run_id: str
@@ -83,6 +96,8 @@ class Metadata(Record):
     errors: tuple[StepError, ...] = ()
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
+    principal: str = ""
+    questions: tuple[OpenQuestion, ...] = ()
 
 
 @dataclass(frozen=True)

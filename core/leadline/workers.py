@@ -4,8 +4,8 @@ A worker is a program of its own (no fork, no import of the user's script). It i
 time limit or is cancelled, and takes nothing with it when a page crashes it. All runs of a process share the workers:
 the first one starts with the first call, another one when a call has waited for a while.
 
-The protocol: length and pickle of the module path, once, and of (function, arguments, timeout, memory) on stdin; length and pickle of (outcome,
-value) on stdout.
+The protocol on stdin: length and pickle of the module path, once, and of (function, arguments, timeout, memory); on
+stdout: length and pickle of (outcome, value).
 """
 
 from __future__ import annotations
@@ -308,8 +308,8 @@ def _serve() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the limit of processor time ends the process
     sys.modules["__main__"] = ModuleType("__main__")  # a function of the user's script is not one of this module
     os.nice(_NICENESS)  # the event loop comes first
-    path = pickle.loads(_read_message(sys.stdin.buffer) or pickle.dumps([]))  # noqa: S301 - from the process that started this one
-    sys.path += [entry for entry in path if entry not in sys.path]  # at the end: a file of the user hides no module
+    if path := _read_message(sys.stdin.buffer):  # at the end, so that no file of the user hides a module
+        sys.path += [entry for entry in pickle.loads(path) if entry not in sys.path]  # noqa: S301 - see `_answer`
     with Path(os.devnull).open("w") as nowhere:
         for descriptor in (1, 2):
             os.dup2(nowhere.fileno(), descriptor)

@@ -11,8 +11,10 @@ import pytest
 
 import leadline
 from leadline._runtime.preview import Explanation
+from leadline.comparison import Comparison
 from leadline.events import Subscription
 from leadline.records import Report
+from leadline.run_summary import RunSummary
 from leadline.runs import Metadata, RunInfo, Status
 from leadline.testing.fakes import fake_web
 
@@ -46,9 +48,16 @@ async def test_the_methods_of_a_client_return_their_declared_types(tmp_path: Pat
         assert_type(result.status, Status)
         assert_type(result.report, Report | None)
         assert_type(result.metadata, Metadata)
-        (run,) = assert_type(client.runs(), list[RunInfo])
+        (run,) = assert_type(client.runs(), list[RunSummary])
         assert run.status == result.status == "complete"
-        assert client.find(run.id[:6]) == run
+        found = assert_type(client.find(run.id[:6]), RunInfo)
+        assert (found.id, found.folder, found.status) == (run.id, run.folder, run.status)
+        assert [one.id for one in client.runs(text="fathoms sounding", status="complete", limit=1)] == [run.id]
+        assert client.runs(text="somewhere else") == []
+        report = assert_type(await client.report(run.id), Report)
+        assert result.report is not None
+        assert report.sections == result.report.sections
+        assert assert_type(await client.compare(run.id, run.id), Comparison).only_first == ()
         client.delete(run.id)
         assert client.runs() == []
     assert assert_type(result.files, tuple[Path, ...])

@@ -177,6 +177,25 @@ async def test_a_reply_that_the_vendor_stopped_is_not_asked_for_again_and_that_i
     assert told in result.metadata.notices
 
 
+@pytest.mark.parametrize("end", ["", ', {"id": "2", "title": "The'])
+async def test_the_complete_part_of_a_reply_that_the_vendor_stopped_is_used_and_that_is_said(
+    tmp_path: Path, end: str
+) -> None:
+    stopped = PLAN if not end else PLAN.removesuffix("]}") + end
+    result, asked = await researched(tmp_path, {"chat": [stopped + FILTERED, PLAN]})
+    assert len(asked) == 1
+    told = "plan: the vendor's content filter stopped the reply; its complete part is used"
+    assert any(notice.startswith(told) for notice in result.metadata.notices)
+    plan = json.loads((result.folder / "plan.json").read_text("utf-8"))
+    assert [section["title"] for section in plan["sections"]] == ["The harbour in fathoms"]
+
+
+async def test_a_second_reply_that_the_vendor_stopped_is_said_to_be_stopped(tmp_path: Path) -> None:
+    result, _ = await researched(tmp_path, {"chat": ["Well, I thi", "Well, now I" + FILTERED]})
+    told = "plan was done by embedded (chat by chat: the vendor's content filter stopped the reply)"
+    assert told in result.metadata.notices
+
+
 async def test_a_reply_that_is_cut_off_twice_and_of_no_use_is_said_to_be_cut_off(tmp_path: Path) -> None:
     result, _ = await researched(tmp_path, {"chat": ["Well, I thi" + CUT, "Well, now I" + CUT]})
     told = "plan was done by embedded (chat by chat: the reply was cut off at the model's limit of length)"

@@ -5,18 +5,19 @@ Listing imports nothing. A plugin that cannot be used reports the reason when it
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pkgutil import get_importer
 from typing import Any, Literal
 
 from leadline._hosting.loading import NAME, AnyOffer, Plugin, load_plugin, named, origin
 from leadline.display import choose_from
 from leadline.errors import PluginError
-from leadline.hookspecs import DEFAULTS, GROUP, Offer
+from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
 
 __all__ = ["CatalogEntry", "Plugin", "PluginCatalog"]
 
@@ -126,6 +127,10 @@ class PluginCatalog:
         """Return all entry points by name; with `load`, also their kinds and problems."""
         return tuple(self._entry(point, load=load) for same in self._listed.values() for point in same)
 
+    def entry(self, name: str) -> CatalogEntry:
+        """Return the entry point of an installed plugin, which is loaded."""
+        return self._entry(self._points[name], load=True)
+
     def _entry(self, point: EntryPoint, *, load: bool) -> CatalogEntry:
         about = (point.name, *origin(point))
         if point.name in self._points and not load:
@@ -163,13 +168,17 @@ def _problem(same: Sequence[EntryPoint]) -> str:
     """Return why the plugins of one name cannot be used; empty for one plugin that can."""
     first, name = same[0], same[0].name
     is_valid_name = NAME.fullmatch(name) is not None
-    if first.group == GROUP and is_valid_name and len(same) == 1:
+    # Its section would be a field of a pydantic model, and those have methods such as `model_dump`.
+    is_reserved = name.startswith("model_") and hasattr(PluginSettings, name)
+    if first.group == GROUP and is_valid_name and not is_reserved and len(same) == 1:
         return ""
     plugin = named(name, *origin(first))
     if first.group != GROUP:
         return f"{plugin} is made for {first.group}, this is {GROUP}: install a version of it for {GROUP}"
     if not is_valid_name:
         return f"{plugin} has a name that cannot be used: lower-case letters, digits and _ only, a letter first"
+    if is_reserved:
+        return f"{plugin} has a name that cannot be used: pydantic reserves it"
     both = " and ".join(" ".join(origin(point)).strip() or point.value for point in same)
     return f"plugin {name!r} is offered twice, by {both}: uninstall one of them"
 
@@ -192,14 +201,26 @@ def missing(offer: Offer[Any, Any]) -> tuple[str, ...]:
 def installed(module: str) -> bool:
     """Return whether a module can be imported, without an import: an SDK takes seconds, this takes milliseconds."""
     top, *rest = module.split(".")
-    spec = find_spec(top)
+    try:
+        spec = find_spec(top)
+    except (ImportError, ValueError):  # a module that is loaded has no spec, such as `__main__`
+        return top in sys.modules
+    found, folders = spec is not None, list(spec.submodule_search_locations or ()) if spec else []
     for depth in range(len(rest)):
-        spec = _submodule(spec, ".".join([top, *rest[: depth + 1]]))
-    return spec is not None
+        found, folders = _submodule(folders, ".".join([top, *rest[: depth + 1]]))
+    return found
 
 
-def _submodule(parent: ModuleSpec | None, name: str) -> ModuleSpec | None:
-    """Return a submodule found in its parent's folders; `find_spec` with a dotted name would import the parent."""
-    if parent is None or parent.submodule_search_locations is None:
-        return None
-    return PathFinder.find_spec(name, parent.submodule_search_locations)
+def _submodule(folders: Iterable[str], name: str) -> tuple[bool, list[str]]:
+    """Return whether the folders of a package have a module, and the folders of that module if it is a package.
+
+    `find_spec` with a dotted name would import the parent, and a path finder needs a parent that is imported if the
+    module is a namespace package.
+    """
+    specs = (finder.find_spec(name) for folder in folders if (finder := get_importer(folder)) is not None)
+    portions: list[str] = []
+    for spec in filter(None, specs):
+        if spec.loader is not None:
+            return True, list(spec.submodule_search_locations or ())
+        portions += spec.submodule_search_locations or ()
+    return bool(portions), portions

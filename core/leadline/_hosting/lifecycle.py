@@ -1,7 +1,9 @@
 """The lifecycle of a plugin: created and entered at its first use, exited at the end.
 
-The task that entered a session of an anyio SDK must also exit it. A plugin whose session is gone is exited and entered
-again, while its callers wait.
+The task that entered a session of an anyio SDK must also exit it, so each session has a task of its own. Its callers
+cannot cancel that task: one that is cancelled while the plugin is being entered only stops waiting. Neither
+`__aenter__` nor `__aexit__` can keep anybody waiting for ever. A plugin whose session is gone is exited and entered
+again.
 """
 
 from __future__ import annotations
@@ -9,12 +11,19 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
 from functools import wraps
+from math import inf
 from typing import Any
 
-from leadline._hosting.faults import Held, is_cancellation, trace, words
+from leadline._hosting.faults import is_cancellation, trace, words
 from leadline.errors import LeadlineError, PluginError, PluginFault
+
+# Seconds that a plugin has to be entered, unless its calls may take longer.
+ENTER_SECONDS = 60.0
+# Seconds that a plugin has to exit, and then to end after its cancellation.
+EXIT_SECONDS, GRACE = 10.0, 5.0
+# Sessions that ignore their cancellation; the event loop itself holds only weak references.
+_leftover: set[asyncio.Task[None]] = set()
 
 
 class PluginLifecycle:
@@ -28,75 +37,153 @@ class PluginLifecycle:
         *,
         who: str = "",
         scrub: Callable[[str], str] = str,
+        seconds: float = ENTER_SECONDS,
+        warn: Callable[[str], None] = lambda message: None,
     ) -> None:
-        """`ready` receives the entered plugin and returns what is used; `who` is its name in errors."""
+        """`ready` receives the entered plugin and returns what is used; `who` is its name in errors.
+
+        `seconds` limit the time to enter it; `warn` receives what goes wrong when it is exited for good.
+        """
         self.name = name
         self._who = who or f"plugin '{name}'"
-        self._scrub = scrub
+        self.scrub = scrub
         self._make = make
         self._ready = ready
+        self._seconds = seconds
+        self._warn = warn
         self._lock = asyncio.Lock()
-        self._instance: Any = None
-        self._exit_requested = asyncio.Event()
-        self._session: asyncio.Task[None] | None = None
+        self._session: PluginSession | None = None
 
     async def get(self) -> Any:
         """Return the plugin, created and entered."""
-        if self._instance is not None:
-            return self._instance
         async with self._lock:
-            if self._instance is None:
-                self._instance = self._ready(await self._enter(self._create()))
-            return self._instance
+            if self._session is not None and self._session.is_over and not self._session.is_blocked():
+                await self._session.leave()
+                self._session = None
+            if self._session is None:
+                self._session = PluginSession(self._create(), self._ready, self._who, self._seconds)
+            session = self._session
+        return await session.plugin()
 
-    async def restart(self) -> None:
-        """Exit the plugin; the next use creates and enters it again."""
+    async def restart(self, since: float = inf) -> None:
+        """Exit the plugin; the next use creates and enters it again.
+
+        A plugin that was created after `since`, in seconds of the event loop, stays: another caller restarted it.
+        """
         async with self._lock:
-            await self._exit()
+            if self._session is not None and self._session.created <= since:
+                await self._session.leave()
 
     async def close(self) -> None:
-        """Exit the plugin for good."""
+        """Exit the plugin for good, within `EXIT_SECONDS` and `GRACE`."""
         async with self._lock:
-            await self._exit()
+            problem = await self._session.leave() if self._session is not None else ""
+            self._session = None
+        if problem:
+            self._warn(self.scrub(f"{self._who} {problem}"))
 
     def _create(self) -> Any:
         try:
-            return self._make()
+            plugin = self._make()
         except LeadlineError:
             raise
         except BaseException as error:
             if is_cancellation(error):
                 raise
-            failure = PluginError(f"{self._who} could not be created: {self._scrub(words(error))}")
-            failure.traceback = trace(error, self._scrub)
+            failure = PluginError(f"{self._who} could not be created: {self.scrub(words(error))}")
+            failure.traceback = trace(error, self.scrub)
             raise failure from error
+        if inspect.iscoroutine(plugin):
+            plugin.close()
+            raise PluginError(f"{self._who} has an async factory: write `def`, and wait in `__aenter__` instead")
+        return plugin
 
-    async def _enter(self, plugin: Any) -> Any:
-        if not hasattr(plugin, "__aenter__"):
-            return plugin
-        entered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._exit_requested = asyncio.Event()
-        self._session = asyncio.create_task(self._run_session(plugin, entered), name=f"session of {self.name}")
-        return await entered
 
-    async def _run_session(self, plugin: Any, entered: asyncio.Future[Any]) -> None:
+class PluginSession:
+    """One life of a plugin; one that is no context manager is there at once and has nothing to exit."""
+
+    def __init__(self, plugin: Any, ready: Callable[[Any], Any], who: str, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self.created = loop.time()
+        self._who = who
+        self._seconds = seconds
+        self._ready = ready
+        self._entered: asyncio.Future[Any] = loop.create_future()
+        self._leaving = asyncio.Event()
+        self._problem = ""
+        self._blocked_until = 0.0
+        self._task: asyncio.Task[None] | None = None
+        if hasattr(plugin, "__aenter__"):
+            self._task = asyncio.create_task(self._live(plugin), name=f"session of {who}")
+            self._limit = loop.call_later(seconds, self._too_late)
+        else:
+            self._entered.set_result(ready(plugin))
+
+    @property
+    def is_over(self) -> bool:
+        """True if it was left, could not be entered, or ended by itself."""
+        failed = self._entered.done() and self._entered.exception() is not None
+        return failed or self._leaving.is_set() or (self._task is not None and self._task.done())
+
+    def is_blocked(self) -> bool:
+        """Return whether it was not entered in time, and that not long ago: the next attempt would hang as long."""
+        return asyncio.get_running_loop().time() < self._blocked_until
+
+    async def plugin(self) -> Any:
+        """Return the entered plugin, or raise the error of its `__aenter__`."""
+        if not self._entered.done():
+            await asyncio.wait({self._entered})  # a caller that is cancelled does not cancel the future of the others
+        return self._entered.result()
+
+    async def leave(self) -> str:
+        """Exit the plugin and return what went wrong. May be called again."""
+        self._leaving.set()
+        if self._task is None or self._task.done() or self._task in _leftover:
+            return self._problem
+        if not self._entered.done():
+            self._fail(PluginError(f"{self._who} was closed while it was being entered"))
+            self._task.cancel()
+        await asyncio.wait({self._task}, timeout=EXIT_SECONDS)
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=GRACE)
+            self._problem = f"did not end within {EXIT_SECONDS:g} s"
+        if not self._task.done():
+            _leftover.add(self._task)
+            self._task.add_done_callback(_leftover.discard)
+            self._problem += " and goes on although it was cancelled"
+        return self._problem
+
+    async def _live(self, plugin: Any) -> None:
+        entered = False
         try:
             async with plugin as inner:
-                entered.set_result(plugin if inner is None else inner)
-                await self._exit_requested.wait()
-        except BaseException as error:
-            if entered.done() or is_cancellation(error):
-                raise
-            entered.set_exception(error if isinstance(error, Exception) else Held(error))
+                if not self._entered.done():
+                    self._entered.set_result(self._ready(plugin if inner is None else inner))
+                    entered = True
+                    await self._leaving.wait()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit would take the event loop with it
+            if entered:
+                self._problem = f"raised on exit: {words(error)}"
+            elif isinstance(error, Exception):
+                self._fail(error)
+            else:
+                self._fail(PluginError(f"{self._who} raised {words(error)} while it was being entered"))
+        finally:
+            self._limit.cancel()
 
-    async def _exit(self) -> None:
-        self._instance = None
-        if self._session is not None:
-            self._exit_requested.set()
-            session, self._session = self._session, None
-            # A session that is already gone fails again on exit; the next call shows whether that matters.
-            with suppress(Exception):
-                await session
+    def _too_late(self) -> None:
+        if not self._entered.done() and self._task is not None:
+            self._fail(PluginError(f"{self._who} was not entered: its __aenter__ took longer than {self._seconds:g} s"))
+            self._blocked_until = asyncio.get_running_loop().time() + self._seconds
+            self._task.cancel()
+
+    def _fail(self, error: Exception) -> None:
+        if not self._entered.done():
+            self._entered.set_exception(error)
+            self._entered.exception()  # marks it as retrieved: perhaps nobody waits any more
 
 
 # --- methods that must be async --------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint
@@ -16,11 +18,11 @@ from typing import Any
 
 import pluggy
 
+from leadline._hosting.declarations import faulty_field, faulty_settings
 from leadline._hosting.faults import trace, words
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import KINDS, Hooks, MapOffer, Offer, PluginSettings, StageOffer
-from leadline.tasks import TaskKind
 
 # A plugin's name must fit into an environment variable; a dash does not.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -56,12 +58,27 @@ def origin(point: EntryPoint) -> tuple[str, str]:
 @cache
 def _about(distribution: Distribution) -> tuple[str, str]:
     # Cached: each access parses the whole metadata, 1 ms.
-    return distribution.name, distribution.version
+    try:
+        return distribution.name or "", distribution.version or ""
+    except Exception:  # noqa: BLE001 - the metadata may be missing or damaged; the plugin works without it
+        return "", ""
 
 
 def load_plugin(point: EntryPoint) -> Plugin:
-    """Import a plugin, call its hooks and check its offers. Raises `PluginError`."""
+    """Import a plugin, call its hooks and check its offers. Raises `PluginError`, whatever the plugin does."""
     who = named(point.name, *origin(point))
+    try:
+        with redirect_stdout(sys.stderr):  # a plugin that prints must not break the output of a command
+            return _loaded(point, who)
+    except (PluginError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        failure = PluginError(f"{who} cannot be loaded: {words(error)}; this is a bug in the plugin")
+        failure.traceback = trace(error, str)
+        raise failure from error
+
+
+def _loaded(point: EntryPoint, who: str) -> Plugin:
     module = _import(point, who)
     _check_hooks(module, who)
     hooks = _registered(module, who)
@@ -77,7 +94,9 @@ def load_plugin(point: EntryPoint) -> Plugin:
 def _import(point: EntryPoint, who: str) -> object:
     try:
         return point.load()
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         failure = PluginError(
             f"{who} cannot be imported: {point.value} raised {words(error)}; "
             f"update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
@@ -150,27 +169,28 @@ def _checked(offer: object, hook: str, who: str) -> AnyOffer:
     if not isinstance(offer, allowed):
         want = " or ".join(kind.__name__ for kind in allowed)
         raise PluginError(f"{who} yields {type(offer).__name__} from {hook}: it must be {want}")
-    if not isinstance(offer.tasks, tuple) or not all(isinstance(task, TaskKind) for task in offer.tasks):
-        raise PluginError(
-            f"{who} yields an offer from {hook} whose `tasks` are not a tuple of TaskKind: {offer.tasks!r}"
-        )
+    if fault := faulty_field(offer):
+        raise PluginError(f"{who} yields an offer from {hook} with a wrong field: {fault}")
     return offer
 
 
 def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
     """Return the settings model that all offers share."""
-    models = {offer.settings for offer in offers.values()}
-    if len(models) > 1:
-        names = ", ".join(sorted(getattr(model, "__name__", str(model)) for model in models))
-        raise PluginError(f"{who} has {len(models)} settings models ({names}): its offers share one")
-    (model,) = models
-    if not (isinstance(model, type) and issubclass(model, PluginSettings)):
-        raise PluginError(f"{who} has settings {model!r}: they must be a subclass of PluginSettings")
+    models = {kind: offer.settings for kind, offer in offers.items()}
+    for model in models.values():
+        if not (isinstance(model, type) and issubclass(model, PluginSettings)):
+            raise PluginError(f"{who} has settings {model!r}: they must be a subclass of PluginSettings")
+    model, *others = dict.fromkeys(models.values())
+    if others:
+        names = ", ".join(f"{one.__module__}.{one.__qualname__} for {kind}" for kind, one in models.items())
+        raise PluginError(f"{who} has {len(others) + 1} settings models: its offers share one, and it has {names}")
     if not model.__pydantic_complete__ and not model.model_rebuild(raise_errors=False):
         raise PluginError(
             f"{who} has settings {model.__name__} whose annotations are not defined at run time: "
             "import them outside of TYPE_CHECKING"
         )
+    if fault := faulty_settings(model):
+        raise PluginError(f"{who} has settings {model.__name__} with a wrong declaration: {fault}")
     if "use" in model.model_fields:
         raise PluginError(f"{who} has a settings field `use`: that name is reserved for second instances")
     for offer in offers.values():

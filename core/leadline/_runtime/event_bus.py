@@ -45,6 +45,8 @@ class Bus:
         self._thread = threading.get_ident()
         self._watchers = [_Watcher(name, observer, self._failed) for name, observer in observers.items()]
         self._subscriptions: list[Subscription] = []
+        # The pieces of replies that are being streamed, by key of the call, for readers that come later.
+        self._streaming: dict[Any, list[Event]] = {}
         self._closed = False
 
     @property
@@ -72,9 +74,15 @@ class Bus:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(do, *arguments)
 
-    def subscribe(self) -> Subscription:
-        """Return a stream of the events from now on."""
+    def subscribe(self, *, deltas: bool = False) -> Subscription:
+        """Return a stream of the events from now on.
+
+        With `deltas` it begins with the pieces of the replies that are being streamed, as far as they were kept.
+        """
         subscription = Subscription(self._drop)
+        subscription.read = deltas
+        for event in (event for pieces in self._streaming.values() for event in pieces) if deltas else ():
+            subscription.put(event)
         self._subscriptions.append(subscription)
         if self._closed:
             subscription.close()
@@ -108,8 +116,9 @@ class Bus:
     def _emit(self, kind: str, data: Mapping[str, Any], span_id: str, parent_id: str | None) -> None:
         if self._closed:
             return
+        is_delta = kind == "call.delta"
         event = Event(
-            seq=self.next_seq,
+            seq=max(0, self.next_seq - is_delta),
             time=self._now(),
             run_id=self.run_id,
             kind=kind,
@@ -118,8 +127,11 @@ class Bus:
             span_id=span_id,
             parent_id=parent_id,
         )
-        self.next_seq += 1
-        is_delta = kind == "call.delta"
+        self.next_seq += not is_delta
+        if is_delta:
+            self._streaming.setdefault(event.data.get("key"), []).append(event)
+        elif kind in ("call.restart", "call.finished"):
+            self._streaming.pop(event.data.get("key"), None)
         for watcher in self._watchers:
             if watcher.deltas or not is_delta:
                 watcher.put(event)

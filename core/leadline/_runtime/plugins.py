@@ -8,27 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from leadline._hosting.context import PluginContext
-from leadline._hosting.lifecycle import PluginLifecycle, awaitable
+from leadline._hosting.faults import trace, words
+from leadline._hosting.lifecycle import ENTER_SECONDS, PluginLifecycle, awaitable
 from leadline._hosting.loading import AnyOffer
 from leadline._runtime.calls.circuit_breaker import BREAKERS, CircuitBreaker
 from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import LIMITERS, Limiter
 from leadline._runtime.journal.cache import ReplyCache, account_of
+from leadline._settings.layers import PREFIX
 from leadline._settings.load import Loaded
 from leadline._settings.pipelines import resolve
 from leadline._settings.redaction import answer_options, secrets_of
+from leadline._settings.schema import is_secret
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Parser
-from leadline.encoding import digest
-from leadline.errors import ConfigError, Unsupported
+from leadline.encoding import digest, require_type
+from leadline.errors import ConfigError, LeadlineError, PluginError, Unsupported, UsageError
 from leadline.pipeline import Pipeline, assemble
 from leadline.records import Blob, Document
 from leadline.settings import Limits, seconds
@@ -37,8 +40,10 @@ from leadline.settings import Limits, seconds
 CACHE_SIZE = 200_000_000
 # Seconds that a call may take if neither the offer nor the settings set a timeout.
 TIMEOUT = 30.0
+# The same for language models: they write for minutes.
+MODEL_TIMEOUT = 600.0
 # The same for parsers, whose files may wait for a worker: their own limits count from the start in it.
-PARSER_TIMEOUT = 900.0
+PARSER_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,26 @@ class ProviderInstance:
         """Return the provider; the first call creates and enters it."""
         return await self.lifecycle.get()
 
+    async def open(self) -> Any:
+        """Return the provider for use outside of a call. Raises `PluginError` if it cannot be entered."""
+        try:
+            return await self.get()
+        except LeadlineError:
+            raise
+        except Exception as error:
+            scrub = self.lifecycle.scrub
+            failure = PluginError(f"{self.identity.who} could not be entered: {scrub(words(error))}")
+            failure.traceback = trace(error, scrub)
+            raise failure from error
+
+    def method(self, name: str) -> Callable[[Any, Call], Awaitable[Any]]:
+        """Return a method for the call path: it also reaches a plugin that is entered again between two attempts."""
+
+        async def do(request: Any, call: Call) -> Any:
+            return await getattr(await self.get(), name)(request, call)
+
+        return do
+
 
 class PluginRuntime:
     """The plugins that one set of settings chooses. Close it with `close()`; plugins are created at their first use."""
@@ -68,6 +93,7 @@ class PluginRuntime:
         self._lifecycles: dict[tuple[str, int], PluginLifecycle] = {}
         self._instances: dict[tuple[str, str], ProviderInstance] = {}
         self._parsers: list[Parser] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._answers: ReplyCache | None = None
 
     def pipeline(self, name: str = "") -> Pipeline:
@@ -88,22 +114,30 @@ class PluginRuntime:
         if plugin is None or kind not in plugin.offers:
             raise ConfigError(f"'{name}' is not chosen among the {kind.replace('_', ' ')} of the settings")
         offer, settings = plugin.offers[kind], self.settings.plugin(name)
-        lifecycle = self._lifecycle(name, offer, settings)
         limits = self.settings.limits.get(name)
-        options = fingerprint(answer_options(offer, settings))
+        timeout = (limits and limits.timeout) or offer.timeout
+        lifecycle = self._lifecycle(name, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
+        options = fingerprint(answer_options(offer, settings, self._tags(name)))
         account = account_of(secrets_of(settings.model_dump()))
         owner = (kind, name, str(plugin), options, account)
         identity = ProviderIdentity(
             name=name,
             fingerprint=options,
             limiter=self._limiter(owner, offer, limits),
-            timeout=(limits and limits.timeout) or offer.timeout or self._default_timeout(kind),
+            timeout=timeout or self._default_timeout(kind),
             priced=offer.priced,
             account=account,
+            per_user=offer.per_user,
             who=str(plugin),
+            key_origin=self._key_origin(name, offer),
             restart=lifecycle.restart,
         )
         return ProviderInstance(name, offer, identity, self._breaker(owner, name), lifecycle)
+
+    def _tags(self, name: str) -> dict[str, str]:
+        """Return the tags of the values in a plugin's section that a run does not store."""
+        prefix = f"plugins.{name}."
+        return {key.removeprefix(prefix): tag for key, tag in self.loaded.tags.items() if key.startswith(prefix)}
 
     def _limiter(self, owner: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
         at_once = (limits and limits.at_once) or offer.at_once
@@ -113,16 +147,23 @@ class PluginRuntime:
     def _breaker(self, owner: tuple[str, ...], name: str) -> CircuitBreaker:
         return BREAKERS.take(owner, self, lambda: CircuitBreaker(name))
 
-    def _lifecycle(self, name: str, offer: AnyOffer, settings: Any) -> PluginLifecycle:
+    def _lifecycle(self, name: str, offer: AnyOffer, settings: Any, enter_seconds: float) -> PluginLifecycle:
         """Return the lifecycle of an offer; an offer registered under two hooks has one instance."""
         key = (name, id(offer))
         if key not in self._lifecycles:
             plugin = self.loaded.plugins[name]
             kinds = [kind for kind, other in plugin.offers.items() if other is offer]
             ready = partial(awaitable, kinds=kinds, who=str(plugin))
-            make = partial(offer.make, settings, self._context(name))
-            scrub = Secrets(self.loaded.secrets).scrub
-            self._lifecycles[key] = PluginLifecycle(name, make, ready, who=str(plugin), scrub=scrub)
+            context = self._context(name)
+            self._lifecycles[key] = PluginLifecycle(
+                name,
+                partial(offer.make, settings, context),
+                ready,
+                who=str(plugin),
+                scrub=Secrets(self.loaded.secrets, self.loaded.private).scrub,
+                seconds=enter_seconds,
+                warn=context.log.warning,
+            )
         return self._lifecycles[key]
 
     def _context(self, name: str) -> PluginContext:
@@ -130,9 +171,27 @@ class PluginRuntime:
         return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs))
 
     def _default_timeout(self, kind: str) -> float:
-        if kind == "search_providers":
-            return self.settings.search.timeout
-        return PARSER_TIMEOUT if kind == "parsers" else TIMEOUT
+        defaults = {
+            "search_providers": self.settings.search.timeout,
+            "ai_providers": MODEL_TIMEOUT,
+            "parsers": PARSER_TIMEOUT,
+        }
+        return defaults.get(kind, TIMEOUT)
+
+    def _key_origin(self, name: str, offer: AnyOffer) -> str:
+        """Return where the key of an instance comes from, and its variable; empty if the offer declares no key."""
+        fields = offer.settings.model_fields
+        keys = (key for key in offer.env if key in fields and is_secret(fields[key].annotation))
+        if not (key := next(keys, "")):
+            return ""
+        dotted = f"plugins.{name}.{key}"
+        is_second = name != self.loaded.plugins[name].name
+        variable = f"{PREFIX}{dotted.upper().replace('.', '__')}" if is_second else offer.env[key]
+        origin = self.loaded.origins.get(dotted, "default")
+        if origin == "default":
+            return f"no key is set: set {variable}, or {dotted}"
+        other = "" if variable in origin else f"; without it, {variable} is read"
+        return f"the key comes from {origin}{other}"
 
     @property
     def answers(self) -> ReplyCache | None:
@@ -152,9 +211,13 @@ class PluginRuntime:
     # --- parsing for plugins (`leadline.contracts.Context`) ---
 
     async def open(self) -> None:
-        """Create the parsers, because `parses` cannot wait for them."""
+        """Create the parsers, because `parses` cannot wait for them. Raises `UsageError` on another event loop."""
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise UsageError("a client belongs to one event loop: create a Client for each asyncio.run()")
+        self._loop = loop
         if not self._parsers:
-            self._parsers = [await self.instance("parsers", name).get() for name in self.chosen["read.parsers"]]
+            self._parsers = [await self.instance("parsers", name).open() for name in self.chosen["read.parsers"]]
 
     def parses(self, media_type: str) -> bool:
         """Return whether a configured parser accepts this media type."""
@@ -164,13 +227,12 @@ class PluginRuntime:
         """Parse bytes with the first parser that accepts them. Raises `Unsupported` if none does."""
         for parser in self._parsers:
             if parser.accepts(blob.media_type):
-                return await parser.parse(blob, call)
+                return require_type(await parser.parse(blob, call), Document).labelled(blob.labels)
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
     async def close(self) -> None:
-        """Exit every plugin and close every client."""
-        for lifecycle in self._lifecycles.values():
-            await lifecycle.close()
+        """Exit every plugin and close every client. A plugin that does not exit delays this by 15 s at most."""
+        await asyncio.gather(*(lifecycle.close() for lifecycle in self._lifecycles.values()))
         for context in self._contexts.values():
             await context.close()
         if self._answers is not None:

@@ -13,8 +13,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from leadline._settings.defaults import ABOVE_STORED
 from leadline._settings.layers import Layer, origin_of
-from leadline._settings.redaction import public, secrets_in_address, secrets_of
+from leadline._settings.redaction import is_private_address, is_unstored, public, secrets_of, withheld
 from leadline._settings.schema import KeyPath, is_secret
 
 # A run stores the text of its templates, where the sources have a path.
@@ -29,6 +30,8 @@ class Drift:
     stored: Any
     current: Any
     origin: str
+    # True for a value that the run did not store: it has the current one.
+    replaced: bool = False
 
     @property
     def key(self) -> str:
@@ -38,13 +41,17 @@ class Drift:
     @property
     def command(self) -> str:
         """The option that applies the current value; a value that cannot be shown is left to the user."""
-        plain = isinstance(self.current, str | int | float) and not secrets_in_address(self.current)
+        plain = isinstance(self.current, str | int | float) and not self.replaced and _can_be_shown(self.current)
         return f"--set {shlex.quote(f'{self.key}={self.current}') if plain else f'{self.key}=…'}"
 
     @property
     def is_address(self) -> bool:
         """Whether the setting decides where requests are sent."""
         return any(isinstance(value, str) and "://" in value for value in (self.stored, self.current))
+
+
+def _can_be_shown(value: Any) -> bool:
+    return value is not None and not is_private_address(value)
 
 
 def find_drift(
@@ -61,12 +68,39 @@ def find_drift(
     ]
 
 
+def withheld_drift(settings: BaseModel, changed: Sequence[str], layers: Sequence[Layer]) -> list[Drift]:
+    """Return the drift of settings that the run did not store, unless an argument or `--set` sets them."""
+    values = withheld(settings)
+    found = ((tuple(key.split(".")), key) for key in changed)
+    return [
+        Drift(path, None, values.get(key, _at(settings, path)), origin_of(layers, path), replaced=True)
+        for path, key in found
+        if not any(layer.origin(path) for layer in layers[:ABOVE_STORED])
+    ]
+
+
 def drift_notices(drift: Sequence[Drift]) -> list[str]:
-    """Return the notice about values that are not used, if there are any."""
-    if not drift:
-        return []
-    keys = ", ".join(f"{item.key} ({item.origin})" for item in drift)
-    return [f"the run keeps its own settings, which differ now: {keys}; to use a new value, --set KEY=VALUE"]
+    """Return the notices about values that are not used, and about those that replace what was not stored."""
+    kept, replaced = ([item for item in drift if item.replaced is which] for which in (False, True))
+    notices = []
+    if kept:
+        notices.append(
+            f"the run keeps its own settings, which differ now: {_listed(kept)}; to use a new value, --set KEY=VALUE"
+        )
+    if replaced:
+        notices.append(f"settings that are not stored with a run differ now, and are used: {_listed(replaced)}")
+    return notices
+
+
+def _listed(drift: Sequence[Drift]) -> str:
+    return ", ".join(f"{item.key} ({item.origin})" for item in drift)
+
+
+def _at(settings: BaseModel, path: KeyPath) -> Any:
+    value: Any = settings
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+    return value
 
 
 def misdirected_keys(settings: BaseModel, drift: Sequence[Drift]) -> list[str]:
@@ -74,9 +108,9 @@ def misdirected_keys(settings: BaseModel, drift: Sequence[Drift]) -> list[str]:
     problems = []
     for name, section in getattr(settings, "plugins", ()):
         own = [item for item in drift if item.path[:2] == ("plugins", name)]
-        moved = next((item for item in own if item.is_address), None)
+        moved = next((item for item in own if item.is_address and not is_unstored(settings, item.key)), None)
         if moved and any(secrets_of(section.model_dump())):
-            old, new = ("" if secrets_in_address(value) else str(value) for value in (moved.stored, moved.current))
+            old, new = (str(value) if _can_be_shown(value) else "" for value in (moved.stored, moved.current))
             problems.append(
                 f"{moved.key}: the run began with {old or 'another address'}, but {moved.origin} has "
                 f"{new or 'another address'}, and the key may belong to that address only: resume with "

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from leadline._settings.schema import KeyPath, Raw, read_text
+from leadline._settings.schema import KeyPath, Raw, annotation_at, is_table, read_text
 from leadline.errors import ConfigError, UsageError
 from leadline.settings import Settings
 
@@ -23,10 +23,14 @@ _NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE)
 
 @dataclass
 class Layer:
-    """The nested values of one source, and the origin of each leaf."""
+    """The nested values of one source, and the origin of each leaf.
+
+    `whole` are the tables that the source gives as a whole: maps among them replace those of weaker layers.
+    """
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: dict[KeyPath, str] = field(default_factory=dict)
+    whole: set[KeyPath] = field(default_factory=set)
 
     def put(self, path: KeyPath, value: Any, origin: str) -> None:
         """Add a leaf. Raises `ConfigError` for a value and a table of the same name."""
@@ -39,6 +43,36 @@ class Layer:
             raise self._clash(path, origin)
         table[path[-1]] = value
         self.origins[path] = origin
+
+    def put_whole(self, path: KeyPath, value: Any, origin: str) -> None:
+        """Add a value; each table in it is given as a whole."""
+        for where, leaf in leaves(value, path):
+            self.put(where, leaf, origin)
+        self.whole.update(tables(value, path))
+
+    def parsed(self) -> Layer:
+        """Return the layer with the text of the core's settings parsed.
+
+        A table in such a text is given as a whole, and so is an empty map.
+        """
+        found = Layer(whole=set(self.whole))
+        for path, value in leaves(self.values) if self.values else ():
+            section = path[0] == "plugins" and len(path) <= len(("plugins", "NAME"))
+            annotation = dict[str, Any] if section else annotation_at(Settings, path)
+            parsed = read_text(value, annotation, path, self._refuse)
+            whole = isinstance(value, Raw) or (value == {} and is_map(path))
+            (found.put_whole if whole else found.put)(path, parsed, self.origin(path))
+        return found
+
+    def without(self, replaced: Collection[KeyPath]) -> Layer:
+        """Return the layer without these tables."""
+        if not replaced:
+            return self
+        found = Layer(whole=self.whole)
+        for path, value in leaves(self.values) if self.values else ():
+            if not any(path[:depth] in replaced for depth in range(1, len(path) + 1)):
+                found.put(path, value, self.origin(path))
+        return found
 
     def read(self, model: type[BaseModel]) -> dict[str, Any]:
         """Return the values with lists and tables parsed from text, as the model expects them."""
@@ -57,9 +91,44 @@ class Layer:
     def origin(self, path: KeyPath) -> str:
         """Return the origin of a value, or of the first value of a table; empty if the layer has neither."""
         for depth in range(len(path), 0, -1):
-            if path[:depth] in self.origins:
+            if path[:depth] in self.origins and (depth == len(path) or not self._is_empty_table(path[:depth])):
                 return self.origins[path[:depth]]
         return next((origin for other, origin in self.origins.items() if other[: len(path)] == path), "")
+
+    def _is_empty_table(self, path: KeyPath) -> bool:
+        value: Any = self.values
+        for key in path:
+            value = value[key]
+        return bool(value == {})
+
+
+def is_map(path: KeyPath) -> bool:
+    """Return whether the table at a path has any keys (`ai.roles`), unlike a section (`ai`, `plugins.NAME`)."""
+    if path[:1] == ("plugins",):
+        return len(path) > len(("plugins", "NAME"))
+    return is_table(annotation_at(Settings, path))
+
+
+def is_replaceable(path: KeyPath) -> bool:
+    """Return whether a table that is given as a whole replaces weaker ones: a map, or an entry of one.
+
+    Sections are merged key by key.
+    """
+    return is_map(path) or is_map(path[:-1])
+
+
+def without_replaced(layers: Iterable[Layer], defaults: Iterable[Layer] = ()) -> list[Layer]:
+    """Return the layers, strongest first, and the defaults, without tables that a stronger layer replaces.
+
+    The pipelines of the defaults stay: users extend them.
+    """
+    found: list[Layer] = []
+    replaced: set[KeyPath] = set()
+    for layer in layers:
+        found.append(layer.without(replaced))
+        replaced.update(filter(is_replaceable, layer.whole))
+    replaced = {path for path in replaced if path[:1] != ("pipelines",)}
+    return found + [layer.without(replaced) for layer in defaults]
 
 
 def with_plugin_tables(layer: Layer, plugins: Collection[str]) -> Layer:
@@ -70,7 +139,7 @@ def with_plugin_tables(layer: Layer, plugins: Collection[str]) -> Layer:
     short = {name for name in layer.values if name in plugins and name not in Settings.model_fields}
     if not short:
         return layer
-    found = Layer()
+    found = Layer(whole={("plugins", *path) if path[0] in short else path for path in layer.whole})
     for path, value in sorted(leaves(layer.values), key=lambda leaf: leaf[0][0] in short):
         where = ("plugins", *path) if path[0] in short else path
         if where in found.origins:
@@ -90,10 +159,18 @@ def from_arguments(arguments: Mapping[str, Any]) -> Layer:
     """Return the arguments of a call, dotted or nested; None counts as not given."""
     layer = Layer()
     for key, value in arguments.items():
-        for path, leaf in leaves(value, tuple(key.split("."))):
-            if leaf is not None:
-                layer.put(path, leaf, "argument")
+        given = _given(value)
+        if given is not None:
+            layer.put_whole(tuple(key.split(".")), given, "argument")
     return layer
+
+
+def _given(value: Any) -> Any:
+    """Return a value without None in its tables; None if nothing else was given."""
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: given for key, item in value.items() if (given := _given(item)) is not None}
+    return found if found or not value else None
 
 
 def from_sets(sets: Iterable[str]) -> Layer:
@@ -131,6 +208,14 @@ def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
             yield from leaves(item, (*path, str(key)))
     else:
         yield path, value
+
+
+def tables(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """Yield the paths of all tables in a value, itself included."""
+    if isinstance(value, Mapping):
+        yield path
+        for key, item in value.items():
+            yield from tables(item, (*path, str(key)))
 
 
 def merge(layers: Iterable[Mapping[str, Any]]) -> Settings:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,14 +19,15 @@ from pydantic import Field, create_model
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
-from leadline._settings.drift import drift_notices, find_drift, misdirected_keys
-from leadline._settings.layers import leaves, origin_of
+from leadline._settings.drift import Drift, drift_notices, find_drift, misdirected_keys, withheld_drift
+from leadline._settings.layers import leaves, origin_of, without_replaced
 from leadline._settings.partial_validation import independent_problems, validate_partially
 from leadline._settings.plugin_sections import PluginSections
-from leadline._settings.redaction import secrets_of, texts_not_stored
-from leadline._settings.selection import Selected, Selector, kind_of
+from leadline._settings.redaction import is_unstored, private_texts, secrets_of, withheld
+from leadline._settings.selection import Selector, kind_of
 from leadline._settings.sources import Sources
 from leadline._settings.task_settings import read_templates
+from leadline._settings.withheld import Comparison, compare, tags_of
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
 from leadline.settings import Section, Settings
@@ -37,13 +38,17 @@ NO_PLUGINS = (
 )
 
 
+_NOT_KEPT = "was not stored with the run, because it may be private"
+
+
 @dataclass(frozen=True)
 class Loaded:
     """The settings with their origins and the selected plugins.
 
     `origins` by dotted key; `chosen` has the names of plugins by key (`search.engines`); `choices` are sentences for
     the start of a run; `plugins` are those that can work; `dropped` has the reason for each of the others; `secrets`
-    are for the scrubber; `problems` are errors that were not raised.
+    and `private` texts are for the scrubber; `problems` are errors that were not raised. `tags` stand for the values
+    that a run does not store, by dotted key.
     """
 
     settings: Settings
@@ -55,7 +60,9 @@ class Loaded:
     notices: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def offer(self, kind: str, name: str) -> AnyOffer:
         """Return the offer of a chosen plugin of this kind."""
@@ -74,7 +81,7 @@ class Loaded:
     def _comparable(self) -> tuple[Any, ...]:
         # The models of two loads differ even where their values are equal.
         messages = (self.choices, self.notices, self.dropped, self.problems)
-        return (self.settings.model_dump(), dict(self.plugins), dict(self.chosen), messages)
+        return (self.settings.model_dump(), dict(self.plugins), dict(self.chosen), dict(self.tags), messages)
 
 
 def load_settings(
@@ -90,6 +97,8 @@ def load_settings(
     complete: bool = True,
     docs: Sequence[str] = (),
     offline: bool = False,
+    tags: Mapping[str, str] | None = None,
+    cache: Path | None = None,
 ) -> Loaded:
     """Return the settings. Raises `ConfigError`.
 
@@ -97,11 +106,12 @@ def load_settings(
     defaults. `stored` are the settings of an earlier run; they replace all sources except arguments and `--set`, and
     secrets, which are read again. Other sources that differ from them are reported, but not `offline`. With `complete`
     false, as for `config show`, problems are listed instead of raised. `docs` are folders to search before all engines.
+    `tags` stand for what the earlier run did not store; the key of tags is in the folder `cache`.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
     folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
-    layers = [*sources.layers(folders | dict(arguments or {}), sets, stored), *defaults.settings]
+    layers = without_replaced(sources.layers(folders | dict(arguments or {}), sets, stored), defaults.settings)
     layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
     core, invalid, left_out = validate_partially(layers, catalog.names())
     if not core.pipelines and not catalog.defaults:
@@ -115,11 +125,16 @@ def load_settings(
     if problems and complete:
         raise _error_of(problems, selected.traces)
     settings = _joined(core, selected.settings)
-    drift = find_drift(settings, stored, layers[:ABOVE_STORED], sources.written) if stored and not offline else []
+    values, hidden = settings.model_dump(), withheld(settings)
+    begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
+    drift: list[Drift] = []
+    if stored and not offline:
+        drift = find_drift(settings, stored, layers[:ABOVE_STORED], sources.written)
+        drift += withheld_drift(settings, begun.changed, layers)
     if misdirected := misdirected_keys(settings, drift):
         raise ConfigError("\n".join(misdirected))
-    values = settings.model_dump()
-    lost = _lost_addresses(selected, stored or {}, sections.place)
+    if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
+        raise ConfigError("\n".join(f"{key}: {_NOT_KEPT}: set it again with --set {key}=…" for key in needed))
     return Loaded(
         settings,
         origins={".".join(path): origin_of(layers, path) for path, _ in leaves(values)},
@@ -127,10 +142,17 @@ def load_settings(
         plugins=selected.plugins,
         chosen=selected.names,
         choices=tuple(selected.choices),
-        notices=(*sources.unread_files(), *selected.notices, *lost, *drift_notices(drift)),
+        notices=(
+            *sources.unread_files(),
+            *selected.notices,
+            *(f"{key}: {_NOT_KEPT}, and its default is used; set it again with --set {key}=…" for key in begun.lost),
+            *drift_notices(drift),
+        ),
         dropped=selected.dropped,
         secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),
+        private=tuple(dict.fromkeys(private_texts(hidden.values()))),
         problems=tuple(problems),
+        tags=begun.tags,
     )
 
 
@@ -143,22 +165,6 @@ def _documents_first(core: Settings, documents: str) -> Settings:
         fetchers = (documents, *fetchers)
     search = core.search.model_copy(update={"engines": engines})
     return core.model_copy(update={"search": search, "read": core.read.model_copy(update={"fetchers": fetchers})})
-
-
-def _lost_addresses(selected: Selected, stored: Mapping[str, Any], place: Callable[[str], str]) -> Iterator[str]:
-    """Yield a notice for each address that was not stored, since it holds a secret, and that no source sets now.
-
-    The default of the plugin would be used in its place.
-    """
-    for name, settings in selected.settings.items():
-        section = stored.get("plugins", {}).get(name)
-        for key in texts_not_stored(settings, section) if section is not None else ():
-            dotted = f"plugins.{name}.{key}"
-            if not place(dotted):
-                yield (
-                    f"{dotted} was not kept with the run, since the address holds a secret: "
-                    f"its default is used; set it again with --set {dotted}=…"
-                )
 
 
 def _error_of(problems: Sequence[str], traces: Mapping[str, str]) -> ConfigError:

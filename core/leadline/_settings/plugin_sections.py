@@ -11,7 +11,8 @@ from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME
 from leadline._settings.layers import PREFIX, Layer, leaves, origin_of
 from leadline._settings.partial_validation import error_messages
-from leadline._settings.schema import KeyPath, read_text
+from leadline._settings.redaction import public
+from leadline._settings.schema import KeyPath, read_text, unquoted
 from leadline._settings.sources import STORED
 from leadline.display import choose_from
 from leadline.errors import ConfigError
@@ -44,7 +45,7 @@ class PluginSections:
     def base(self, name: str) -> str:
         """Return the plugin of a name: another one for a second instance."""
         section = self._values.get(name)
-        return str(section.get(USE, name)) if isinstance(section, Mapping) else name
+        return unquoted(section.get(USE, name)) if isinstance(section, Mapping) else name
 
     def instances(self) -> tuple[str, ...]:
         """Return the names of the second instances."""
@@ -113,6 +114,7 @@ class PluginSections:
         messages: list[str] = []
         try:
             settings = model.model_validate(given)
+            public(settings)  # raises for values that a run cannot store as JSON
             missing = [
                 key for key, field in model.model_fields.items() if field.is_required() and _empty(settings, key)
             ]
@@ -121,7 +123,9 @@ class PluginSections:
             missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
             invalid = [detail for detail in details if detail["type"] != "missing"]
             messages = [*error_messages(invalid, model, [given], self._origin, prefix)]
-        except Exception as error:  # noqa: BLE001 - reported without its text, which may contain a secret
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret
             messages = [f"plugins.{name}: {plugin} raised {type(error).__name__} while it read its section"]
         # Outside of `except`: the validation error contains the values, secrets included, and must not be chained.
         if messages:

@@ -1,18 +1,24 @@
-"""Secrets in settings: found by their type or in an address, and left out of everything that is stored or shown."""
+"""Settings that a run stores, and those that it leaves out: secrets and withheld texts.
+
+A secret is found by its type or in an address; it is neither stored nor shown. Withheld texts are sent to a service
+with every request and may be personal; they are not stored, but read again on resume, as secrets are.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
-from urllib.parse import unquote
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, get_args
+from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic import BaseModel, JsonValue, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
+from leadline._settings.schema import is_table, unwrapped
 from leadline.hookspecs import Offer, PluginSettings
 
 _SECRET = (SecretStr, SecretBytes)
+_LEFT_OUT: Any = object()
 _ADDRESS = re.compile(r"\s*[A-Za-z][\w+.-]*://\S+\s*")
 # A password before the host, as in the address of a proxy; a long user name alone, which is a token; and parameters of
 # the query with the name of a secret. `key` and `token` count alone or after a word such as `api`, but not as
@@ -34,25 +40,114 @@ def secrets_in_address(value: Any) -> list[str]:
     return [text for found in _IN_ADDRESS.finditer(value) for text in found.groups() if text]
 
 
+def is_private_address(value: Any) -> bool:
+    """Return whether a value is an address with something before the @ of its host, or with a query."""
+    return bool(_parts_in_address(value))
+
+
+def _parts_in_address(value: Any) -> list[str]:
+    """Return what stands before the @ of an address and the values of its query."""
+    if not isinstance(value, str) or "://" not in value or not _ADDRESS.fullmatch(value):
+        return []
+    try:
+        parts = urlsplit(value.strip())
+        before = [text for text in (parts.username, parts.password) if text]
+        return [*before, *(text for _, text in parse_qsl(parts.query, keep_blank_values=True) if text)]
+    except ValueError:  # not a valid address
+        return []
+
+
 def public(settings: BaseModel) -> dict[str, Any]:
-    """Return settings as JSON data without secrets: the form that a run stores and shows."""
-    data: dict[str, Any] = to_jsonable_python(_without_secrets(settings.model_dump()))
-    return data
+    """Return settings as JSON data without secrets and withheld texts: the form that a run stores."""
+    return _divided(settings)[0]
 
 
-def _without_secrets(value: Any) -> Any:
+def withheld(settings: BaseModel) -> dict[str, Any]:
+    """Return by dotted key the values that a run does not store though they are no secrets.
+
+    In the sections of plugins: the fields that are `unstored`, texts in tables of free form, which are passed on to a
+    service as they are, and addresses with a query or a user. A value that is the default is not withheld.
+    """
+    return _divided(settings)[1]
+
+
+def is_unstored(settings: BaseModel, key: str) -> bool:
+    """Return whether a dotted key is that of an `unstored` field of a plugin, which changes no reply."""
+    _, name, field, *_ = (*key.split("."), "")
+    section = getattr(getattr(settings, "plugins", None), name, None)
+    return isinstance(section, PluginSettings) and field in section.unstored
+
+
+def private_texts(withheld: Iterable[Any]) -> Iterator[str]:
+    """Yield the texts in withheld values that no error may show; of an address, what is private in it."""
+    for value in withheld:
+        if isinstance(value, str):
+            yield from dict.fromkeys(_parts_in_address(value) or [value])
+        elif isinstance(value, Mapping):
+            yield from private_texts(value.values())
+        elif isinstance(value, list | tuple):
+            yield from private_texts(value)
+
+
+def _divided(settings: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    left: dict[str, Any] = {}
+    kept = _kept(settings, settings.model_dump(), "", left)
+    stored: dict[str, Any] = to_jsonable_python({} if kept is _LEFT_OUT else kept)
+    return stored, to_jsonable_python(left)
+
+
+def _kept(model: Any, value: Any, path: str, left: dict[str, Any], *, plugin: bool = False, free: bool = False) -> Any:
+    """Return dumped settings without what is not stored, or `_LEFT_OUT`; the part that is no secret goes into `left`.
+
+    `plugin` is true in a plugin's section, `free` in a table of free form there.
+    """
     if isinstance(value, Mapping):
-        return {key: _without_secrets(item) for key, item in value.items() if not _is_secret(item)}
-    if isinstance(value, set | frozenset):
+        kept = dict(_kept_items(model, value, path, left, plugin=plugin, free=free))
+        return kept if kept or not value else _LEFT_OUT
+    if isinstance(value, list | tuple | set | frozenset):
         # Sorted, so that two processes store the same.
-        return sorted((_without_secrets(item) for item in value if not _is_secret(item)), key=repr)
-    if isinstance(value, list | tuple):
-        return [_without_secrets(item) for item in value if not _is_secret(item)]
+        items = sorted(value, key=repr) if isinstance(value, set | frozenset) else list(value)
+        inner: dict[str, Any] = {}
+        whole = [_kept(None, item, path, inner, plugin=plugin, free=free) for item in items]
+        if _LEFT_OUT not in whole:
+            return whole
+        if inner:  # sources replace lists as a whole, so it is read again as a whole
+            left[path] = [item for item in items if not isinstance(item, _SECRET)]
+        return _LEFT_OUT
+    if isinstance(value, _SECRET):
+        return _LEFT_OUT
+    if isinstance(value, str) and (free or (is_private_address(value) if plugin else secrets_in_address(value))):
+        left[path] = value
+        return _LEFT_OUT
     return value
 
 
-def _is_secret(value: Any) -> bool:
-    return isinstance(value, _SECRET) or bool(secrets_in_address(value))
+def _kept_items(
+    model: Any, value: Mapping[str, Any], path: str, left: dict[str, Any], *, plugin: bool, free: bool
+) -> Iterator[tuple[str, Any]]:
+    fields = type(model).model_fields if isinstance(model, BaseModel) else {}
+    section = isinstance(model, PluginSettings)
+    for key, item in value.items():
+        dotted = f"{path}.{key}" if path else str(key)
+        is_default = section and key in fields and item == fields[key].get_default(call_default_factory=True)
+        if section and key in model.unstored:
+            if not is_default:
+                left[dotted] = item
+            continue
+        below = getattr(model, key, None) if fields else None
+        passed_on = free or ((plugin or section) and key in fields and _is_free(fields[key].annotation))
+        inside = {} if is_default else left
+        kept = _kept(below, item, dotted, inside, plugin=plugin or section, free=passed_on)
+        if kept is not _LEFT_OUT:
+            yield key, kept
+
+
+def _is_free(annotation: Any) -> bool:
+    """Return whether a table with any keys is expected whose values may be any text."""
+    if not is_table(annotation):
+        return False
+    values = get_args(unwrapped(annotation))[1:]
+    return not values or unwrapped(values[0]) in (JsonValue, Any, object, str)
 
 
 def secrets_of(value: Any) -> Iterator[str]:
@@ -72,12 +167,17 @@ def secrets_of(value: Any) -> Iterator[str]:
             yield from secrets_of(item)
 
 
-def texts_not_stored(settings: BaseModel, stored: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of texts that were not stored; as a rule, such a text is an address with a secret."""
-    yield from (name for name, value in settings if isinstance(value, str) and name not in stored)
+def answer_options(
+    offer: Offer[Any, Any], settings: PluginSettings, tags: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the settings that change a plugin's answers as JSON data: part of the journal's keys, never secret.
 
-
-def answer_options(offer: Offer[Any, Any], settings: PluginSettings) -> dict[str, Any]:
-    """Return the settings that change a plugin's answers as JSON data: part of the journal's keys, never secret."""
+    `tags` stand for the withheld ones, by their key in the section.
+    """
     options = public(settings)
-    return options if offer.answers is None else {name: options[name] for name in offer.answers if name in options}
+    answers = set(type(settings).model_fields) - set(settings.unstored) if offer.answers is None else set(offer.answers)
+    hidden = {path: tag for path, tag in (tags or {}).items() if path.partition(".")[0] in answers}
+    # A replay has the default in place of what was not stored; its tag alone counts.
+    replaced = {*hidden, *(path.partition(".")[0] for path in hidden if not options.get(path.partition(".")[0]))}
+    found = {name: options[name] for name in options if name in answers and name not in replaced}
+    return found | ({"withheld": hidden} if hidden else {})

@@ -1,8 +1,8 @@
 """Settings models as schemas: the annotation at a path, text as values, and the commented settings file.
 
 Environment variables and `--set` are text. Where a list or a table is expected, `[` and `{` begin TOML, and commas
-separate items; everywhere else the type of the field parses the text, so that a key or a title may begin with any
-character.
+separate items; a text in quotes is TOML everywhere. Otherwise the type of the field parses the text, so that a key or a
+title may begin with any character.
 """
 
 from __future__ import annotations
@@ -103,16 +103,36 @@ def read_text(value: Any, annotation: Any, path: KeyPath, refuse: Callable[[KeyP
     if isinstance(value, Mapping):
         below = {key: _annotation_below(annotation, str(key)) for key in value}
         return {key: read_text(item, below[key], (*path, str(key)), refuse) for key, item in value.items()}
-    if not isinstance(value, str) or annotation in (None, Any):
+    if not isinstance(value, str) or annotation is None:
         return value
+    if annotation is Any:
+        return unquoted(value)
     if isinstance(value, Raw) and _is_toml(value, annotation):
         try:
             return tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError as error:
             raise refuse(path, f"is not valid TOML: {error}") from None
     if is_list(annotation):
-        return [part.strip() for part in value.split(",") if part.strip()]
-    return str(value)
+        quoted = quoted_texts(value) if isinstance(value, Raw) else None
+        return quoted or [part.strip() for part in value.split(",") if part.strip()]
+    return unquoted(value)
+
+
+def unquoted(text: str) -> str:
+    """Return text of the environment or the command line without the quotes of TOML; any other text as it is."""
+    texts = quoted_texts(text) if isinstance(text, Raw) else None
+    return texts[0] if texts and len(texts) == 1 else str(text)
+
+
+def quoted_texts(text: str) -> list[str] | None:
+    """Return the texts in TOML's quotes, separated by commas; None for anything else."""
+    if text.lstrip()[:1] not in ('"', "'"):
+        return None
+    try:
+        found = tomllib.loads(f"value = [{text}]")["value"]
+    except tomllib.TOMLDecodeError:
+        return None
+    return found if all(isinstance(item, str) for item in found) else None
 
 
 def _is_toml(text: str, annotation: Any) -> bool:

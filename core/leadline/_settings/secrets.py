@@ -24,14 +24,28 @@ def _forms(secret: str) -> Iterator[str]:
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
 
 
-class Secrets:
-    """The configured secrets in plain, URL, repr and JSON forms. Base64 of `user:key` is not found."""
+def _all_forms(values: Iterable[str]) -> list[str]:
+    forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
+    return sorted(forms, key=len, reverse=True)
 
-    def __init__(self, values: Iterable[str] = ()) -> None:
-        forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
-        longest_first = sorted(forms, key=len, reverse=True)
-        self._bytes = tuple(form.encode("utf-8", "replace") for form in longest_first)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+
+def _pattern(forms: list[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(map(re.escape, forms))) if forms else None
+
+
+class Secrets:
+    """The configured secrets in plain, URL, repr and JSON forms. Base64 of `user:key` is not found.
+
+    `private` texts are masked in errors and events like secrets, but a request may contain them: they may be words of
+    the question, such as the address of the user's own site.
+    """
+
+    def __init__(self, values: Iterable[str] = (), private: Iterable[str] = ()) -> None:
+        values = tuple(values)
+        secret = _all_forms(values)
+        self._bytes = tuple(form.encode("utf-8", "replace") for form in secret)
+        self._pattern = _pattern(secret)
+        self._masked = _pattern(_all_forms((*values, *private)))
 
     def __repr__(self) -> str:
         return "Secrets(…)"
@@ -49,12 +63,12 @@ class Secrets:
         return self._find(tree, "request") if self._pattern else None
 
     def scrub(self, text: str) -> str:
-        """Return the text with every form of every secret masked."""
-        return self._pattern.sub(MASK, text) if self._pattern else text
+        """Return the text with every form of every secret and private text masked."""
+        return self._masked.sub(MASK, text) if self._masked else text
 
     def clean(self, tree: JsonValue) -> JsonValue:
         """Return decoded JSON with every text in it scrubbed."""
-        return self._clean(tree) if self._pattern else tree
+        return self._clean(tree) if self._masked else tree
 
     def _clean(self, tree: JsonValue) -> JsonValue:
         match tree:

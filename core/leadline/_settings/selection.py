@@ -6,6 +6,7 @@ else that cannot work (a strategy, a stage, a format, a middleware) is an error.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -130,6 +131,7 @@ class Selector:
         plugins = found.plugins.values()
         for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
             self._problem(problem)
+        found.notices += self._unread_engines()
         found.notices += template_notices(core, plugins, place)
         found.notices += unused_prices(core, found.plugins, found.settings, place)
         return found
@@ -184,12 +186,37 @@ class Selector:
 
     def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
         """Return the names with `auto` expanded, and those that come from `auto`."""
+        if selection.key == "read.fetchers":
+            return self._with_instances(selection.names), frozenset()
         order = self._defaults.auto.get(selection.key)
         if "auto" not in selection.names or order is None:
             return selection.names, frozenset()
         found = self._automatic(selection, order)
         names = (other for name in selection.names for other in (found if name == "auto" else (name,)))
         return tuple(dict.fromkeys(names)), frozenset(found) - set(selection.names)
+
+    def _with_instances(self, fetchers: Iterable[str]) -> tuple[str, ...]:
+        """Return the fetchers with their second instances among the search engines, whose hits only these can read.
+
+        A fetcher that is not set up itself stands for its instances only.
+        """
+        found: list[str] = []
+        engines = self._selected.names["search.engines"]
+        for name in fetchers:
+            instances = [engine for engine in engines if engine != name == self._sections.base(engine)]
+            found += [name] if self._sections.is_set(name) or not instances else []
+            found += instances
+        return tuple(dict.fromkeys(found))
+
+    def _unread_engines(self) -> Iterator[str]:
+        """Yield a notice for each engine that is also a fetcher, but is not among the fetchers."""
+        names, plugins = self._selected.names, self._selected.plugins
+        for name in names.get("search.engines", ()):
+            if "fetchers" in plugins[name].offers and name not in names["read.fetchers"]:
+                yield (
+                    f"read.fetchers: has no {name}, a search engine that can also fetch: what it finds is read only if "
+                    f"another fetcher accepts the address; add {name} to read.fetchers"
+                )
 
     def _automatic(self, selection: Selection, order: AutoOrder) -> tuple[str, ...]:
         """Return the plugins that `auto` selects: those that are configured, or else those that need nothing.
@@ -317,14 +344,26 @@ class Selector:
             settings = self._selected.settings.get(name) or self._sections.read(name, plugin)
         except RequiredSettingMissing as missing:
             return str(missing)
-        try:
-            reason = offer.ready(settings)
-        except Exception as error:  # noqa: BLE001 - reported without its text, which may contain a secret
-            reason = f"{plugin} raised {type(error).__name__} in `ready`"
+        reason = _obstacle(plugin, offer, settings)
         if not reason:
             self._selected.settings[name] = settings
-        return reason or ""
+        return reason
 
     def _problem(self, text: str) -> None:
         if text not in self._selected.problems:
             self._selected.problems.append(text)
+
+
+def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
+    """Return why a plugin says that it cannot work here; empty if it can."""
+    try:
+        reason: Any = offer.ready(settings)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret
+        return f"{plugin} raised {type(error).__name__} in `ready`"
+    if inspect.iscoroutine(reason):
+        reason.close()
+    if reason is None or isinstance(reason, str):
+        return reason or ""
+    return f"{plugin} returns {type(reason).__name__} from `ready`: it must return a text or None, and not be async"

@@ -16,8 +16,11 @@ from leadline._settings.layers import (
     from_arguments,
     from_environment,
     from_sets,
+    is_map,
     leaves,
+    tables,
     with_plugin_tables,
+    without_replaced,
 )
 from leadline._settings.schema import annotation_at, model_of
 from leadline.errors import ConfigError
@@ -69,17 +72,17 @@ class Sources:
         above = [self._read(layer) for layer in (from_arguments(arguments), from_sets(sets))]
         if stored is None:
             return [*above, *self.written]
-        return [*above, self._read(_stored(stored)), *map(_only_plugins, self.written)]
+        return [*above, with_plugin_tables(_stored(stored), self.plugins), *map(_only_plugins, self.written)]
 
     @cached_property
     def written(self) -> list[Layer]:
         """The layers of the environment and of the files, strongest first."""
         layers = [from_environment(variables, label) for label, variables in self.variables]
         layers += [read_file(path, _label(path, self.cwd)) for path in self._files()]
-        return [self._read(layer) for layer in layers]
+        return without_replaced(map(self._read, layers))
 
     def _read(self, layer: Layer) -> Layer:
-        return with_plugin_tables(layer, self.plugins)
+        return with_plugin_tables(layer, self.plugins).parsed()
 
     def _files(self) -> list[Path]:
         user = self.user_file or _user_file(self.environ)
@@ -105,7 +108,9 @@ def _label(path: Path, cwd: Path) -> str:
 
 
 def _stored(values: Mapping[str, Any]) -> Layer:
-    layer = Layer()
+    """Return the settings of a run. Its tables are whole, except those of plugins, which lack their secrets."""
+    core = {key: value for key, value in values.items() if key != "plugins"}
+    layer = Layer(whole=set(filter(is_map, tables(core))))
     for path, value in leaves(values):
         table = model_of(annotation_at(Settings, path[:-1]))
         # A run of an older version may have stored keys that were removed since.

@@ -15,18 +15,19 @@ from pathlib import Path
 from typing import Literal
 
 from leadline import __version__
+from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, default_cache
 from leadline._settings.load import Loaded
 from leadline.api import Client
 from leadline.cli.common import client_of, near
-from leadline.cli.terminal import table, write, write_json
+from leadline.cli.doctor_trial import try_out
+from leadline.cli.terminal import say, table, write, write_json
 from leadline.errors import ConfigError
 
 # Bytes of free disk space below which a run may fail.
 LOW = 100 * 1024 * 1024
 _MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
-
-
+_NOUNS = {"search.engines": "engine", "read.fetchers": "fetcher"}
 # The message of a plugin without its key or address.
 _UNSET = re.compile(r" is not set: set ([A-Z][A-Z0-9_]*), or ")
 
@@ -43,7 +44,7 @@ class Finding:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 0 if research can run."""
-    found = list(_examine(client_of(args)))
+    found = list(_examine(client_of(args), quiet=args.json))
     docs = shlex.join(f"--docs={folder}" for folder in args.docs) or "--docs FOLDER"
     ready = all(item.state != "bad" for item in found)
     if args.json:
@@ -60,16 +61,21 @@ def _advise(found: list[Finding], ready: bool, research: str) -> None:
     write("Next:\n" + "\n".join(f"  {step}" for step in steps or [research]))
 
 
-def _examine(client: Client) -> Iterator[Finding]:
+def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
     yield Finding("leadline", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     yield from _distributions()
-    yield from (Finding("plugin", "note", problem) for problem in client.catalog.problems)
+    broken = (entry for entry in client.catalog.entries(load=True) if entry.status == "broken")
+    yield from (Finding(f"plugin {entry.name}", "note", entry.problem) for entry in broken)
     try:
         loaded = client.load(complete=False)
     except ConfigError as error:
         yield Finding("settings", "bad", str(error), "leadline config check")
         return
     yield from _settings(loaded)
+    if not loaded.problems:
+        if not quiet:
+            say("Trying each search engine and fetcher with one request …")
+        yield from _trials(loaded)
     yield _folder("runs folder", loaded.settings.runs.folder.absolute(), "leadline doctor --folder DIR")
     yield _folder("cache folder", default_cache(), "export XDG_CACHE_HOME=DIR")
 
@@ -107,6 +113,7 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
         if names and key != "pipeline":
             yield Finding(key, "ok", ", ".join(names))
     yield from (Finding(f"plugin {name}", "note", reason) for name, reason in loaded.dropped.items())
+    yield from (Finding("settings", "note", notice) for notice in loaded.notices)
     yield from (
         Finding("settings", "bad", problem.replace("\n  ", "; "), _remedy(problem)) for problem in loaded.problems
     )
@@ -130,6 +137,30 @@ def _pipeline(loaded: Loaded) -> Finding:
         return Finding(f"pipeline {name}", "bad", str(error), "leadline config check")
     stages = sum(1 for _ in pipeline.steps())
     return Finding(f"pipeline {name}", "ok", f"{stages} stages, inputs and outputs match")
+
+
+def _trials(loaded: Loaded) -> Iterator[Finding]:
+    """Try each chosen engine and fetcher; research needs one engine that works, and a fetcher for what it finds."""
+    try:
+        trials = loop_shutdown.run(try_out(loaded))
+    except ConfigError as error:
+        yield Finding("trial", "bad", str(error), "leadline config check")
+        return
+    searches = [trial.fault for trial in trials if trial.key == "search.engines"]
+    dead = bool(searches) and all(searches)
+    for trial in trials:
+        what = f"{_NOUNS[trial.key]} {trial.name}".rstrip()
+        if not trial.fault:
+            yield Finding(what, "ok", trial.detail)
+        elif trial.key == "search.engines" and dead:
+            yield Finding(what, "bad", trial.fault, f"leadline plugins show {trial.name}")
+        else:
+            yield Finding(
+                what,
+                "note" if trial.name else "bad",
+                trial.fault,
+                "" if trial.name else "leadline plugins list --kind fetchers",
+            )
 
 
 def _folder(what: str, path: Path, remedy: str) -> Finding:

@@ -13,6 +13,7 @@ from typing import Any
 
 from leadline._runtime.runs.folder import METADATA
 from leadline._runtime.runs.previous_output import KEPT_NOTICE
+from leadline._runtime.runs.principals import PRINCIPALS
 from leadline.cli import INTERRUPTED, debugging
 from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
@@ -226,9 +227,11 @@ def raised(known: Metadata) -> list[str]:
 
 def resume_command(folder: Path, args: argparse.Namespace, sets: Sequence[str] = ()) -> str:
     """Return the command that resumes a run."""
-    words = ["leadline", "resume", folder.name]
+    # Runs of a principal are found by their path.
+    own = folder.parent.parent.name == PRINCIPALS
+    words = ["leadline", "resume", near(folder) if own else folder.name]
     words += [word for one in sets for word in ("--set", one)]
-    if args.folder or any(text.startswith("runs.folder") for text in args.set):
+    if not own and (args.folder or any(text.startswith("runs.folder") for text in args.set)):
         words += ["--folder", str(folder.parent)]
     if args.settings:
         words += ["--settings", args.settings]
@@ -256,10 +259,10 @@ def as_data(result: Result) -> dict[str, Any]:
     }
 
 
-def report_file(folder: Path, metadata: Metadata) -> Path | None:
-    """Return the report file for readers: Markdown, else the first other format; None if there is none."""
+def report_file(folder: Path, metadata: Metadata, first: str = "report.md") -> Path | None:
+    """Return the report file for readers: `first`, else HTML or another format; None if there is none."""
     names = [name for name in metadata.files if name.startswith("report.") and (folder / name).is_file()]
-    names.sort(key=lambda name: (name != "report.md", name != "report.html", name))
+    names.sort(key=lambda name: (name != first, name != "report.html", name != "report.md", name))
     return folder / names[0] if names else None
 
 

@@ -174,7 +174,7 @@ def _research(commands: Any) -> None:
 
 def _resume(commands: Any) -> None:
     parser = _command(commands, "resume", "resume a run without repeating completed calls", "research", "resume")
-    parser.add_argument("run", metavar="RUN", help="id of the run, the beginning of the id, or its folder")
+    parser.add_argument("run", metavar="RUN", help=_RUN)
     parser.add_argument("--retry-failed", action="store_true", help="retry the calls that failed")
     parser.add_argument(
         "--offline",
@@ -211,20 +211,32 @@ def _verify(commands: Any) -> None:
 
 
 def _runs(commands: Any) -> None:
-    group = _group(commands, "runs", "list, show, open and delete runs")
+    group = _group(commands, "runs", "list, search, show, open, compare and delete runs")
     parser = _command(group, "list", "list runs, newest first", "runs", "list_")
     parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
     parser.add_argument("--limit", type=count, metavar="N", help="list at most N runs")
+    _run_options(parser)
+    parser = _command(group, "search", "search the questions, tags and reports of runs", "runs", "search")
+    parser.add_argument(
+        "text", nargs="+", metavar="TEXT", help="words that must all occur; quote a phrase twice: '\"exact words\"'"
+    )
+    parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
+    parser.add_argument("--limit", type=count, default=20, metavar="N", help="list at most N runs (default: 20)")
     _run_options(parser)
     parser = _command(group, "show", "show the outcome of a run", "runs", "show")
     _run_options(parser, "RUN")
     parser = _command(group, "open", "open the report of a run and print its path", "runs", "open_")
     _run_options(parser, "RUN", json=False)
+    parser = _command(group, "compare", "compare the claims, verdicts and sources of two runs", "runs", "compare")
+    for name in ("first", "second"):
+        parser.add_argument(name, metavar="RUN", help=_RUN)
+    _run_options(parser)
     parser = _command(group, "delete", "delete runs with all their files", "runs", "delete")
     _run_options(parser, "RUN", json=False, several=True)
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
+_RUN = "id of the run, the beginning of the id, or its folder"
 # The statuses of `leadline._runtime.runs.state`, and those of folders without a readable state.
 STATUSES = (
     *("pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"),
@@ -234,8 +246,7 @@ STATUSES = (
 
 def _run_options(parser: Parser, run: str = "", *, json: bool = True, several: bool = False) -> None:
     if run:
-        text = "id of the run, the beginning of the id, or its folder"
-        parser.add_argument("run", metavar=run, nargs="+" if several else None, help=text)
+        parser.add_argument("run", metavar=run, nargs="+" if several else None, help=_RUN)
     _folder(parser)
     _settings(parser)
     if json:

@@ -72,7 +72,7 @@ def show(args: argparse.Namespace) -> int:
     catalog = PluginCatalog.discover()
     base = _base_name(catalog, args)
     plugin = catalog.load(base)
-    entry = next(entry for entry in catalog.entries(load=True) if entry.name == plugin.name)
+    entry = catalog.entry(base)
     lacks = _lacks(catalog, [entry], args).get(plugin.name, "")
     if args.json:
         write_json({**_data(entry, lacks), "offers": _offers(plugin), "settings": _settings(plugin)})
@@ -160,7 +160,12 @@ def _default_text(field: FieldInfo) -> str:
 
 
 def _default(field: FieldInfo) -> Any:
-    return None if field.is_required() else to_jsonable_python(field.get_default(call_default_factory=True))
+    if field.is_required():
+        return None
+    try:
+        return to_jsonable_python(field.get_default(call_default_factory=True), fallback=repr)
+    except Exception:  # noqa: BLE001 - the factory of a plugin may raise anything
+        return "(unknown)"
 
 
 def _type(field: FieldInfo) -> str:

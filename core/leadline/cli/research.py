@@ -20,7 +20,8 @@ from leadline._runtime.plugins import default_cache
 from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
 from leadline._settings.defaults import read_defaults
 from leadline.api import Client, RunHandle, tune_gc
-from leadline.cli.common import ask, client_of, interactive, pairs
+from leadline.cli.ask import Terminal
+from leadline.cli.common import client_of, interactive, pairs
 from leadline.cli.outcome import advise, show
 from leadline.cli.terminal import plural, say, write
 from leadline.contracts import Call
@@ -38,7 +39,7 @@ class Launch(Protocol):
 async def run_in_foreground(client: Client, launch: Launch, args: argparse.Namespace) -> Result:
     """Start or resume a run in the foreground and wait for its end."""
     with _progress(client, args) as observers:
-        handle = await launch(asker=ask if interactive() else None, observers=observers)
+        handle = await launch(asker=Terminal().ask if interactive() else None, observers=observers)
         tune_gc()
         with interruptible(handle):
             return await handle.result()

@@ -1,4 +1,4 @@
-"""`leadline runs`: list, show, open and delete runs."""
+"""`leadline runs`: list, search, show, open, compare and delete runs."""
 
 from __future__ import annotations
 
@@ -8,51 +8,81 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from leadline._runtime.runs.folder import delete_run, find_run, list_runs, run_info
-from leadline.cli.common import client_of, interactive, near
-from leadline.cli.outcome import report_file, summary
+from leadline._runtime.runs.index import RunIndex
+from leadline.cli.common import folder_of, interactive, near
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import LeadlineError, UsageError
-from leadline.runs import RunInfo
+from leadline.run_summary import RunSummary
+
+if TYPE_CHECKING:
+    from leadline.runs import RunInfo
 
 
 def list_(args: argparse.Namespace) -> int:
     """Print the runs, newest first."""
-    folder = client_of(args).runs_folder()
-    runs = [run for run in list_runs(folder) if args.status in (None, run.status)][: args.limit]
+    index = RunIndex(folder := folder_of(args))
+    runs = index.runs(status=args.status, limit=args.limit)
     if args.json:
         write_json([_data(run) for run in runs])
     elif runs:
         write(table(map(_row, runs), ("RUN", "STATUS", "BEGAN", "QUESTION")))
+    elif args.status:
+        say(f"No runs with status {args.status} in {folder}.")
     else:
         say(f'No runs in {folder}. Start one: leadline research "How does …?" --docs FOLDER')
     return 0
 
 
-def _row(run: RunInfo) -> tuple[str, ...]:
-    known = run.metadata
-    if known is None:
-        return run.id, run.status, "", ""
-    began = known.began.astimezone().strftime("%Y-%m-%d %H:%M")
-    return run.id, run.status, began, one_line(known.question)
+def search(args: argparse.Namespace) -> int:
+    """Print the runs whose question, tags or report contain a text, the best first."""
+    text = " ".join(args.text)
+    if not any(map(str.isalnum, text)):
+        raise UsageError("nothing to search for; write a word, such as: leadline runs search harbour")
+    index = RunIndex(folder := folder_of(args))
+    runs = index.search(text, status=args.status, limit=args.limit)
+    if index.notice:
+        say(f"note: {index.notice}")
+    if args.json:
+        write_json([{**_data(run), "excerpt": run.excerpt} for run in runs])
+    elif runs:
+        for run in runs:
+            write("  ".join(_row(run)))
+            if run.excerpt:
+                write(f"    {run.excerpt}")
+    else:
+        say(f"No run in {folder} contains all of these words.")
+    return 0
 
 
-def _data(run: RunInfo) -> dict[str, Any]:
-    known = run.metadata.model_dump(mode="json") if run.metadata else {}
-    kept = ("question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
+def _row(run: RunSummary) -> tuple[str, ...]:
+    began = run.began.astimezone().strftime("%Y-%m-%d %H:%M") if run.began else ""
+    return run.id, run.status, began, one_line(run.question)
+
+
+def _data(run: RunSummary) -> dict[str, Any]:
+    known = run.began is not None
     return {
         "run": run.id,
         "status": run.status,
-        "folder": str(run.folder.absolute()),
-        **{key: known.get(key) for key in kept},
+        "folder": str(run.folder),
+        "question": run.question if known else None,
+        "pipeline": run.pipeline if known else None,
+        "reason": run.reason if known else None,
+        "exit_code": run.exit_code if known else None,
+        "began": run.began.isoformat() if run.began else None,
+        "ended": run.ended.isoformat() if run.ended else None,
+        "seconds": run.seconds if known else None,
+        "tags": dict(run.tags) if known else None,
     }
 
 
 def show(args: argparse.Namespace) -> int:
     """Print the outcome of a run."""
+    from leadline.cli.outcome import summary
+
     run = _known(args)
     assert run.metadata is not None
     if args.json:
@@ -67,16 +97,18 @@ def show(args: argparse.Namespace) -> int:
     ):
         if values:
             write(f"{label:<9} {', '.join(f'{name} {value}' for name, value in values.items())}")
-    if run.status not in ("complete", "running"):
+    if run.status not in ("complete", "running") and not run.metadata.questions:
         write(f"\nContinue: leadline resume {run.id}")
     return 0
 
 
 def open_(args: argparse.Namespace) -> int:
-    """Print the path of the report, and open it if there is a desktop."""
+    """Print the path of the report, HTML if there is one, and open it if there is a desktop."""
+    from leadline.cli.outcome import report_file
+
     run = _known(args)
     assert run.metadata is not None
-    report = report_file(run.folder, run.metadata)
+    report = report_file(run.folder, run.metadata, first="report.html")
     if report is None:
         raise LeadlineError(f"run {run.id} ({run.status}) has no report; see `leadline runs show {run.id}`")
     write(str(report))
@@ -84,6 +116,13 @@ def open_(args: argparse.Namespace) -> int:
     if opener and sys.stdout.isatty():
         subprocess.run([opener, str(report)], check=False)  # noqa: S603 - the opener of the desktop, on our own file
     return 0
+
+
+def compare(args: argparse.Namespace) -> int:
+    """Print what the reports of two runs have in common and what not."""
+    from leadline.cli.compare import show_comparison
+
+    return show_comparison(args)
 
 
 def _opener() -> str | None:
@@ -94,7 +133,9 @@ def _opener() -> str | None:
 
 def delete(args: argparse.Namespace) -> int:
     """Delete runs after a confirmation."""
-    folder = client_of(args).runs_folder()
+    from leadline._runtime.runs.folder import delete_run, find_run
+
+    folder = folder_of(args)
     found = [find_run(folder, name) for name in args.run]
     if not args.yes and not _confirmed(found):
         say("Nothing was deleted.")
@@ -109,6 +150,8 @@ def _confirmed(found: list[Path]) -> bool:
     if not interactive():
         names = " ".join(path.name for path in found)
         raise UsageError(f"cannot ask for confirmation without a terminal; run: leadline runs delete --yes {names}")
+    from leadline._runtime.runs.folder import run_info
+
     for path in found:
         run = run_info(path)
         say(f"{run.id}  {run.status}  {one_line(run.metadata.question) if run.metadata else ''}")
@@ -118,7 +161,9 @@ def _confirmed(found: list[Path]) -> bool:
 
 
 def _known(args: argparse.Namespace) -> RunInfo:
-    run = run_info(find_run(client_of(args).runs_folder(), args.run))
+    from leadline._runtime.runs.folder import find_run, run_info
+
+    run = run_info(find_run(folder_of(args), args.run))
     if run.metadata is None:
         raise LeadlineError(
             f"the metadata of {near(run.folder)} cannot be read; `leadline resume {run.id}` restores it"

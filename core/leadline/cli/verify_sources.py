@@ -11,13 +11,12 @@ from typing import Any, Literal, cast
 
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.folder import JOURNAL, find_run
+from leadline._runtime.runs.stored_report import REPORT, is_run, read_report
 from leadline.api import Client
 from leadline.citations import number
 from leadline.contracts import Call, Run
 from leadline.errors import Unsupported, UsageError
 from leadline.records import Blob, Document, FetchRequest, Report, Usage
-
-DATA = "report.json"
 
 
 @dataclass(frozen=True)
@@ -44,44 +43,24 @@ def _located(name: str, client: Client) -> OwnReport | Path | None:
     if path.is_dir():
         return path
     if path.suffix == ".json":
-        return OwnReport(read(path))
+        return OwnReport(read_report(path))
     if path.is_file():
         return _beside(path)
     return None if name == "-" or path.suffix else find_run(client.runs_folder(), name)
 
 
-def is_run(folder: Path) -> bool:
-    """Return whether a folder belongs to a run, or is a copy with its report as data."""
-    return (folder / JOURNAL).is_file() or (folder / DATA).is_file()
-
-
 def _beside(path: Path) -> OwnReport | None:
-    data = path.with_name(DATA)
+    data = path.with_name(REPORT)
     if not data.is_file():
         return None
-    return OwnReport(read(data), path.read_text(encoding="utf-8", errors="replace"))
+    return OwnReport(read_report(data), path.read_text(encoding="utf-8", errors="replace"))
 
 
 async def stored(folder: Path, client: Client) -> Report:
-    """Return the report of the run in a folder: its `report.json`, or else the result of an offline replay."""
-    if (folder / DATA).is_file():
-        return read(folder / DATA)
+    """Return the report of the run in a folder, or of a copy of the folder."""
     if not is_run(folder):
-        raise UsageError(f"{folder} is not the folder of a run: it has neither {DATA} nor {JOURNAL}")
-    result = await client.replay(folder)
-    if result.report is None:
-        raise UsageError(f"the run in {folder} has no report: {result.reason or result.status}")
-    return result.report
-
-
-def read(path: Path) -> Report:
-    """Read a report in the format `json`."""
-    try:
-        return Report.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
-        raise UsageError(f"{path} is not a report in the format json: {str(error).splitlines()[0]}") from error
+        raise UsageError(f"{folder} is not the folder of a run: it has neither {REPORT} nor {JOURNAL}")
+    return read_report(folder / REPORT) if (folder / REPORT).is_file() else await client.report(folder)
 
 
 AT_ONCE = 5

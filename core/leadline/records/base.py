@@ -18,7 +18,7 @@ PROSE, NUMBERED, SINGLE = "prose", "numbered", "single"
 # Text that a redacting middleware may change. Ids, names and URLs are plain `str`.
 Text = Annotated[str, "prose"]
 
-# Sensitivity labels, inherited by everything derived from the labelled object. Serialized in a fixed order.
+# Sensitivity labels: a source has those of its hit and of the file that was read. Serialized in a fixed order.
 Labels = Annotated[frozenset[str], PlainSerializer(sorted, list[str], when_used="json")]
 
 Category = Literal["NETWORK", "LLM", "BUSINESS", "RESOURCE_LIMIT"]

@@ -48,6 +48,8 @@ class SearchPage(Record):
 
     hits: tuple[Hit, ...] = ()
     cursor: str | None = None
+    suggestion: str = ""
+    """The query in another spelling ("did you mean"), if the engine knows a better one."""
     failures: tuple[Failure, ...] = ()
     """Failures of engines while others succeeded; set by the core and by strategies that stop waiting for an engine."""
 
@@ -127,6 +129,12 @@ class Document(Record):
     """Illustrations, best first."""
     incomplete: Text = ""
     """What was left out of a file that is too long, for a notice; empty if nothing was."""
+    labels: Labels = frozenset()
+    """The core adds those of the file that was parsed."""
+
+    def labelled(self, labels: Labels) -> Document:
+        """Return the document with these labels added."""
+        return self.model_copy(update={"labels": self.labels | labels}) if labels - self.labels else self
 
 
 class Source(Record):
@@ -138,6 +146,7 @@ class Source(Record):
     engine: str = ""
     tier: Tier = 3
     labels: Labels = frozenset()
+    """Those of the hit and of the document."""
     task_id: str = ""
     """The search task that found it first."""
 

@@ -14,7 +14,7 @@ from leadline.citations import number
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Source
-from leadline_plugins.formats.tree import clean, plain_title, safe_url
+from leadline_plugins.formats.tree import clean, plain_title, readable_url, safe_url
 
 DATES = {"issued", "accessed", "submitted", "original-date", "event-date"}
 _NAMES = {"author", "editor", "translator", "collection-editor", "container-author", "director", "reviewed-author"}
@@ -32,10 +32,10 @@ def csl_item(source: Source, name: str) -> dict[str, Any]:
     """Return a source as an item of CSL-JSON: the data of the engine, completed by the hit."""
     hit = source.hit
     found = _DATE.match(hit.published or "")
-    url = hit.url if hit.url.startswith("file://") else safe_url(hit.url)
+    url = safe_url(hit.url) or (shown if (shown := readable_url(hit.url)) != hit.url else "")
     own = {
         "type": "webpage",
-        "title": plain_title(clean(hit.title)) or clean(hit.url),
+        "title": plain_title(clean(hit.title)) or clean(readable_url(hit.url)),
         **({"URL": url} if url else {}),
         **({"issued": {"date-parts": [[int(part) for part in found.groups() if part]]}} if found else {}),
     }

@@ -15,6 +15,7 @@ from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.figures import FigurePlacement, Numbered, data_url, numbered, with_credit
+from leadline_plugins.formats.interactive import interactive_html
 from leadline_plugins.formats.marks import failures, has_heading, legend, marks_of, section_texts, summary
 from leadline_plugins.formats.method import MethodParagraph, heading, paragraphs
 from leadline_plugins.formats.passages import Passages, places
@@ -29,6 +30,7 @@ from leadline_plugins.formats.tree import (
     figure,
     header,
     image,
+    interactive,
     link,
     para,
     plain,
@@ -154,17 +156,15 @@ class Builder:
                 self._asked.clear()
 
     def _method(self) -> list[Node]:
-        blocks = [block for part in paragraphs(self._report) for block in self._method_paragraph(part)]
+        blocks = [self._method_paragraph(part) for part in paragraphs(self._report)]
         return [header(1, self._name(), words(heading(self._language))), *blocks] if blocks else []
 
-    def _method_paragraph(self, part: MethodParagraph) -> list[Node]:
-        """Return a paragraph and its list, which is folded on the screen and shortened in print."""
-        line = para(words(part.text))
-        if not part.items:
-            return [line]
-        if self._medium.screen:
-            return [div([line, bullets([[plain(words(item))] for item in part.items])], attributes("", "folded"))]
-        return [line, bullets([[plain(words(item))] for item in part.short])]
+    def _method_paragraph(self, part: MethodParagraph) -> Node:
+        """Return a paragraph; on the screen with its list, folded."""
+        if not (part.items and self._medium.screen):
+            return para(words(part.line(self._language)))
+        items = bullets([[plain(words(item))] for item in part.items])
+        return div([para(words(part.text)), items], attributes("", "folded"))
 
     def _cite(self, ids: Sequence[str]) -> list[Node]:
         """Return the numbers of a run of citations, each with its passages."""
@@ -227,10 +227,12 @@ class Builder:
         caption += after_text(caption, self._cite(item.figure.evidence_ids))
         self._recent = recent
         caption = with_credit(caption, item.figure, self._language)
-        if item.file is None:
-            return figure(f"figure-{item.number}", [plain(words(f"[{item.figure.alt}]"))], caption)
         alt = " ".join(item.figure.alt.split()) or item.figure.caption
-        return figure(f"figure-{item.number}", [plain([image(alt, self._address(item.file))])], caption)
+        shown = [image(alt, self._address(item.file))] if item.file else words(f"[{item.figure.alt}]")
+        body = [plain(shown)]
+        if self._medium.screen and (html := interactive_html(item.figure)):
+            body = [interactive(html, alt, body)]
+        return figure(f"figure-{item.number}", body, caption)
 
     def _label(self, item: Numbered) -> str:
         return f"{phrase('figure', self._language)} {item.number}"

@@ -17,6 +17,7 @@ from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
+from leadline_plugins.formats.interactive import frame, script_hashes
 from leadline_plugins.formats.pandoc_format import build_document
 from leadline_plugins.formats.tree import Node
 from leadline_plugins.parse.html import leadline_parsers
@@ -78,6 +79,9 @@ class Writer:
 
     def __init__(self, table_label: str) -> None:
         self._table_label = table_label
+        # Of the scripts of interactive figures, in their order.
+        self.script_hashes: dict[str, None] = {}
+        self.has_frames = False
         self._notes: list[str] = []
         self._tables = 0
         self._by_type: dict[str, Callable[[Any], str]] = {
@@ -87,6 +91,7 @@ class Writer:
             "Image": self._image,
             "Figure": self._figure,
             "Table": self._table,
+            "Interactive": self._interactive,
             "Header": self._header,
             "Note": self._note,
             "Code": lambda c: f"<code>{escape(c[1])}</code>",
@@ -150,6 +155,12 @@ class Writer:
         attr, (_, caption), body = content
         return f"<figure{_attributes(attr)}>{self.all(body)}<figcaption>{self.all(caption)}</figcaption></figure>\n"
 
+    def _interactive(self, content: Any) -> str:
+        html, title, still = content
+        self.has_frames = True
+        self.script_hashes.update(dict.fromkeys(script_hashes(html)))
+        return f'<div class="still">{self.all(still)}</div>{frame(html, title)}'
+
     def _header(self, content: Any) -> str:
         level, attr, inside = content
         tag = f"h{min(level + 1, _DEEPEST_HEADING)}"
@@ -209,7 +220,7 @@ def render_page(document: Document) -> str:
 
     return (
         f'<!doctype html>\n<html lang="{language}"{direction}>\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script, writer)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
         f'<meta name="generator" content="Leadline">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n'
@@ -252,9 +263,13 @@ def _unlinked(inlines: Any) -> list[Node]:
     return kept
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(style: str, script: str, writer: Writer) -> str:
+    """Return the policy of the page. Frames inherit it, so it must allow what interactive figures do."""
+    hashes = " ".join(f"'{name}'" for name in (_hash(script), *writer.script_hashes))
+    styles = "'unsafe-inline'" if writer.has_frames else f"'{_hash(style)}'"
+    images = "data: blob:; font-src data:" if writer.has_frames else "data:"
     return (
-        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        f"default-src 'none'; img-src {images}; style-src {styles}; script-src {hashes}; "
         "base-uri 'none'; form-action 'none'"
     )
 

@@ -156,9 +156,7 @@ def method(report: Report) -> Iterator[str]:
     if parts:
         yield f"## {heading(report.language)}"
     for part in parts:
-        yield _plain(part.text)
-        if part.items:
-            yield "\n".join(f"- {_plain(item)}" for item in part.short)
+        yield _plain(part.line(report.language))
 
 
 def checks(report: Report) -> Iterator[str]:

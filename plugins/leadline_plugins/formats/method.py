@@ -14,14 +14,13 @@ from typing import Any
 from leadline.citations import number
 from leadline.display import group_by_reason
 from leadline.records import Report
+from leadline_plugins.formats.tree import readable_url
 from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
-from leadline_plugins.wording.phrases import join_items, phrase, translate
+from leadline_plugins.wording.phrases import join_items, phrase
 
 # Failures that are named; the rest are counted.
 NAMED = 5
-# Items of a list that print shows.
-_SHORT = 5
-# Queries that fit a sentence; more are a list.
+# Queries that fit a sentence; more are counted, and listed where a list can be folded.
 _FEW = 3
 _STOPS = " .。;；,，"
 _QUESTION = ("?", "？", "؟")
@@ -92,11 +91,14 @@ class MethodParagraph:
     text: str
     items: tuple[str, ...] = ()
 
-    @property
-    def short(self) -> tuple[str, ...]:
-        """The first items, and the number of the rest."""
-        more = len(self.items) - _SHORT
-        return (*self.items[:_SHORT], f"… +{more}") if more > 1 else self.items
+    def line(self, language: str) -> str:
+        """Return the paragraph with the first items of its list and the number of the rest."""
+        if not self.items:
+            return self.text
+        more = [f"… +{len(self.items) - _FEW}"] if len(self.items) > _FEW else []
+        return join_items(
+            (self.text, join_items((*self.items[:_FEW], *more), language, "semicolon")), language, "space"
+        )
 
 
 def heading(language: str) -> str:
@@ -178,10 +180,10 @@ def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
             what=item["reason"].strip(_STOPS),
         )
     if facts["assumptions"]:
-        what = (translate(assumption, language).strip(_STOPS) for assumption in facts["assumptions"])
+        what = (assumption.strip(_STOPS) for assumption in facts["assumptions"])
         yield phrase("assumed", language, what=join_items(what, language, "semicolon"))
 
 
 def _named(items: Sequence[Mapping[str, str]], named: str, language: str) -> str:
-    what = (f"{item[named]} ({item['reason'].strip(_STOPS)})" for item in items[:NAMED])
+    what = (f"{readable_url(item[named])} ({item['reason'].strip(_STOPS)})" for item in items[:NAMED])
     return join_items(what, language, "semicolon") + (" …" if len(items) > NAMED else "")

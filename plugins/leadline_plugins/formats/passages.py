@@ -18,6 +18,7 @@ from leadline_plugins.formats.tree import (
     link,
     para,
     plain_title,
+    readable_url,
     safe_url,
     strong,
     text,
@@ -181,7 +182,7 @@ class Passages:
 
     def line(self, item: Evidence, source: Source) -> Node:
         """Return the line above a passage, which links to its place in the source."""
-        where = places([item], source, self._language) or plain_title(source.hit.title) or source.hit.url
+        where = places([item], source, self._language) or plain_title(source.hit.title) or readable_url(source.hit.url)
         shown = next((mark.quote for mark in self._quotes.get(item.id, ())), item.quote)
         target = deep_link(item, source, _first(_blocks(shown)))
         line = words(where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from leadline.errors import BadReply
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
+from leadline_plugins.formats.figures import numbered
 from leadline_plugins.formats.pandoc import write
 from leadline_plugins.formats.pandoc_format import build_document
 from leadline_plugins.formats.tree import para, text, words
@@ -21,6 +22,7 @@ from leadline_plugins.formats.typst import (
     glyph_candidates,
     lacks_glyphs,
     missing_glyphs,
+    picture_source,
     private_use,
     probe_source,
     typst_blocks,
@@ -31,7 +33,7 @@ from leadline_plugins.wording.phrases import for_language, phrase, right_to_left
 
 EXTRA = "leadline[pdf]"
 MEDIUM = Medium(columns=10, inline=False)
-NO_PICTURES = "report.pdf: the pictures could not be set; their descriptions replace them ({error})"
+NO_PICTURE = "report.pdf: figure {number} could not be set; its description replaces it ({error})"
 NO_GLYPHS = "report.pdf: signs in a formula or composed character have no glyph in the fonts; boxes replace them"
 # Characters from which a report gets a title page and contents with the setting `auto`.
 LONG = 20_000
@@ -67,23 +69,53 @@ class Pdf:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.pdf`; a notice names the characters that no font has."""
+        tree = await build_document(report, MEDIUM, self._context, call)
         try:
-            pages = await self._pages(report, MEDIUM, call)
-        except BadReply as error:
+            pages = await self._pages(tree, call)
+        except BadReply:
             # One broken picture fails the whole report, and Typst does not always name it.
-            if not any(figure.media for figure in report.figures):
+            broken = await self._broken_pictures(report, tree, call)
+            if not broken:
                 raise
-            pages = await self._pages(report, replace(MEDIUM, pictures=()), call)
-            await call.run.emit("notice", {"message": NO_PICTURES.format(error=error)})
+            tree = await build_document(_without_pictures(report, broken), MEDIUM, self._context, call)
+            pages = await self._pages(tree, call)
+            for number, error in broken.items():
+                await call.run.emit("notice", {"message": NO_PICTURE.format(number=number, error=error)})
         if pages.missing:
             await call.run.emit("notice", {"message": missing_notice(pages.missing)})
         if not pages.complete:
             await call.run.emit("notice", {"message": NO_GLYPHS})
         return Files(files=(Blob(name="report.pdf", media_type="application/pdf", data=pages.pdf),))
 
-    async def _pages(self, report: Report, medium: Medium, call: Call) -> Pages:
-        tree = await build_document(report, medium, self._context, call)
+    async def _pages(self, tree: Document, call: Call) -> Pages:
         return await typeset(tree, self._settings.paper, self._settings.title_page, self._context, call)
+
+    async def _broken_pictures(self, report: Report, tree: Document, call: Call) -> dict[int, str]:
+        """Return the errors of the pictures that Typst cannot set alone, by the numbers of their figures."""
+        inputs = _plain(_inputs(tree, self._settings.paper, "never", call))
+        broken: dict[int, str] = {}
+        for item in numbered(report, MEDIUM.pictures).values():
+            if item.file is None:
+                continue
+            try:
+                await compile_typst(picture_source(item.file.name), (item.file,), inputs, self._context, call)
+            except BadReply as error:
+                broken[item.number] = str(error)
+        return broken
+
+
+def _without_pictures(report: Report, numbers: Container[int]) -> Report:
+    """Return a report in which the figures of these numbers have no pictures."""
+    figures = (
+        figure.model_copy(update={"media": {}}) if number in numbers else figure
+        for number, figure in enumerate(report.figures, start=1)
+    )
+    return report.model_copy(update={"figures": tuple(figures)})
+
+
+def _plain(inputs: dict[str, str]) -> dict[str, str]:
+    """Return the inputs of a document that only tries something."""
+    return {**inputs, "title": "", "about": "", "cover": "no"}
 
 
 def missing_notice(characters: str) -> str:
@@ -105,8 +137,7 @@ async def typeset(document: Document, paper: str, title_page: str, context: Cont
     if not await context.in_thread(lacks_glyphs, pdf):
         return Pages(pdf, "", complete=True)
     characters = glyph_candidates(document.title + text(document.blocks))
-    plain = {**inputs, "title": "", "about": "", "cover": "no"}
-    probe = await compile_typst(probe_source(characters), (), plain, context, call)
+    probe = await compile_typst(probe_source(characters), (), _plain(inputs), context, call)
     missing = missing_glyphs(characters, probe)
     document = await context.in_thread(_with_code_points, document, missing)
     pdf = await _compile(document, {**inputs, "title": document.title}, context, call)

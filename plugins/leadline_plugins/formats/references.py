@@ -14,7 +14,6 @@ from leadline_plugins.formats.tree import (
     address_nodes,
     attributes,
     bullets,
-    common_folder,
     div,
     header,
     joined,
@@ -22,6 +21,7 @@ from leadline_plugins.formats.tree import (
     para,
     plain,
     plain_title,
+    readable_url,
     strong,
     words,
 )
@@ -65,7 +65,6 @@ class SourceLists:
         self._name = name
         self._below = below
         self._language = report.language
-        self._folder = common_folder(source.hit.url for source in report.sources)
         self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
 
     def blocks(self) -> Iterator[Node]:
@@ -89,7 +88,7 @@ class SourceLists:
 
     def _list(self, sources: Sequence[tuple[int, Source]], *classes: str) -> Iterator[Node]:
         for number, source in sources:
-            reference = self._entries.get(source.id) or entry(source, self._folder)
+            reference = self._entries.get(source.id) or entry(source)
             cited = self._cited.get(source.id, ())
             where = places(cited, source, self._language)
             location: list[Node] = [{"t": "Span", "c": [attributes("", "where"), words(f"({where})")]}] if where else []
@@ -119,10 +118,10 @@ def _letters(text: str) -> str:
     return _LETTERS.sub("", text)
 
 
-def entry(source: Source, folder: str) -> list[Node]:
+def entry(source: Source) -> list[Node]:
     """Return a source as `Title - URL`."""
     url = source.hit.url
-    return joined([words(plain_title(source.hit.title) or url), words("-"), address_nodes(url, folder)])
+    return joined([words(plain_title(source.hit.title) or readable_url(url)), words("-"), address_nodes(url)])
 
 
 def checks_section(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import takewhile
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -102,6 +101,11 @@ def figure(name: str, body: list[Node], caption: list[Node]) -> Node:
     return {"t": "Figure", "c": [attributes(name), [None, [plain(caption)]], body]}
 
 
+def interactive(html: str, title: str, still: list[Node]) -> Node:
+    """Return interactive HTML for the screen, with the blocks that take its place on paper."""
+    return {"t": "Interactive", "c": [html, title, still]}
+
+
 def text(node: Any) -> str:
     """Return the text of a node or a list of nodes."""
     found: list[str] = []
@@ -148,24 +152,24 @@ def safe_url(url: str) -> str:
     return _ODD.sub(lambda sign: quote(sign[0]), url)
 
 
-def address_nodes(url: str, folder: str = "") -> list[Node]:
-    """Return an address as a link; as words if it is not safe to follow, and a file relative to `folder`."""
+def address_nodes(url: str) -> list[Node]:
+    """Return an address as a link; as words if it is not safe to follow."""
     if target := safe_url(url):
         return [link(words(url), target, attributes("", "url"))]
-    inside = folder and url.startswith(folder)
-    return words(unquote(url.removeprefix(folder)) if inside else readable_url(url))
-
-
-def common_folder(urls: Iterable[str]) -> str:
-    """Return the address, with its slash, of the folder of all files among some addresses; empty without one."""
-    folders = [url.rpartition("/")[0].split("/") for url in urls if url.startswith("file:///")]
-    common = [parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, zip(*folders, strict=False))]
-    return "/".join((*common, "")) if any(common[1:]) else ""
+    return words(readable_url(url))
 
 
 def readable_url(url: str) -> str:
-    """Return the address of a file with its letters outside ASCII decoded; a space stays encoded."""
-    return _LETTERS.sub(_decoded, url) if url.startswith("file:") else url
+    """Return the address of a source for readers: of a document of one's own the folder and the path in it.
+
+    Of a file elsewhere only its name is shown, since reports are shared. Letters outside ASCII are decoded; a space
+    stays encoded.
+    """
+    scheme, found, rest = url.partition("://")
+    if not found or scheme not in ("local", "file"):
+        return url
+    path = rest.partition("/")[2] if scheme == "local" else rest.rpartition("/")[2]
+    return _LETTERS.sub(_decoded, path)
 
 
 def _decoded(coded: re.Match[str]) -> str:

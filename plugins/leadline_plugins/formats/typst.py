@@ -187,6 +187,11 @@ def probe_source(characters: str) -> bytes:
     return pages.encode()
 
 
+def picture_source(name: str) -> bytes:
+    """Return Typst source that sets one picture."""
+    return f"#image({_string(name)})\n".encode()
+
+
 def missing_glyphs(characters: str, pdf: bytes) -> set[str]:
     """Return the characters whose page in the probe has glyph 0."""
     pages = list(_texts(pdf))[-len(characters) :]

@@ -68,13 +68,18 @@ def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], sta
             ShownSource(
                 id=source_id,
                 title=uncitable(title),
-                host=urlsplit(source.hit.url).hostname or "",
+                host=_host(source.hit.url),
                 tier=source.tier,
                 published=published,
                 passages=tuple(passages),
             )
         )
     return tuple(found)
+
+
+def _host(url: str) -> str:
+    """Return the host of a web page; empty for other sources."""
+    return urlsplit(url).hostname or "" if url.startswith("http") else ""
 
 
 def _without_marks(text: str) -> str:

@@ -1,17 +1,19 @@
 """Sandbox `bubblewrap`: runs code in Linux namespaces, without a container engine; it needs the program `bwrap`.
 
-The interpreter is the running one, mounted read-only. Memory is limited per process, not in total, which only the
-control group of a container can do.
+The interpreter is the running one, mounted read-only. Code can create no namespaces of its own, and a filter denies
+system calls that it does not need (`seccomp`). Memory is limited per process, not in total, which only the control
+group of a container can do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import platform
 import shutil
 import site
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from pydantic import Field
 
 from leadline.errors import Unavailable
 from leadline.hookspecs import Offer, hookimpl
+from leadline_plugins.sandboxes import seccomp
 from leadline_plugins.sandboxes.interpreters import InterpreterLost, PooledSandbox, message_length, with_length
 from leadline_plugins.sandboxes.limits import GRACE, SandboxSettings, command
 
@@ -35,7 +38,7 @@ class BubblewrapSettings(SandboxSettings):
     program: str = Field("bwrap", description="name or path of the program")
 
 
-def arguments(settings: BubblewrapSettings) -> list[str]:
+def arguments(settings: BubblewrapSettings, options: Sequence[str] = ()) -> list[str]:
     """Return the command: own namespaces, no network, no capabilities, and only a small /tmp to write to."""
     visible = [Path(path) for path in _SYSTEM]
     visible += [Path(sys.prefix), Path(sys.base_prefix), *map(Path, site.getsitepackages())]
@@ -44,6 +47,7 @@ def arguments(settings: BubblewrapSettings) -> list[str]:
     size = str(settings.memory * 1_000_000 // 4)
     return [
         settings.program,
+        *options,
         *("--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"),
         *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--hostname", "sandbox"),
         *mounts,
@@ -95,7 +99,15 @@ class Bubblewrap(PooledSandbox):
 async def start_process(settings: BubblewrapSettings) -> Process:
     """Return a new interpreter. Raises `Unavailable` if namespaces cannot be created."""
     pipe = asyncio.subprocess.PIPE
-    made = await asyncio.create_subprocess_exec(*arguments(settings), stdin=pipe, stdout=pipe, stderr=pipe)
+    options = ["--disable-userns"] if await _disables_namespaces(settings.program) else []
+    filter_end = _pipe_with(seccomp.program() or b"")
+    try:
+        made = await asyncio.create_subprocess_exec(
+            *arguments(settings, [*options, "--seccomp", str(filter_end)]),
+            stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=(filter_end,),
+        )  # fmt: skip
+    finally:
+        os.close(filter_end)
     process = Process(made)
     try:
         async with asyncio.timeout(_START):
@@ -111,6 +123,21 @@ async def start_process(settings: BubblewrapSettings) -> Process:
     return process
 
 
+async def _disables_namespaces(program: str) -> bool:
+    """Return whether the program has `--disable-userns` (0.8.0, 2023). The filter denies nested namespaces as well."""
+    pipe = asyncio.subprocess.PIPE
+    asked = await asyncio.create_subprocess_exec(program, "--help", stdin=pipe, stdout=pipe, stderr=pipe)
+    return any(b"--disable-userns" in text for text in await asked.communicate())
+
+
+def _pipe_with(data: bytes) -> int:
+    """Return the end of a pipe from which the data can be read; it has room for them."""
+    read, write = os.pipe()
+    with os.fdopen(write, "wb") as file:
+        file.write(data)
+    return read
+
+
 def ready(settings: BubblewrapSettings) -> str | None:
     """Return why the sandbox cannot work here; None if it can."""
     if os.name != "posix" or not sys.platform.startswith("linux"):
@@ -118,6 +145,8 @@ def ready(settings: BubblewrapSettings) -> str | None:
     if os.geteuid() == 0:
         # In its namespace root has no rights, but it still owns the files of the kernel.
         return "bubblewrap does not run code as root: start Leadline as another user, or use plugins.docker"
+    if seccomp.program() is None:
+        return f"bubblewrap has no filter of system calls for {platform.machine()} here: use plugins.docker"
     if not shutil.which(settings.program):
         return f"{settings.program} is missing: install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
     return None

@@ -32,6 +32,8 @@ from typing import Any
 TIMED_OUT, VALUE_FD, DUMPABLE = 124, 3, 4
 # Characters of a value, at most.
 TEXT = 200_000
+# As they were before any code ran, which may replace them.
+DUMPS, WRITE, EXIT = json.dumps, os.write, os._exit
 # Entries of the temporary folder that remain between executions.
 CACHE = ".cache"
 
@@ -94,13 +96,15 @@ def execute(request: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
     if status is None:
         notes.insert(0, f"stopped after {request['seconds']:g} seconds")
     elif code == -signal.SIGKILL:
-        notes.insert(0, "killed: out of memory, most likely")
+        notes.insert(0, "killed: out of memory, most likely, or by the code itself")
+    elif code and not texts[1]:
+        notes.insert(0, f"the code ended with {code} and wrote no error")
     errors = texts[1] + "".join(f"\n[sandbox] {note}" for note in notes)
-    value = json.loads(texts[2]) if texts[2] and code == 0 else None
     exit_code = 128 - code if code < 0 else code
     seconds = round(time.monotonic() - began, 3)
-    return {"stdout": texts[0], "stderr": errors.lstrip("\n"), "value": value, "exit_code": exit_code,
-            "seconds": seconds, "files": files}  # fmt: skip
+    # The value is text of the code's making: the host reads it, so that nothing in it can end this interpreter.
+    return {"stdout": texts[0], "stderr": errors.lstrip("\n"), "value": texts[2] if code == 0 else "",
+            "exit_code": exit_code, "seconds": seconds, "files": files}  # fmt: skip
 
 
 def watch(pid: int, ends: list[int], deadline: float, most: int) -> tuple[list[str], int | None]:
@@ -225,14 +229,14 @@ def child(request: dict[str, Any], folder: str, limits: dict[str, Any], ends: li
         os.closerange(VALUE_FD + 1, 4096)
         os.chdir(folder)
         confine(limits, request["seconds"])
-        code = run(request["text"])
+        code = run(request["text"], min(TEXT, limits["output"]))
     except BaseException:  # noqa: BLE001
         traceback.print_exc()
     finally:
         with contextlib.suppress(BaseException):
             sys.stdout.flush()
             sys.stderr.flush()
-        os._exit(code & 0xFF)
+        EXIT(code & 0xFF)
 
 
 def confine(limits: dict[str, Any], seconds: float) -> None:
@@ -255,8 +259,8 @@ def confine(limits: dict[str, Any], seconds: float) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def run(text: str) -> int:
-    """Run the code; the value of a last expression goes to the value's pipe. Return the exit code."""
+def run(text: str, most: int) -> int:
+    """Run the code and return its exit code; the value of a last expression goes to its pipe, cut to so many bytes."""
     name = "<code>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     sys.path.insert(0, "")
@@ -266,7 +270,7 @@ def run(text: str) -> int:
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, name, "exec"), scope)  # noqa: S102 - what it is for
         if isinstance(last, ast.Expr):
-            tell(eval(compile(ast.Expression(last.value), name, "eval"), scope))  # noqa: S307
+            tell(eval(compile(ast.Expression(last.value), name, "eval"), scope), most)  # noqa: S307
     except SystemExit as end:
         if not isinstance(end.code, int | None):
             sys.stderr.write(f"{end.code}\n")
@@ -279,16 +283,21 @@ def run(text: str) -> int:
     return 0
 
 
-def tell(value: Any) -> None:
-    """Hand over a value: as JSON, else as its `repr`."""
+def tell(value: Any, most: int) -> None:
+    """Hand over a value: as JSON, else as its `repr`. Raises `OSError` if the code closed the way."""
     try:
-        said = json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        said = json.dumps(repr(value)[:TEXT])
-    if len(said) > TEXT:
-        said = json.dumps(said[:TEXT])
-    with os.fdopen(os.dup(VALUE_FD), "w") as end:
-        end.write(said)
+        said = DUMPS(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        said = DUMPS(repr(value)[:TEXT])
+    if len(said) > most:
+        said = DUMPS(said[: most // 2 - 1])  # ASCII, of which quotes and backslashes become two
+    data = memoryview(said.encode())
+    try:
+        while data:
+            data = data[WRITE(VALUE_FD, data) :]
+    except OSError as error:
+        cause = f"the code closed or replaced file descriptor {VALUE_FD}, where its value goes"
+        raise OSError(f"{cause}: {error}") from None
 
 
 if __name__ == "__main__":

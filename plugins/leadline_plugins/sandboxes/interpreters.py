@@ -10,9 +10,11 @@ import asyncio
 import base64
 import json
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import PurePosixPath
 from typing import Protocol, Self
+
+from pydantic import JsonValue
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
@@ -20,6 +22,12 @@ from leadline.records import Blob, Code, Execution
 from leadline_plugins.sandboxes.limits import GRACE, SandboxSettings, time_for
 
 LONGEST_REPLY = 64_000_000
+# Levels of lists and tables in a value.
+DEEPEST = 100
+_NO_VALUE = (
+    "[sandbox] the code broke the way of its value: it wrote to file descriptor 3 itself, and what arrived is not one "
+    f"JSON value of at most {DEEPEST} levels"
+)
 _TYPES = {".png": "image/png", ".svg": "image/svg+xml", ".csv": "text/csv", ".json": "application/json",
           ".txt": "text/plain", ".jpg": "image/jpeg", ".html": "text/html"}  # fmt: skip
 
@@ -56,10 +64,35 @@ def decode_reply(reply: bytes) -> Execution:
     """Return the execution in a reply; names of files are checked again."""
     try:
         fields = json.loads(reply)
+        text = fields.pop("value")
+        try:
+            fields["value"] = _value(text) if text else None
+        except (ValueError, RecursionError):
+            fields["stderr"] = "\n".join(filter(None, (fields["stderr"], _NO_VALUE)))
+            fields["exit_code"] = 1
         output_files = tuple(_blob(file) for file in fields.pop("files") if _inside(file["name"]))
         return Execution(**fields, files=output_files)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InterpreterLost(f"an invalid reply: {type(error).__name__}") from error
+
+
+def _value(text: str) -> JsonValue:
+    """Return the value that code handed over. Raises `ValueError` or `RecursionError` if it is no plain JSON."""
+    value: JsonValue = json.loads(text, parse_constant=_refused)
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [item for one in level if isinstance(one, list | dict) for item in _items(one)]
+        if not level:
+            return value
+    raise ValueError("too deep")
+
+
+def _items(value: list[JsonValue] | dict[str, JsonValue]) -> Iterable[JsonValue]:
+    return value if isinstance(value, list) else value.values()
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
 
 
 def _blob(file: dict[str, str]) -> Blob:
@@ -133,7 +166,7 @@ class InterpreterPool:
         try:
             return await _within(interpreter, request, seconds)
         except InterpreterLost as lost:
-            text = f"[sandbox] it ended the whole sandbox, most likely by its use of memory ({lost})"
+            text = f"[sandbox] the code ended the whole sandbox, most likely by its use of memory ({lost})"
             return Execution(stderr=text, exit_code=LOST)
         finally:
             await interpreter.close()

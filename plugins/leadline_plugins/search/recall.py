@@ -124,7 +124,7 @@ def leadline_search_providers() -> Iterator[Offer[RecallSettings, Recall]]:
         "Statements from the memory of a language model: unsourced, never cited",
         env=ENV,
         ready=ready,
-        answers=("base_url", "model", "models", "extra_body"),
+        answers=("base_url", "api_version", "model", "models", "extra_body"),
         priced=True,
         timeout=_TIMEOUT,
     )

@@ -34,6 +34,8 @@ _CAUSES: dict[str, type[ProviderError]] = {
 class WikipediaSettings(PluginSettings):
     """Wikipedia's options; `base_url` may name another wiki that runs MediaWiki."""
 
+    unstored = ("contact",)
+
     base_url: str = Field("https://{language}.wikipedia.org", description="address of the wiki; {language} is replaced")
     path: str = Field("/w/api.php", description="path of its API")
     language: str = Field("", description="Wikipedia to search: en, ja …; default: that of the question's language")

@@ -129,7 +129,9 @@ class ClarifyStage:
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if self._settings.mode == "ask":
             return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
-        assumptions = reply.assumptions[:MAX_QUESTIONS] or ("the question is meant in its most usual sense",)
+        assumptions = reply.assumptions[:MAX_QUESTIONS]
+        if not assumptions:  # nothing is known beyond the question itself
+            return question
         await notify(run, f"{reasons}: assumed: {'; '.join(one.rstrip(' .。;；') for one in assumptions)}")
         return question.model_copy(update={"assumptions": assumptions})
 

@@ -15,8 +15,6 @@ from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.passages.ranking import KeyQuestion, by_words
 from leadline_plugins.text import sentences
 
-# Longer documents (in characters) are cut in a worker process.
-_LONG = 30_000
 # Passages kept of one source, the best for the questions of the run.
 _MAX_PASSAGES = 200
 
@@ -29,8 +27,8 @@ class ExtractStage:
         if any(evidence.source_id == item.id for evidence in findings[EVIDENCE]):
             return ()  # a later search found the source again
         questions = _questions(item, findings)
-        long = len(item.document.text) > _LONG
-        found = await compute(best_passages, item, questions) if long else best_passages(item, questions)
+        # Short documents as well: hundreds of them come at once, and would be cut in one step of the event loop.
+        found = await compute(best_passages, item, questions)
         if found:
             first = next(iter(sentences(found[0].quote)), (0, len(found[0].quote)))
             text = found[0].quote[slice(*first)]

@@ -121,7 +121,7 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
         document=document,
         engine=hit.engine,
         tier=hit.tier,
-        labels=hit.labels,
+        labels=hit.labels | document.labels,
         task_id=task_id,
     )
 

@@ -25,7 +25,8 @@ class SearchStage:
             raise
         except CallFailed as failed:
             return (Found(id=item.id, task=item, failure=failed.record.text),)
-        return (Found(id=item.id, task=item, hits=page.hits, engine_failures=page.failures),)
+        found = Found(id=item.id, task=item, hits=page.hits, engine_failures=page.failures, suggestion=page.suggestion)
+        return (found,)
 
 
 def search_request(query: str, language: str, run: Run) -> SearchRequest:

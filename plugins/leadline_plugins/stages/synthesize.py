@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from leadline.contracts import Run
@@ -28,6 +30,8 @@ from leadline.research_findings import (
     SearchTask,
     Unread,
 )
+from leadline.settings import Settings
+from leadline.workers import compute
 from leadline_plugins.duplicates import copies
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import KeyQuestion, Ranked, ranked
@@ -54,20 +58,29 @@ class SynthesizeStage:
         """Set the sections. Raises `NoEvidence` if nothing answers the question."""
         sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
         evidence = await without_copies(found, sources)
+        searches, unread = findings[FOUND], findings[UNREAD]
+        meant = f"did you mean: {suggested}" if (suggested := suggested_question(searches)) else ""
         if not evidence:
-            searches, unread = findings[FOUND], findings[UNREAD]
-            raise NoEvidence(no_evidence(question, searches, sources, unread))
+            reason = no_evidence(question, searches, sources, unread)
+            raise NoEvidence("; ".join(filter(None, (reason, meant))))
         tasks = findings[TASKS]
         requests = await section_requests(findings[PLAN], question, evidence, sources, tasks, findings.get(DIGEST), run)
         sections = await run.each(requests, lambda request: _write_section(request, sources, run))
         kept = tuple(section for section in sections if (section.text or "").strip())
         missing = list(dict.fromkeys(gap for section in sections for gap in section.unanswered))
         if not kept:
-            questions = "; ".join(missing) or question.text
-            raise NoEvidence(f"no source found answers: {questions}")
+            reason = f"no source found answers: {'; '.join(missing) or question.text}"
+            raise NoEvidence("; ".join(filter(None, (reason, meant))))
         for notice in dict.fromkeys(_notices(findings[PLAN], requests, sections)):
             await notify(run, notice)
+        if missing and meant:
+            await notify(run, meant)
         findings[SECTIONS] = kept
+
+
+def suggested_question(found: Sequence[Found]) -> str:
+    """Return the first query in the spelling that an engine suggests; later rounds search with words of documents."""
+    return next((one.suggestion for one in found if one.suggestion and one.task.round < 2), "")
 
 
 async def _write_section(request: SectionRequest, sources: Sequence[Source], run: Run) -> Section:
@@ -100,11 +113,8 @@ async def section_requests(
     rankings = await ranked(evidence, sources, [one for questions in asked for one in questions], run)
     own = _by_section(rankings, asked)
     counts = [len(section.questions) for section in plan.sections]
-    chosen = (
-        _select_passages(evidence, own, counts, sources, run)
-        if chat
-        else [select(evidence, one, _BRIEF_TOKENS) for one in own]
-    )
+    # In a worker: a few hundred pages have thousands of passages.
+    chosen = await compute(select_passages, evidence, own, _token_budget(counts, sources, run.settings, chat))
     length = run.settings.report.length or (CJK_LENGTH if is_cjk(question.language) else LENGTH)
     written = sum(map(bool, chosen))
     outline = tuple(Section(id=one.id, title=one.title, notes=one.goal) for one in plan.sections)
@@ -155,31 +165,40 @@ def _by_section(rankings: Sequence[Ranked], asked: Sequence[Sequence[KeyQuestion
     return found
 
 
-def _select_passages(
-    evidence: Sequence[Evidence],
-    own: Sequence[Sequence[Ranked]],
-    counts: Sequence[int],
-    sources: Sequence[Source],
-    run: Run,
-) -> list[list[Evidence]]:
-    """Return the passages of each section, best first; `counts` are the numbers of its key questions.
+@dataclass(frozen=True)
+class TokenBudget:
+    """The tokens of each section, and of all; below `characters` of selected text, sections get more."""
 
-    With `preset = "full"` the budgets grow until enough of the fetched text is selected or `budget.tokens` allows no
-    more.
+    sections: Sequence[float]
+    most: float = inf
+    characters: float = 0.0
+
+
+def _token_budget(counts: Sequence[int], sources: Sequence[Source], settings: Settings, chat: bool) -> TokenBudget:
+    """Return the budget of sections with these numbers of key questions.
+
+    With `preset = "full"` a share of the fetched text is to be selected, as far as `budget.tokens` allows.
     """
-    settings = run.settings
-    budgets = [float(settings.research.section_tokens * max(1, count)) for count in counts]
+    if not chat:
+        return TokenBudget([_BRIEF_TOKENS] * len(counts))
+    tokens = [float(settings.research.section_tokens * max(1, count)) for count in counts]
     most = settings.budget.tokens * _BUDGET_SHARE
-    if sum(budgets) > most:
-        budgets = [tokens * most / sum(budgets) for tokens in budgets]
-    chosen = [select(evidence, one, tokens) for one, tokens in zip(own, budgets, strict=True)]
-    if settings.preset != "full":
-        return chosen
-    aim = _FULL_SHARE * sum(len(source.document.text) for source in sources)
-    while _characters(chosen) < aim and sum(budgets) * 1.25 <= most:
-        budgets = [tokens * 1.25 for tokens in budgets]
-        more = [select(evidence, one, tokens) for one, tokens in zip(own, budgets, strict=True)]
-        if _characters(more) == _characters(chosen) and sum(budgets) > sum(map(_tokens, more)) * 2:
+    if sum(tokens) > most:
+        tokens = [one * most / sum(tokens) for one in tokens]
+    aim = _FULL_SHARE * sum(len(source.document.text) for source in sources) if settings.preset == "full" else 0.0
+    return TokenBudget(tokens, most, aim)
+
+
+def select_passages(
+    evidence: Sequence[Evidence], own: Sequence[Sequence[Ranked]], budget: TokenBudget
+) -> list[list[Evidence]]:
+    """Return the passages of each section, best first; `own` are the rankings of its key questions."""
+    tokens = budget.sections
+    chosen = [select(evidence, *one) for one in zip(own, tokens, strict=True)]
+    while _characters(chosen) < budget.characters and sum(tokens) * 1.25 <= budget.most:
+        tokens = [one * 1.25 for one in tokens]
+        more = [select(evidence, *one) for one in zip(own, tokens, strict=True)]
+        if _characters(more) == _characters(chosen) and sum(tokens) > sum(map(_tokens, more)) * 2:
             return more  # no other passage shares a word with the questions
         chosen = more
     return chosen

@@ -97,15 +97,20 @@ def report_sections(
 ) -> tuple[Section, ...]:
     """Return summary, sections, analysis and conclusion, in this order."""
     sections = [section for section in composed.sections if (section.text or "").strip()]
-    if len(sections) == 1 and sections[0].title in (composed.title, question):
-        # The title already states the question.
-        sections = [sections[0].model_copy(update={"title": phrase("answer", language)})]
+    # The title already states the question.
+    repeats = {_letters(composed.title), _letters(question)}
+    answer = {"title": phrase("answer", language)}
+    sections = [one.model_copy(update=answer) if _letters(one.title) in repeats else one for one in sections]
     sections += analysis_section(analysis, language)
     if composed.summary:
         sections.insert(0, Section(id="summary", title=phrase("summary", language), text=composed.summary))
     if composed.conclusion:
         sections.append(Section(id="conclusion", title=phrase("conclusion", language), text=composed.conclusion))
     return tuple(sections)
+
+
+def _letters(title: str) -> str:
+    return "".join(filter(str.isalnum, title)).casefold()
 
 
 def analysis_section(analysis: Analysis | None, language: str) -> Sequence[Section]:

@@ -104,7 +104,8 @@ def fuse(pages: Sequence[SearchPage], limit: int) -> SearchPage:
             hits.setdefault(name, []).extend(same)
     merged = {name: _merged(same) for name, same in hits.items()}
     best = sorted(merged, key=lambda name: (-round(scores[name], 12), merged[name].tier))
-    return SearchPage(hits=tuple(merged[name] for name in best[:limit]))
+    suggestion = next((page.suggestion for page in pages if page.suggestion), "")
+    return SearchPage(hits=tuple(merged[name] for name in best[:limit]), suggestion=suggestion)
 
 
 def _by_address(page: SearchPage) -> dict[str, list[Hit]]:

@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any
 
@@ -23,7 +23,7 @@ from leadline.records import SearchRequest
 from leadline.testing.context import FakeCall, fake_context
 from leadline_plugins.parse.text import TextParser
 from leadline_plugins.search.local import LocalSettings
-from leadline_plugins.search.local.provider import LocalSearch, path_of
+from leadline_plugins.search.local.provider import LocalSearch
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = Path(os.environ.get("EVAL_DATA", ROOT.parent / "shared" / "data"))
@@ -54,7 +54,7 @@ async def retrieve(name: str, questions: Sequence[dict[str, Any]], work: Path) -
     engine, found = LocalSearch(LocalSettings(folders=[docs]), context), []
     for question in questions:
         page = await engine.search(SearchRequest(query=question["question"], limit=DEPTH), FakeCall())
-        found.append({"qid": question["qid"], "retrieved": [path_of(hit.url).stem for hit in page.hits]})
+        found.append({"qid": question["qid"], "retrieved": [PurePosixPath(hit.url).stem for hit in page.hits]})
     await context.close()
     return found
 

@@ -181,7 +181,7 @@ def test_a_broken_plugin_is_executed_once(install: Install) -> None:
             "class Other(PluginSettings): ...\n"
             "@hookimpl\ndef leadline_fetchers():\n    yield Offer(print, Other, 'y')\n"
             "@hookimpl\ndef leadline_parsers():\n    yield OFFER",
-            "has 2 settings models (Other, Settings): its offers share one",
+            "has 2 settings models: its offers share one, and it has plugin_",
         ),
         (
             "@hookimpl\ndef leadline_parsers():\n    yield 3",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
+from typing import Any, ClassVar
 
 import pytest
+from pydantic import SecretStr
 
 import leadline
-from leadline.errors import LeadlineError
-from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import Event
+from leadline._hosting import lifecycle
+from leadline.contracts import Call
+from leadline.errors import Denied, Disconnected, LeadlineError, PluginError, UsageError
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import Blob, Event, FetchRequest, ModelTraits
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -83,3 +88,181 @@ async def test_a_run_that_cannot_be_resumed_releases_its_plugins(tmp_path: Path)
             await runs.resume(first.folder)
         assert (await handle.result()).status == "complete"
     assert Watcher.entered == 2
+
+
+class Entered:
+    """A plugin of any kind whose `__aenter__` does what it is told."""
+
+    live = True
+
+    def __init__(self, enter: Callable[[], Awaitable[object]]) -> None:
+        self._enter = enter
+
+    async def __aenter__(self) -> Entered:
+        await self._enter()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Nothing to leave."""
+
+    async def unused(self, *_: object) -> Any:
+        raise AssertionError("it was never entered")
+
+    run = observe = around = search = parse = fetch = draw = unused
+
+    def accepts(self, _: str) -> bool:
+        return True
+
+
+async def lost() -> None:
+    raise OSError("the disk is gone")
+
+
+# By kind: the setting that names the plugin.
+OUTSIDE_OF_CALLS: dict[str, dict[str, Any]] = {
+    "stages": {"pipeline": "mine", "pipelines.mine.stages": ["bad"]},
+    "observers": {"observers": ["bad"]},
+    "middleware": {"middleware": ["bad"]},
+    "parsers": {"read.parsers": ["bad"]},
+}
+
+
+@pytest.mark.parametrize("kind", OUTSIDE_OF_CALLS)
+async def test_a_plugin_that_cannot_be_entered_is_named(kind: str, tmp_path: Path) -> None:
+    make: type[Offer[Any, Any]] = StageOffer if kind == "stages" else Offer
+    bad = plugin("bad", **{kind: make(lambda settings, _: Entered(lost), PluginSettings, "x")})
+    values = {"search.engines": ["fakeweb"], "ai.providers": ["embedded"], **OUTSIDE_OF_CALLS[kind]}
+    message = "plugin 'bad' could not be entered: OSError: the disk is gone"
+    async with leadline.Client(plugins=[fake_web(), bad], folder=tmp_path, cache=tmp_path / "c", set=values) as runs:
+        if kind == "stages":
+            assert (await runs.research(QUESTION)).reason == message
+        else:
+            with pytest.raises(PluginError, match=message):
+                await runs.research(QUESTION)
+
+
+async def test_a_client_closes_although_a_plugin_is_never_entered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "EXIT_SECONDS", 0.05)
+    stuck = asyncio.Event()
+    never: Offer[Any, Any] = Offer(lambda settings, _: Entered(stuck.wait), PluginSettings, "x")
+    values = {"search.engines": ["never"], "search.timeout": 0.1, "retry.attempts": 1, "ai.providers": ["embedded"]}
+
+    async def research() -> str:
+        plugins = [plugin("never", search_providers=never)]
+        async with leadline.Client(plugins=plugins, folder=tmp_path, cache=tmp_path / "c", set=values) as runs:
+            return (await runs.research(QUESTION)).reason
+
+    reason = await asyncio.wait_for(research(), 100)
+    assert "search by never: no reply within 0.1 s" in reason
+
+
+class Flaky:
+    """A fetcher whose first session is lost at its first request."""
+
+    made: ClassVar[list[Flaky]] = []
+
+    def __init__(self) -> None:
+        self.made.append(self)
+
+    def accepts(self, url: str, /) -> bool:
+        return True
+
+    async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+        if self is self.made[0]:
+            raise Disconnected("the session is gone")
+        return Blob(name=request.url, media_type="text/plain", data=b"The harbour measured seven fathoms.")
+
+
+async def test_the_next_attempt_uses_the_fetcher_that_was_entered_again(tmp_path: Path) -> None:
+    Flaky.made.clear()
+    flaky = plugin("flaky", fetchers=Offer(lambda settings, _: Flaky(), PluginSettings, "x"))
+    values = {"search.engines": ["fakeweb"], "read.fetchers": ["flaky"], "retry.base": 0, "ai.providers": ["embedded"]}
+    async with leadline.Client(plugins=[fake_web(), flaky], folder=tmp_path, cache=tmp_path / "c", set=values) as runs:
+        result = await runs.research(QUESTION)
+    assert "seven fathoms" in result.text, result.reason
+    assert len(Flaky.made) == 2, "restarted once for all calls that lost the session"
+
+
+def test_a_client_is_used_on_one_event_loop_or_opened_again(tmp_path: Path) -> None:
+    runs = client(tmp_path)
+    question = iter(range(9))
+
+    async def research() -> str:
+        return (await runs.research(f"{QUESTION} {next(question)}")).status
+
+    async def opened() -> str:
+        async with runs:
+            return await research()
+
+    assert [asyncio.run(opened()) for _ in range(2)] == ["complete"] * 2
+    assert asyncio.run(research()) == "complete"
+    with pytest.raises(UsageError, match="a client belongs to one event loop"):
+        asyncio.run(research())
+
+
+class Keyed(PluginSettings):
+    api_key: SecretStr = SecretStr("")
+
+
+class Refused:
+    """A model provider whose key is refused, and a fetcher with the same manners."""
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def chat(self, request: Any, call: Call, /) -> Any:
+        raise Denied("HTTP 401 from http://model.example")
+
+
+def refusing(folder: Path, **settings: Any) -> leadline.Client:
+    offer: Any = Offer(lambda *_: Refused(), Keyed, "x", env={"api_key": "HOUSE_KEY"})
+    return leadline.Client(
+        plugins=[fake_web(), plugin("house", ai_providers=offer)],
+        folder=folder / "runs",
+        cache=folder / "cache",
+        set={"search.engines": ["fakeweb"], "ai.providers": ["house"], **settings},
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "variables", "advice"),
+    [
+        ({}, {}, "no key is set: set HOUSE_KEY, or plugins.house.api_key"),
+        ({}, {"HOUSE_KEY": "wrong-key"}, "the key comes from environment HOUSE_KEY"),
+        (
+            {"plugins.house.api_key": "wrong-key"},
+            {},
+            "the key comes from argument; without it, HOUSE_KEY is read",
+        ),
+        (
+            {"plugins.mine.use": "house", "ai.providers": ["mine"]},
+            {"HOUSE_KEY": "wrong-key"},
+            "no key is set: set LEADLINE_PLUGINS__MINE__API_KEY, or plugins.mine.api_key",
+        ),
+    ],
+)
+async def test_a_refused_key_is_named_by_its_origin(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any],
+    variables: dict[str, str],
+    advice: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    async with refusing(tmp_path, **settings) as runs:
+        result = await runs.research(QUESTION)
+    assert result.status == "failed"
+    assert f"HTTP 401 from http://model.example; {advice}" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"), [({}, 600.0), ({"limits.house.timeout": 5}, 5.0), ({"search.timeout": 7}, 600.0)]
+)
+def test_a_model_has_ten_minutes_unless_its_offer_or_the_settings_say_otherwise(
+    tmp_path: Path, settings: dict[str, Any], seconds: float
+) -> None:
+    plugins = refusing(tmp_path, **settings).plugins
+    assert plugins.instance("ai_providers", "house").identity.timeout == seconds

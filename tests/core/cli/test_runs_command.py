@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -76,9 +77,39 @@ def test_metadata_that_cannot_be_read_says_what_to_do(cli: Cli, runs: list[str])
     assert "unreadable" in cli("runs", "list").out
 
 
-def test_open_prints_where_the_report_is(cli: Cli, runs: list[str]) -> None:
-    assert cli("runs", "open", runs[0]).out == f"{Path('runs').absolute() / runs[0] / 'report.md'}\n"
+def test_open_prints_where_the_html_report_is_or_else_another(cli: Cli, runs: list[str]) -> None:
+    folder = Path("runs").absolute() / runs[0]
+    assert cli("runs", "open", runs[0]).out == f"{folder / 'report.html'}\n"
+    (folder / "report.html").unlink()
+    assert cli("runs", "open", runs[0]).out == f"{folder / 'report.md'}\n"
     done = cli("runs", "open", runs[1])
+    assert done.code == 1
+    assert "has no report" in done.err
+
+
+def test_search_finds_runs_by_question_and_report(cli: Cli, runs: list[str]) -> None:
+    done = cli("runs", "search", "nine", "fathoms")
+    assert done.out.startswith(f"{runs[0]}  complete  ")
+    assert "found a depth of nine fathoms" in done.out
+    assert [run["run"] for run in json.loads(cli("runs", "search", "港口", "--json").out)] == runs[1:]
+    done = cli("runs", "search", "camels")
+    assert (done.code, done.out) == (0, "")
+    assert "No run in runs contains all of these words." in done.err
+    assert json.loads(cli("runs", "search", "camels", "--json").out) == []
+    done = cli("runs", "search", "?!")
+    assert done.code == 64
+    assert "nothing to search for" in done.err
+
+
+def test_compare_shows_what_two_reports_share(cli: Cli, docs: Path, runs: list[str]) -> None:
+    other = json.loads(cli("research", "When was the lighthouse of Port Ellery lit?", "--docs", "docs", "--json").out)
+    done = cli("runs", "compare", runs[0], other["run"])
+    assert done.code == 0
+    assert re.search(rf"Only in {runs[0]}: 1 claim\n  - supported: The harbour of Port Ellery was sounded", done.out)
+    assert re.search(r"Sources of both: \d\n  - \S+\.md", done.out)
+    data = json.loads(cli("runs", "compare", runs[0], runs[0], "--json").out)
+    assert (data["first"], data["only_first"], len(data["same"])) == (runs[0], [], 1)
+    done = cli("runs", "compare", runs[0], runs[1])
     assert done.code == 1
     assert "has no report" in done.err
 

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from leadline.records import Report, Verdict
+from leadline.testing.servers import raw_server
 from leadline_plugins.formats.document import document
 from leadline_plugins.formats.html import MEDIUM, render_page
+from leadline_plugins.formats.interactive import script_hashes
 
 CONTRASTS = """() => {
   const parts = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
@@ -187,3 +189,92 @@ async def test_the_page_does_not_scroll_sideways_and_the_way_past_the_contents_s
         box = await page.locator(".skip").bounding_box()
         assert box["width"] > 40
         assert 0 <= box["x"] <= 1300 - box["width"]
+
+
+INTERACTIVE = """<style>#depth { color: rgb(1, 2, 3); }</style><p id="depth" style="font-weight: 700">7</p>
+<button>deeper</button>
+<script>
+  document.querySelector("button").addEventListener("click", () => {
+    document.getElementById("depth").textContent = "8 & 9 < 10";
+    document.getElementById("depth").style.opacity = "0.5";
+  });
+</script>"""
+
+HOSTILE_FIGURE = """
+<link rel="stylesheet" href="URL/style"><link rel="prefetch" href="URL/prefetch">
+<img src="URL/image"><iframe src="URL/frame"></iframe><script src="URL/script"></script>
+<form action="URL/form" method="post"><button id="send">send</button></form>
+<a id="away" href="URL/link" target="_top">away</a>
+<script>/* twice */</script>
+<script>
+  const told = [];
+  const attempt = (name, act) => { try { act(); told.push(name); } catch (error) { /* refused */ } };
+  attempt("parent", () => parent.document.body.textContent);
+  attempt("top", () => { top.location = "URL/top"; });
+  attempt("storage", () => localStorage.setItem("a", "b"));
+  attempt("cookie", () => document.cookie);
+  attempt("eval", () => eval("1"));
+  new Image().src = "URL/picture";
+  navigator.sendBeacon("URL/beacon", "x");
+  const script = document.createElement("script");
+  script.src = "URL/same"; script.integrity = "HASH"; document.body.append(script);
+  document.getElementById("send").click();
+  document.getElementById("away").click();
+  if (window.open("URL/window")) told.push("window");
+  fetch("URL/fetch").then(() => told.push("fetch"), () => {}).then(() => {
+    parent.postMessage(`reached: ${told}`, "*");
+    location.href = "URL/self";
+  });
+</script>"""
+
+
+def with_html(report: Report, html: str) -> Report:
+    """Return the report with an interactive first figure."""
+    first = report.figures[0]
+    media = {**first.media, "text/html": html.encode()}
+    return report.model_copy(update={"figures": (first.model_copy(update={"media": media}), *report.figures[1:])})
+
+
+async def test_an_interactive_figure_works_on_the_screen_and_is_a_picture_on_paper(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    told: list[str] = []
+    async with browsing() as browser:
+        page = await browser.new_page(viewport={"width": 1300, "height": 900})
+        page.on("console", lambda message: told.append(message.text))
+        await page.goto(written(tmp_path, with_html(make_report(), INTERACTIVE)))
+        await page.locator("figure iframe").scroll_into_view_if_needed()
+        figure, depth = page.frame_locator("figure iframe"), "#depth"
+        await figure.locator("button").click()
+        assert await figure.locator(depth).inner_text() == "8 & 9 < 10"
+        style = await figure.locator(depth).evaluate("(node) => [getComputedStyle(node).color, node.style.fontWeight]")
+        assert style == ["rgb(1, 2, 3)", "700"]
+        picture, box = page.locator("figure .still img"), page.locator("figure iframe")
+        assert (await picture.is_visible(), await box.is_visible()) == (False, True)
+        # The rest of the page works as before.
+        await page.locator("a.citation").first.click()
+        assert await page.locator("#quote").is_visible()
+        await page.emulate_media(media="print")
+        assert (await picture.is_visible(), await box.is_visible()) == (True, False)
+        assert told == []
+
+
+async def test_an_interactive_figure_neither_loads_nor_sees_nor_leaves_anything(
+    tmp_path: Path, make_report: Callable[..., Report]
+) -> None:
+    hash_of_comment = next(iter(script_hashes("<script>/* twice */</script>")))
+    async with raw_server() as server, browsing() as browser:
+        hostile = HOSTILE_FIGURE.replace("URL", server.at("")).replace("HASH", hash_of_comment)
+        page = await browser.new_page(viewport={"width": 1300, "height": 900})
+        await page.add_init_script("addEventListener('message', (event) => { window.told = event.data; })")
+        address = written(tmp_path, with_html(make_report(), hostile))
+        await page.goto(address)
+        await page.locator("figure iframe").scroll_into_view_if_needed()
+        while not (told := await page.evaluate("window.told || ''")):
+            await page.wait_for_timeout(50)
+        while page.frames[1].url == "about:srcdoc":  # until the browser has refused to leave it
+            await page.wait_for_timeout(50)
+        assert told in ("reached: ", "reached: top"), "an assignment to `top.location` may be ignored silently"
+        assert page.url == address
+        assert len(page.context.pages) == 1
+        assert server.asked == []

@@ -54,6 +54,30 @@ def test_the_policy_lets_only_our_own_style_and_script_through(make_report: Call
         assert f"{tag}-src 'sha256-{b64encode(sha256(inside.encode()).digest()).decode()}'" in policy
 
 
+def test_an_interactive_figure_is_in_a_frame_whose_scripts_alone_the_policy_names(
+    make_report: Callable[..., Report],
+) -> None:
+    html = '<p title="&quot;">"1 < 2"</p><script>one("&amp;</p>")</script><SCRIPT src="x"></SCRIPT>'
+    html += "<script>\r\ntwo</script>"
+    report = make_report("Deep. Figure 1. Figure 2.")
+    first, second = report.figures
+    media = ({**first.media, "text/html": html.encode()}, {**second.media, "text/html": b"\xff<script>three</script>"})
+    figures = tuple(one.model_copy(update={"media": data}) for one, data in zip((first, second), media, strict=True))
+    text = shown(report.model_copy(update={"figures": figures}))
+    tags = Tags(text).tags
+    (frame,) = (attrs for tag, attrs in tags if tag == "iframe")
+    assert (frame["sandbox"], frame["title"]) == ("allow-scripts", first.alt)
+    before, _, rest = (frame["srcdoc"] or "").partition("<p")
+    assert before.startswith("<!doctype html><meta http-equiv=")
+    assert "default-src 'none'; script-src 'unsafe-inline'; style-src" in before
+    assert f"<p{rest}" == html.replace("\r\n", "\n")
+    (outer,) = (attrs["content"] or "" for _, attrs in tags if "http-equiv" in attrs)
+    hashes = re.findall(r"'(sha256-[^']*)'", re.search("script-src ([^;]*)", outer)[1])  # type: ignore[index]
+    named = [b64encode(sha256(script.encode()).digest()).decode() for script in ('one("&amp;</p>")', "\ntwo")]
+    assert hashes[1:] == [f"sha256-{name}" for name in named]
+    assert sum(tag == "img" for tag, _ in tags) == 2, "the pictures for paper"
+
+
 @pytest.mark.parametrize("place", ["title", "section", "text", "source", "figure"])
 def test_no_markup_of_the_report_gets_through(place: str, make_report: Callable[..., Report]) -> None:
     report = make_report(HOSTILE if place == "text" else "Deep [@e1]. Figure 1.")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from leadline.records import Evidence, Report, Section
 from leadline.research_findings import Plan, PlannedSection, Review, SectionReview
+from leadline.settings import Settings
+from leadline_plugins.formats.document import Medium, document
+from leadline_plugins.formats.markdown import Markdown
 from leadline_plugins.formats.method import paragraphs
+from leadline_plugins.formats.tree import text
 from leadline_plugins.wording.phrases import languages
 from leadline_plugins.writing.methodology import count_shown_sources, missing_parts
 
@@ -57,6 +63,11 @@ def test_every_language_tells_all_of_it(language: str) -> None:
     assert all(word in text for word in ("2026-11-23", "MODEL", "depth of the bay", "GAP", "LEFT", "web"))
 
 
+def test_an_unread_document_is_named_by_its_path_in_the_folder() -> None:
+    unread = [{"url": "local://local/bay/a.txt", "reason": "it is empty"}]
+    assert said(unread=unread)[-1] == "1 source could not be read: bay/a.txt (it is empty)."
+
+
 def test_a_question_at_the_end_needs_no_other_stop() -> None:
     assert said("zh", gaps=["谁测的？", "多深？"])[1] == "仍未解决的问题：谁测的？多深？"
 
@@ -100,6 +111,20 @@ def test_more_queries_than_a_sentence_holds_are_a_list_that_may_be_folded() -> N
     assert said(queries=queries)[1] == "Searched for (4 queries):\ndepth\nwidth\nlength\nhow was it sounded?"
     assert said("zh", queries=queries)[1].startswith("检索词（4 个）：\n")
     assert said(queries=["Is it deep?"])[0].endswith("Searched for: Is it deep?")
+
+
+async def test_only_the_screen_lists_all_queries_and_folds_them() -> None:
+    metadata = {"method": FACTS | {"queries": [f"depth {place}" for place in range(9)]}}
+    report = Report(title="A", language="en", sections=(), sources=(), evidence=(), metadata=metadata)
+    shown = "Searched for (9 queries): depth 0; depth 1; depth 2; … +6"
+    call: Any = SimpleNamespace(run=SimpleNamespace(settings=Settings()))
+    markdown = (await Markdown().format(report, call)).files[0].data.decode()
+    print_blocks = document(report, Medium()).blocks
+    assert shown in markdown
+    assert shown in [text(block) for block in print_blocks]
+    assert "BulletList" not in json.dumps([block for block in print_blocks if "depth" in text(block)])
+    (folded,) = (block for block in document(report, Medium(screen=True)).blocks if "depth 8" in text(block))
+    assert "folded" in folded["c"][0][1]
 
 
 def test_open_questions_are_listed_in_their_section() -> None:

@@ -62,18 +62,28 @@ async def test_a_character_without_a_glyph_is_replaced_with_a_notice(
     assert "fonts-noto" in told
 
 
-@pytest.mark.parametrize("kept", [40, 60, -12])
-async def test_a_picture_that_is_cut_off_costs_the_pictures_and_not_the_report(
-    pdf: Any, make_call: Make, make_report: Make, kept: int
+def cut(data: bytes) -> bytes:
+    return data[:40]
+
+
+def with_wrong_checksum(data: bytes) -> bytes:
+    end = data.index(b"IEND")
+    return data[: end - 5] + bytes([data[end - 5] ^ 255]) + data[end - 4 :]
+
+
+@pytest.mark.parametrize("spoil", [cut, with_wrong_checksum, lambda data: data[:60], lambda data: data[:-12]])
+async def test_a_broken_picture_costs_that_picture_and_not_the_others(
+    pdf: Any, make_call: Make, make_report: Make, spoil: Callable[[bytes], bytes]
 ) -> None:
     report = make_report()
-    broken = {kind: picture[:kept] for kind, picture in report.figures[1].media.items()}
-    figures = (report.figures[0], report.figures[1].model_copy(update={"media": broken}))
+    (good, picture) = report.figures
+    broken = picture.model_copy(update={"media": {"image/png": spoil(picture.media["image/png"])}})
     call = make_call()
-    text = pdf_text(await data(pdf, report.model_copy(update={"figures": figures}), call))
+    text = pdf_text(await data(pdf, report.model_copy(update={"figures": (broken, good)}), call))
     assert "How deep?" in text
-    assert "[Falls]" in text
-    assert [told for told in call.run.told if "pictures could not be set" in told]
+    assert f"[{broken.alt}]" in text
+    assert f"[{good.alt}]" not in text
+    assert [told.partition(" could")[0] for told in call.run.told] == ["report.pdf: figure 1"]
 
 
 async def test_long_words_of_a_table_break_without_a_sign_that_is_copied(

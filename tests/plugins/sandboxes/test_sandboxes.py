@@ -143,6 +143,114 @@ async def test_there_is_no_way_out(sandbox: Any, escape: str) -> None:
     assert (await ran(sandbox, "6 * 7")).value == 42
 
 
+NAMESPACE, KEYCTL = "0x10000000", "import ctypes, errno\nlibc = ctypes.CDLL(None, use_errno=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        (f"libc.unshare({NAMESPACE})", "EPERM"),
+        ("libc.unshare(0x20000)", "EPERM"),
+        (f"libc.syscall(56 if x86 else 220, {NAMESPACE} | 17, 0, 0, 0, 0)", "EPERM"),
+        ("libc.syscall(435, 0, 0)", "ENOSYS"),
+        ("libc.setns(0, 0)", "EPERM"),
+        ("libc.syscall(250 if x86 else 219, 0, -3, 1)", "EPERM"),
+        ("libc.syscall(248 if x86 else 217, b'user', b'k', b'v', 1, -3)", "EPERM"),
+        ("libc.syscall(321 if x86 else 280, 0, 0, 0)", "EPERM"),
+        ("libc.syscall(298 if x86 else 241, 0, 0, -1, -1, 0)", "EPERM"),
+        ("libc.syscall(323 if x86 else 282, 0)", "EPERM"),
+        ("libc.syscall(425, 1, 0)", "EPERM"),
+        ("libc.ptrace(0, 0, 0, 0)", "EPERM"),
+        ("libc.mount(b'none', b'/tmp', b'tmpfs', 0, None)", "EPERM"),
+        ("libc.socket(40, 1, 0)", "EAFNOSUPPORT"),
+        ("libc.syscall(0x40000000, 0)", "ENOSYS"),
+        ("libc.syscall(9999, 0)", "ENOSYS"),
+    ],
+)
+async def test_calls_that_code_does_not_need_are_denied(sandbox: Any, call: str, number: str) -> None:
+    if isinstance(sandbox, docker.Docker):
+        pytest.skip("the filter is Docker's own")
+    text = f"import platform\nx86 = platform.machine() == 'x86_64'\n{KEYCTL}failed = {call}\n"
+    done = await ran(sandbox, f"{text}[failed, errno.errorcode.get(ctypes.get_errno())]")
+    assert done.value == [-1, number], done.stderr
+
+
+ORDINARY = """
+import concurrent.futures, multiprocessing, socket, subprocess, sys, threading
+one, other = socket.socketpair()
+threads = [threading.Thread(target=one.send, args=(b"x",)) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(subprocess.run([sys.executable, "-c", "print(6 * 7)"], capture_output=True, text=True).stdout)
+with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    print(sum(pool.map(abs, range(-9, 0))))
+try:
+    import numpy
+    print(numpy.linalg.inv(numpy.eye(200) * 2).trace())
+except ImportError:
+    print(100.0)
+"""
+
+
+async def test_ordinary_code_meets_no_denied_call(sandbox: Any) -> None:
+    done = await ran(sandbox, ORDINARY)
+    assert done.stdout.split() == ["42", "45", "100.0"], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "said"),
+    [
+        ("import os; os.write(3, b'{'); 1", 1, "the code broke the way of its value"),
+        ("import os; os.write(3, b'1 2')", 1, "it wrote to file descriptor 3 itself"),
+        ("import os; os.write(3, b'[' * 9000)", 1, "the code broke the way of its value"),
+        ("import os; os.write(3, b'[' * 900 + b']' * 900)", 1, "at most 100 levels"),
+        ("import os; os.write(3, b'NaN')", 1, "the code broke the way of its value"),
+        ("import os; os.write(3, b'1' * 9000)", 1, "the code broke the way of its value"),
+        ("import os; os.write(3, b'x' * 20000)", 1, "the code broke the way of its value"),
+        ("import os; os.close(3); 1", 1, "the code closed or replaced file descriptor 3"),
+        ("import os; os.dup2(0, 3); 1", 1, "the code closed or replaced file descriptor 3"),
+        ("import os; os.closerange(0, 99); 1", 1, "wrote no error"),
+        ("import sys; sys.stdout.close(); print(1)", 1, "ValueError: I/O operation on closed file"),
+        ("import sys; sys.stderr.close(); 1/0", 1, "the code ended with 1 and wrote no error"),
+        ("import os; os._exit(9)", 9, "the code ended with 9 and wrote no error"),
+        ("import os; os._exit = print; 1/0", 1, "ZeroDivisionError"),
+        ("import os, signal; os.kill(0, 9)", 137, "or by the code itself"),
+    ],
+)
+async def test_code_that_breaks_the_protocol_is_named_as_the_cause(
+    sandbox: Any, text: str, code: int, said: str
+) -> None:
+    await ran(sandbox, "1")
+    kept = sandbox._interpreters._kept[""].interpreter
+    done = await ran(sandbox, text)
+    assert (done.exit_code, said in done.stderr) == (code, True), done
+    assert sandbox._interpreters._kept[""].interpreter is kept, "it ended the interpreter"
+    assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import json; json.dumps = None; 42",
+        "import json; json.dumps = lambda *_, **__: 7; 42",
+        "import os; os.write = None; 42",
+        "import sys; sys.stdout.close(); sys.stderr.close(); 42",
+        "import sys; sys.stdout = sys.stderr = None; 42",
+        "import os; os._exit = None; 42",
+    ],
+)
+async def test_code_that_replaces_what_the_interpreter_uses_has_its_value(sandbox: Any, text: str) -> None:
+    done = await ran(sandbox, text)
+    assert (done.value, done.exit_code) == (42, 0), done.stderr
+
+
+async def test_a_value_that_is_too_long_is_cut(sandbox: Any) -> None:
+    done = await ran(sandbox, "['\"' * 99] * 999")
+    assert done.exit_code == 0, done.stderr
+    assert isinstance(done.value, str)
+    assert len(done.value) < LIMITS["output"]
+
+
 async def test_a_fork_bomb_goes_nowhere(sandbox: Any) -> None:
     bomb = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
     assert (await ran(sandbox, bomb)).exit_code in (124, 137)

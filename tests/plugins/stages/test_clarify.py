@@ -97,6 +97,14 @@ async def test_without_a_model_a_complex_question_is_taken_as_it_stands(tmp_path
     assert known["needs_clarification"] is False
 
 
+async def test_without_a_model_nothing_is_assumed_of_an_unclear_question(tmp_path: Path) -> None:
+    result, _, known = await gated(tmp_path, "How do I moor it?", [], ai__tasks={})
+    assert known["needs_clarification"] is True
+    assert known["reasons"]
+    assert known["assumptions"] == []
+    assert result.metadata.notices == ()
+
+
 async def test_a_model_that_fails_costs_the_run_nothing_and_is_told(tmp_path: Path) -> None:
     result, _, known = await gated(tmp_path, COMPLEX, [Unavailable("no")] * 9)
     assert result.report

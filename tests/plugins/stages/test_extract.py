@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import cast
+
+import pytest
 
 from leadline.contracts import Run
 from leadline.records import Document, Evidence, Hit, Source
@@ -19,6 +22,7 @@ from leadline.research_findings import (
 )
 from leadline.testing.context import FakeRun
 from leadline_plugins.passages.cutting import passages_of
+from leadline_plugins.stages import extract
 from leadline_plugins.stages.extract import ExtractStage
 
 FILLER = "The sea is wide and the wind is cold and the birds are loud. " * 5
@@ -68,3 +72,15 @@ async def test_a_long_source_keeps_the_passages_for_the_questions_of_the_plan_an
 async def test_a_source_that_was_read_before_adds_nothing() -> None:
     page = source("It is deep.")
     assert await extracted(page, tuple(passages_of(page))) == []
+
+
+async def test_a_short_source_is_not_cut_by_the_event_loop_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    by: list[int] = []
+
+    def recorded(page: Source) -> list[Evidence]:
+        by.append(threading.get_ident())
+        return passages_of(page)
+
+    monkeypatch.setattr(extract, "passages_of", recorded)
+    assert await extracted(source("It is deep."))
+    assert threading.get_ident() not in by

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeVar, cast
 
@@ -13,11 +14,13 @@ from leadline.records import Document, Evidence, Hit, Ranking, Section, SectionR
 from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
+    FOUND,
     PLAN,
     QUESTION,
     SECTIONS,
     SOURCES,
     Digest,
+    Found,
     Plan,
     PlannedSection,
     Question,
@@ -26,6 +29,8 @@ from leadline.research_findings import (
 from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.passages.cutting import tokens_of
+from leadline_plugins.passages.selection import select
+from leadline_plugins.stages import synthesize
 from leadline_plugins.stages.synthesize import SynthesizeStage, leadline_stages, section_requests, without_copies
 
 A = TypeVar("A")
@@ -106,6 +111,7 @@ async def run(
     pages: Sequence[Page] = (HARBOUR,),
     question: Question = ASKED,
     digest: Digest | None = None,
+    found: Sequence[Found] = (),
 ) -> list[Section]:
     """Run the stage over these pages and return its sections."""
     (offer,) = leadline_stages()
@@ -114,6 +120,7 @@ async def run(
         PLAN: plan,
         SOURCES: tuple(page for page, _ in pages),
         EVIDENCE: tuple(item for _, items in pages for item in items),
+        FOUND: found,
         **({DIGEST: digest} if digest else {}),
     }
     findings = fake_findings(offer, values)
@@ -314,3 +321,38 @@ async def test_the_searches_made_for_a_section_are_one_more_question() -> None:
     (helped,) = await requests(Runs(research={"section_tokens": 300}), plan, MANUAL, [task])
     assert any("class 42 " in item.quote for item in helped.evidence)
     assert not any("class 42 " in item.quote for made in alone for item in made.evidence)
+
+
+@pytest.mark.parametrize("chat", [True, False])
+async def test_passages_are_not_selected_by_the_event_loop(monkeypatch: pytest.MonkeyPatch, chat: bool) -> None:
+    by: list[int] = []
+
+    def recorded(*arguments: Any) -> list[Evidence]:
+        by.append(threading.get_ident())
+        return select(*arguments)
+
+    monkeypatch.setattr(synthesize, "select", recorded)
+    assert await requests(Runs(chat=chat), PLAN_OF_TWO, HARBOUR)
+    assert threading.get_ident() not in by
+
+
+async def test_the_spelling_that_an_engine_suggests_is_told_where_something_is_not_answered() -> None:
+    task = SearchTask(id="1", query="harbor", round=1)
+    found = [Found(id="1", task=task, suggestion="harbour"), Found(id="2", task=task, suggestion="arbour")]
+    told = "did you mean: harbour"
+    with pytest.raises(NoEvidence, match=f"nothing was found for: .*; {told}$"):
+        await run(Runs(), pages=(), found=found)
+    runs = Runs()
+    runs.reply = lambda request: {"text": "", "unanswered": ("How deep?",)}
+    with pytest.raises(NoEvidence, match=f"no source found answers: .*; {told}$"):
+        await run(runs, found=found)
+    runs = Runs()
+    runs.reply = lambda request: {"text": f"Deep [@{_first(request)}].", "unanswered": ("How deep?",)}
+    await run(runs, found=found)
+    assert told in runs.notices
+    runs = Runs()
+    await run(runs, found=found)
+    assert told not in runs.notices
+    later = found[0].model_copy(update={"task": task.model_copy(update={"round": 2})})
+    with pytest.raises(NoEvidence, match="nothing was found for: [^;]*$"):
+        await run(Runs(), pages=(), found=[later])

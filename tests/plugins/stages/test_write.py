@@ -96,6 +96,13 @@ def test_the_conclusion_is_titled_in_the_language_of_the_report(language: str, t
     assert report_sections(ComposedReport("T", sections, conclusion="So."), "?", language)[-1].title == title
 
 
+@pytest.mark.parametrize("title", ["How deep?", "how deep", "The bay"])
+def test_no_heading_repeats_the_question_or_the_title(title: str) -> None:
+    sections = (Section(id="1", title=title, text="x"), Section(id="2", title="B", text="y"))
+    found = report_sections(ComposedReport("The bay", sections, summary="S."), "How deep?", "en")
+    assert [section.title for section in found] == ["Summary", "Answer", "B"]
+
+
 async def test_summary_analysis_and_conclusion_stand_around_the_sections() -> None:
     analysis = Analysis(perspectives=(Perspective(name="critical", text="Few soundings [@c]."),))
     made, _ = await report(

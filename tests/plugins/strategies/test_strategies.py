@@ -86,6 +86,11 @@ def test_fusion_knows_a_page_by_all_its_addresses_and_keeps_what_each_engine_kno
     assert merged[0].labels == {"house"}
 
 
+def test_fusion_keeps_the_first_suggestion() -> None:
+    pages = [page("a"), page("b").model_copy(update={"suggestion": "harbour"}), page("c")]
+    assert fuse(pages, 5).suggestion == "harbour"
+
+
 def test_of_equally_ranked_hits_the_better_source_comes_first() -> None:
     blog, registry = Hit(url="https://blog.example/"), Hit(url="https://registry.example/", tier=1)
     assert fuse([SearchPage(hits=(blog,)), SearchPage(hits=(registry,))], 2).hits == (registry, blog)

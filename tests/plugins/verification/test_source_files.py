@@ -131,3 +131,12 @@ def test_each_of_many_that_differ_by_number_is_found_by_its_address(numbers: set
     sources = [Entry(str(at), "A run", (f"https://example.org/{name}",)) for at, name in enumerate(names, start=1)]
     done = matches(sources, files(*names), FOLDER)
     assert [path.name for path in done.files.values()] == names
+
+
+def test_a_path_in_a_folder_tells_files_of_equal_names_apart(tmp_path: Path) -> None:
+    for name in ("east", "west"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "log book.md").write_text("x")
+    sources = [Entry(key, f"T - {name}/log%20book.md (Depths)") for key, name in (("1", "east"), ("2", "west"))]
+    done = matches(sources, [tmp_path / "west" / "log book.md"], tmp_path)
+    assert list(done.files) == ["2"]

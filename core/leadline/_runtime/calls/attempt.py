@@ -47,6 +47,8 @@ class AttemptLog:
     notices: list[str] = field(default_factory=list)
     reserved: Need = field(default_factory=Need)
     streamed: bool = False
+    # The start of the last attempt, in seconds of the event loop.
+    began: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Attempts:
             ended: Literal["reply", "error", "cut"] = "cut"
             with self._settling(call, log, lambda: self._settle(reservation, used_by(need, total(call.usages), ended))):
                 try:
-                    work = self._request(job, call, restart=restart)
+                    lost_since, log.began = (log.began if restart else None), asyncio.get_running_loop().time()
+                    work = self._request(job, call, lost_since)
                     reply = await run_in_task(work, job.label, self.events.late, job.provider.timeout)
                     body, read = encode(reply, job.kind.reply)
                     if job.kind.keep and self.secrets.found_in(body):  # a request that quotes it would be refused
@@ -110,9 +113,9 @@ class Attempts:
             log.streamed = log.streamed or call.streamed
             settle()
 
-    async def _request(self, job: Job, call: ActiveCall, *, restart: bool) -> Any:
-        if restart and job.provider.restart:
-            await job.provider.restart()
+    async def _request(self, job: Job, call: ActiveCall, lost_since: float | None) -> Any:
+        if lost_since is not None and job.provider.restart:
+            await job.provider.restart(lost_since)
         proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
         for middleware in reversed(tuple(self.middleware.values())):
             proceed = partial(_around, middleware, call, proceed)

@@ -12,7 +12,7 @@ from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.replies.streamed_text import StreamedText
 from leadline.encoding import decode
-from leadline.records import Failure, Usage
+from leadline.records import ChatReply, Failure, Usage
 
 Origin = Literal["live", "journal", "cache", "shared"]
 
@@ -52,7 +52,15 @@ class CallEvents:
         if row.outcome != "reply" and origin != "shared":
             await self._error(job, Failure.model_validate_json(body), replayed=origin == "journal")
         usage = row.usage.model_dump(mode="json", exclude_defaults=True)
-        about = {"outcome": row.outcome, "from": origin, "seconds": row.seconds, "attempts": row.attempts}
+        about: dict[str, Any] = {
+            "outcome": row.outcome,
+            "from": origin,
+            "seconds": row.seconds,
+            "attempts": row.attempts,
+        }
+        if job.kind.reply is ChatReply and row.outcome == "reply":
+            reply = decode(body, ChatReply)
+            about |= {"model": reply.model, "finish_reason": reply.finish_reason}
         await self._emit(job, "call.finished", {**about, "usage": usage})
         if origin == "live" and row.usage != Usage():
             spent = self.budget.spent()

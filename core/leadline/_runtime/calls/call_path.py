@@ -32,7 +32,7 @@ from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.call_events import CallEvents
 from leadline._runtime.calls.context import current_call, current_stage, within_context
 from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity
-from leadline._runtime.calls.keys import call_text, outline
+from leadline._runtime.calls.keys import call_text, outline, plain
 from leadline._runtime.calls.outcomes import SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
 from leadline._runtime.calls.shutdown import Shutdown
@@ -94,6 +94,7 @@ class CallPath:
         offline: bool = False,
         answers: ReplyCache | None = None,
         monotonic: Callable[[], float] = time.monotonic,
+        principal: str = "",
     ) -> None:
         self._run = run
         self._journal = journal
@@ -102,6 +103,7 @@ class CallPath:
         self._secrets = secrets or Secrets()
         self._offline = offline
         self._monotonic = monotonic
+        self._principal = principal
         self._events = CallEvents(bus, budget)
         self._in_flight: SingleFlight[CallResult] = SingleFlight()
         self._store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
@@ -138,7 +140,7 @@ class CallPath:
         caller = current_call.get()
         if caller and not caller.composite:
             raise PluginError(f"a provider must not make calls: {kind.name} was requested inside a provider's call")
-        job = Job(kind, provider, request, do, sample, task, caller, within_context(listener), shows)
+        job = Job(kind, provider, request, do, sample, task, caller, within_context(listener), shows, self._principal)
         start = partial(self._find_or_make, job)
         result, shared = await self._in_flight.join(job.key, job.label, start, caller.key if caller else "")
         if shared:
@@ -218,7 +220,17 @@ class CallPath:
         raise AssertionError("unreachable: the attempts are counted without end")
 
     def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
-        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who)
+        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who, provider.key_origin)
+
+    def is_stored(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> bool:
+        """Return whether the journal has the outcome of this call."""
+        tree = outline(plain(request))
+        key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._principal)
+        return self._journal.has(digest(key_text))
+
+    async def ended(self, key: str) -> None:
+        """Wait until the outcome of the call with this key is stored, if the call is in flight."""
+        await self._in_flight.ended(key)
 
     # --- rows that are no requests -----------------------------------------------------------------------------------
 

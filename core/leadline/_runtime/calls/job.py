@@ -45,10 +45,15 @@ class ProviderIdentity:
     priced: bool = False
     # Separates accounts at the same provider in the cache across runs.
     account: str = ""
+    # Its answers depend on the principal: without one, no other run reuses them.
+    per_user: bool = False
     # Plugin, distribution and version, for messages about its faults.
     who: str = ""
-    # Closes and re-enters the plugin: called after `Disconnected`, before the next attempt.
-    restart: Callable[[], Awaitable[None]] | None = None
+    # The origin of its key, for messages about refused keys.
+    key_origin: str = ""
+    # Exits the plugin if it was created before a time of the event loop: called after `Disconnected`, before the next
+    # attempt, with the start of the last one.
+    restart: Callable[[float], Awaitable[None]] | None = None
 
     def permit(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the concurrent calls that its limits allow."""
@@ -112,6 +117,8 @@ class Job:
     listener: Callable[[int, str], None] | None = None
     # Fields of a JSON reply that people read while it is streamed.
     shows: tuple[str, ...] = ()
+    # The id of the principal: calls on behalf of different users are different calls.
+    principal: str = ""
     span: str = field(default_factory=new_span)
 
     @cached_property
@@ -123,7 +130,8 @@ class Job:
     def key_text(self) -> bytes:
         """Everything that the key is made of, as JSON with long texts cut; the journal stores it for people."""
         request = outline(self.tree)
-        return call_text(self.kind.name, self.provider.name, self.provider.fingerprint, request, self.sample)
+        fingerprint = self.provider.fingerprint
+        return call_text(self.kind.name, self.provider.name, fingerprint, request, self.sample, self.principal)
 
     @cached_property
     def key(self) -> str:

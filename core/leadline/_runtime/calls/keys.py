@@ -71,14 +71,19 @@ def dump(tree: JsonValue) -> bytes:
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
-def call_text(kind: str, provider: str, fingerprint: str, request: JsonValue, sample: int) -> bytes:
+def call_text(
+    kind: str, provider: str, fingerprint: str, request: JsonValue, sample: int, principal: str = ""
+) -> bytes:
     """Return the JSON text of a call: its digest is the call's key, and the journal keeps it for people.
 
     `provider` is the name of the plugin instance, `fingerprint` that of the settings that change its answers;
-    `request` is outlined; `sample` tells intended repetitions apart. No stage name or position is part of it.
+    `request` is outlined; `sample` tells intended repetitions apart, `principal` the users on whose behalf calls are
+    made. No stage name or position is part of it.
     """
     # "maker" is the provider: another name would change every key of every journal.
     parts = {"fingerprint": fingerprint, "kind": kind, "maker": provider, "request": request, "sample": sample}
+    if principal:  # without one, keys are as in older journals
+        parts["principal"] = principal
     try:
         return to_json(parts)
     except PydanticSerializationError:  # a lone surrogate, which has no UTF-8

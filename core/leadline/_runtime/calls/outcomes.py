@@ -9,7 +9,7 @@ from leadline._runtime.calls.retry import translate
 from leadline._runtime.journal.rows import OutcomeKind
 from leadline._settings.secrets import Secrets
 from leadline.encoding import without_surrogates
-from leadline.errors import CallFailed, CallRefused, JournalError, LeadlineError, PluginError
+from leadline.errors import CallFailed, CallRefused, Denied, JournalError, LeadlineError, PluginError
 from leadline.records import Category, Failure, Record
 
 # The type of refusals by a shutdown. Journals hold this name.
@@ -39,12 +39,17 @@ class OutcomeBuilder:
     secrets: Secrets
     # Plugin, distribution and version.
     who: str = ""
+    # The origin of the provider's key.
+    key_origin: str = ""
 
     def failed(self, error: BaseException, attempts: int = 1) -> Outcome:
         """Return the failure of a provider."""
         known = translate(error)
         if known is not None:
-            return self._build("failure", known.category, type(known).__name__, message_of(known), attempts)
+            text = message_of(known)
+            if isinstance(known, Denied) and self.key_origin:
+                text = f"{text.rstrip('.')}; {self.key_origin}"
+            return self._build("failure", known.category, type(known).__name__, text, attempts)
         text = message_of(error) if isinstance(error, LeadlineError) else words(error)
         if self.who and not isinstance(error, LeadlineError):  # whose message names the plugin
             text += f"; this is a fault of {self.who}"

@@ -57,6 +57,11 @@ class SingleFlight(Generic[T]):
         """Return True unless a newer call has taken the key of a cancelled one."""
         return self._by_key.get(call.key, call) is call
 
+    async def ended(self, key: str) -> None:
+        """Wait for the end of the call with this key, if it is in flight."""
+        if call := self._by_key.get(key):
+            await asyncio.wait({call.task})
+
     async def close(self) -> None:
         """Cancel every call and wait for its end."""
         await asyncio.gather(*(self._stop(call) for call in list(self._all)))

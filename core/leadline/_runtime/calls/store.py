@@ -82,7 +82,7 @@ class CallStore:
 
     async def _from_cache(self, job: Job) -> CallResult | None:
         """Return the reply of another run, copied into the journal."""
-        if not self._answers or not _is_cached(job.kind):
+        if not self._answers or not _is_cached(job):
             return None
         body = await self._answers.get(job.key, job.provider.account, job.kind.ttl)
         if body is None or not is_valid(body, job.kind.reply):
@@ -146,14 +146,15 @@ class CallStore:
 
     def _put_in_cache(self, job: Job, body: bytes) -> None:
         """Let other runs have a reply, unless it is incomplete or repeats a secret."""
-        if self._answers and _is_cached(job.kind) and job.kind.shareable(decode(body, job.kind.reply)):
-            text = body.decode()
-            if self._secrets.scrub(text) == text:
-                self._answers.put_soon(job.key, job.provider.account, body)
+        if not self._answers or not _is_cached(job) or self._secrets.found_in(body):
+            return
+        if job.kind.shareable(decode(body, job.kind.reply)):
+            self._answers.put_soon(job.key, job.provider.account, body)
 
 
-def _is_cached(kind: Kind[Any]) -> bool:
-    return kind.keep and kind.ttl > 0
+def _is_cached(job: Job) -> bool:
+    known = bool(job.principal) or not job.provider.per_user
+    return known and job.kind.keep and job.kind.ttl > 0
 
 
 def _row(job: Job, **fields: Any) -> Row:

@@ -89,6 +89,10 @@ class Journal:
         """Return the keys of all calls."""
         return set(self._rows)
 
+    def has(self, key: str) -> bool:
+        """Return whether the outcome of this call is stored."""
+        return key in self._rows
+
     def rows(self) -> list[Row]:
         """Return all rows."""
         return list(self._rows.values())

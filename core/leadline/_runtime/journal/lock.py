@@ -1,4 +1,7 @@
-"""The lock of a run's folder: one process works on a run, and the lock ends with it, however it dies."""
+"""The lock of a run's folder: one process works on a run, and the lock ends with it, however it dies.
+
+Others can see the lock without taking it: looking at a run never disturbs the process that is about to work on it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import contextlib
 import fcntl
 import os
 import shlex
+import struct
+import sys
 from pathlib import Path
 from weakref import WeakSet
 
@@ -13,6 +18,9 @@ from leadline.errors import JournalBusy
 
 # The default folder of runs, below the working folder.
 RUNS = "runs"
+# Locks of an open file, Linux only; elsewhere `flock`, where looking takes a shared lock for a moment.
+_OPEN_FILE_LOCKS = sys.platform == "linux"
+_FLOCK = "hhqqi"  # `struct flock`: type, whence, start, length (0: all), process
 
 
 def resume_command(folder: Path) -> str:
@@ -22,7 +30,7 @@ def resume_command(folder: Path) -> str:
 
 
 class FolderLock:
-    """An exclusive `flock`; raises `JournalBusy` if another process, or another run in this one, holds it.
+    """An exclusive lock; raises `JournalBusy` if another process, or another run in this one, holds it.
 
     Not `lockf`: it is lost as soon as anything in the process opens and closes the file.
     """
@@ -30,13 +38,13 @@ class FolderLock:
     def __init__(self, path: Path) -> None:
         self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self._fd)
         except BlockingIOError:
             owner = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
             self.close()
             raise JournalBusy(
-                f"another process (id {owner}) is working on the run in {path.parent}; wait for it or end it, "
-                f"then: {resume_command(path.parent)}"
+                f"another process (id {owner}) is working on the run in {path.parent}; nothing was changed. Come back "
+                f"when it has ended: {resume_command(path.parent)}"
             ) from None
         os.ftruncate(self._fd, 0)
         os.pwrite(self._fd, str(os.getpid()).encode(), 0)
@@ -46,7 +54,7 @@ class FolderLock:
         """Release the lock; a second time does nothing."""
         if self._fd is not None:
             # Explicitly, because a child that was forked just now may not have closed its copy of the file yet.
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+            _unlock(self._fd)
             self.close()
 
     def close(self) -> None:
@@ -70,13 +78,42 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether some process holds the lock at this path now."""
-    if not path.exists():
+    """Return whether some process holds the lock at this path now. A missing or unreadable lock is held by nobody."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
         return False
     try:
-        FolderLock(path).release()
-    except JournalBusy:
+        return _is_held(file)
+    finally:
+        os.close(file)
+
+
+def _lock(file: int) -> None:
+    """Take the lock. Raises BlockingIOError if somebody holds it."""
+    if _OPEN_FILE_LOCKS:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, _request(fcntl.F_WRLCK))
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(file: int) -> None:
+    if _OPEN_FILE_LOCKS:
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, _request(fcntl.F_UNLCK))
+    else:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _is_held(file: int) -> bool:
+    if _OPEN_FILE_LOCKS:
+        reply = fcntl.fcntl(file, fcntl.F_OFD_GETLK, _request(fcntl.F_WRLCK))
+        return bool(struct.unpack(_FLOCK, reply)[0] != fcntl.F_UNLCK)
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # gone when the file is closed
+    except BlockingIOError:
         return True
-    except OSError:  # a read-only folder: nobody can write a run in it
-        return False
     return False
+
+
+def _request(kind: int) -> bytes:
+    return struct.pack(_FLOCK, kind, os.SEEK_SET, 0, 0, 0)

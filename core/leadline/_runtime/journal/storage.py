@@ -29,6 +29,10 @@ from leadline.errors import JournalBusy, JournalError
 T = TypeVar("T")
 Mode = Literal["write", "read"]
 _THREADS = 4
+# Seconds to wait for a run that is busy: a process that was killed may leave a child behind that still holds the lock
+# until it has begun, and a process that was told to end may be about to.
+PATIENCE = 0.5
+_PAUSE = 0.05
 # Bytes that must be free on the disk when a journal is opened for writing.
 _MINIMUM_FREE = 8 * 2**20
 # Version of the file's layout.
@@ -88,12 +92,16 @@ class Storage:
         self._guard = threading.Lock()
 
     async def open(self) -> None:
-        """Lock, check and open the file. Raises JournalError, JournalBusy if another process works on it."""
-        try:
-            await self._loop.run_in_executor(self._thread, self._file.open)
-        except BaseException:
-            await self.close()
-            raise
+        """Lock, check and open the file. Raises JournalError, JournalBusy if another process goes on working on it."""
+        latest = self._loop.time() + PATIENCE
+        while True:
+            try:
+                return await self._loop.run_in_executor(self._thread, self._file.open)
+            except BaseException as error:
+                await self.close()
+                if not isinstance(error, JournalBusy) or self._loop.time() >= latest:
+                    raise
+            await asyncio.sleep(_PAUSE)
 
     async def close(self) -> None:
         """Write the queue and close the file; a second time does nothing."""

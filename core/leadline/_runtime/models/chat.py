@@ -87,11 +87,14 @@ class TaskChat:
         """
         messages = self._messages(choice, task)
         reply = await self._chat(choice, provider, task, messages)
+        if reply.finish_reason == "content_filter":
+            try:
+                return accept_last(reply, task)
+            except BadReply as error:
+                raise chat_failure(choice, Unsupported, describe_refusal(error, reply), str(error)) from error
         try:
             return accept_first(read(reply, task.reply), task)
         except BadReply as error:
-            if reply.finish_reason == "content_filter":  # it would stop a second reply as well
-                raise chat_failure(choice, Unsupported, describe_refusal(error, reply), str(error)) from error
             messages = repair(messages, reply.message.text, error, task.example)
         # The listener has the pieces of the first reply; a second one would repeat them.
         reply = await self._chat(choice, provider, replace(task, heard=None), messages)
@@ -156,7 +159,7 @@ class TaskChat:
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:
         """Return the seconds for which other runs may use a reply."""
         cache, offer = self._settings.cache, choice.instance.offer
-        if offer.per_user or not offer.keep:
+        if not offer.keep:
             return 0.0
         return seconds(cache.plan if task.name == "plan" else cache.model)
 

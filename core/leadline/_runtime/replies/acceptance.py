@@ -13,6 +13,11 @@ from leadline.tasks import UNUSABLE, Talk, Task, checked
 R = TypeVar("R", bound=Record)
 CUT = "the reply was cut off at the model's limit of length"
 FILTERED = "the vendor's content filter stopped the reply"
+# By its reason to finish: the notice of a last reply of which a part is used.
+_PARTLY_USED = {
+    "length": "the second reply was cut off at the length limit; its complete part is used",
+    "content_filter": "the vendor's content filter stopped the reply; its complete part is used",
+}
 # Maximum number of characters of a mere refusal.
 _SHORT = 600
 _DECLINES = re.compile(
@@ -67,21 +72,22 @@ def _lacking(said: str, found: ParsedReply[R], task: Task[R]) -> str:
 
 
 def accept_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
-    """Return the usable part of a last reply, with notices about what is missing. Raises `BadReply`."""
-    text, cut = said.message.text, said.finish_reason == "length"
-    found = parse_reply(text, task.reply, cut=cut, last=True)
-    told: list[str] = []
-    if cut:
-        why = "the second reply was cut off at the length limit; its complete part is used"
-        told = [_lacking(why, found, task)]
-    elif found.broken:
+    """Return the usable part of a last reply, with notices about what is missing. Raises `BadReply`.
+
+    A reply that the vendor's filter stopped is the last one: the filter would stop a second one as well.
+    """
+    text, notice = said.message.text, _PARTLY_USED.get(said.finish_reason, "")
+    found = parse_reply(text, task.reply, cut=bool(notice), last=True)
+    if found.broken and not notice:
+        notice = "the second reply ended in the middle; its complete part is used"
         found = parse_reply(text, task.reply, cut=True, last=True)
-        told = [_lacking("the second reply ended in the middle; its complete part is used", found, task)]
+    told = [_lacking(notice, found, task)] if notice else []
     told += _less(found, task)
     try:
         return checked(found.reply, task), told
     except BadReply:
-        of_use = task.mend(task.inputs, found.reply) if task.mend else None
+        mend = None if said.finish_reason == "content_filter" else task.mend
+        of_use = mend(task.inputs, found.reply) if mend else None
         if of_use is None:
             raise
     return of_use[0], [*told, *filter(None, of_use[1:])]

@@ -97,22 +97,24 @@ class Engine:
         await self._merge(step, findings.patch)
         return findings.loop_ended is not None
 
+    def _untaken(self, step: Step, before: Step | None) -> tuple[Any, ...]:
+        """Return the items that a map stage has not processed, without those that the stage `before` it will change."""
+        end = self._taken.get(before.name, 0) if before and before.changes else None
+        items: tuple[Any, ...] = self.board.get(step.needs[0])[self._taken.get(step.name, 0) : end]
+        return items
+
     async def _run_map_group(self, group: list[Step]) -> None:
-        first = group[0].offer
-        assert isinstance(first, MapOffer)
-        available = self.board.get(first.over)
-        items = available[self._taken.get(group[0].name, 0) :]
-        self._taken[group[0].name] = len(available)
         # Map stages see the findings as of now: what other items add must not depend on timing.
         levels = [MapLevel(step, await self.run.stage(step)) for step in group]
+        items = [self._untaken(step, before) for before, step in zip((None, *group), group, strict=False)]
         await MapGroup(levels, self.board.snapshot(), self.run, self.lost).map_all(items)
-        for depth, level in enumerate(levels):
-            outputs = level.outputs_in_order()
-            patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in level.step.writes}
-            await self._merge(level.step, patch)
-            # The next stage of the group has mapped these items already.
-            for follower in levels[depth + 1 : depth + 2]:
-                self._taken[follower.step.name] = len(self.board.get(level.step.gives[0]))
+        for level in levels:
+            outputs, step = level.outputs_in_order(), level.step
+            patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in step.writes}
+            # All items by now are mapped: those that were there, and those that the stage before in the group gave.
+            mapped = len(self.board.get(step.needs[0]))
+            await self._merge(step, patch)
+            self._taken[step.name] = len(self.board.get(step.changes)) if step.changes else mapped
 
     async def _merge(self, step: Step, patch: dict[Key[Any], Any]) -> None:
         """Merge the findings of a stage into the board, and report how many items the growing keys gained."""
@@ -120,12 +122,26 @@ class Engine:
         for key, value in patch.items():
             # Items with known ids are skipped, so the gain may be less than the number of items.
             before = len(self.board.get(key)) if key.grows else 0
-            self.board.put(key, value)
+            if step.changes and key.name == step.changes.name:
+                self.board.replace(key, self._taken.get(step.name, 0), value)
+            else:
+                self._check_unchanged(step, key, value)
+                self.board.put(key, value)
             if key.file:
                 await self.run.save_finding(key, self.board.get(key))
             if key.grows:
                 gained[key.name] = len(self.board.get(key)) - before
         await self.run.report_progress(step.name, "finished", {"round": self.rounds, **gained})
+
+    def _check_unchanged(self, step: Step, key: Key[Any], value: Any) -> None:
+        """Refuse changed items: the stage has read the key, so it means to change them, and they would be dropped."""
+        if not key.grows or all(read.name != key.name for read in step.reads):
+            return
+        if (item := self.board.changed(key, value)) is not None:
+            raise PluginFault(
+                f"stage '{step.name}' changes the item {item.id!r} of '{key.name}', which only a map stage with "
+                f"over and gives of this key may do: MapOffer(over=…, gives=…); other stages add items with new ids"
+            )
 
 
 @dataclass
@@ -152,10 +168,13 @@ class MapGroup:
     run: RunContext
     lost: dict[str, str]
 
-    async def map_all(self, items: Sequence[Any]) -> None:
-        """Pass the items through all levels."""
+    async def map_all(self, items: Sequence[Sequence[Any]]) -> None:
+        """Pass the items of each level through it and through those after it."""
         async with bare_task_group() as tasks:
-            self._start(tasks, 0, {(index,): item for index, item in enumerate(items)})
+            for depth, given in enumerate(items):
+                # Before the items that the level above gives: those were there first.
+                path = (-1,) if depth else ()
+                self._start(tasks, depth, {(*path, index): item for index, item in enumerate(given)})
             for depth, level in enumerate(self.levels):
                 # A task starts those of the next level before it ends; so when a level is done, the next is complete.
                 rest = tasks.create_task(self._rest(tasks, depth))

@@ -29,6 +29,15 @@ class FindingsBoard:
             value = _appended(self.get(key), value)
         self._values[key.name] = value
 
+    def replace(self, key: Key[Any], start: int, items: Iterable[Any]) -> None:
+        """Replace the items of a growing key from the place `start` on."""
+        self._values[key.name] = _appended(self.get(key)[:start], items)
+
+    def changed(self, key: Key[Any], items: Iterable[Any]) -> Any:
+        """Return the first item that differs from the one of the same id; None if there is none."""
+        known = {item.id: item for item in self.get(key) if hasattr(item, "id")}
+        return next((item for item in items if known.get(getattr(item, "id", None), item) != item), None)
+
     def snapshot(self) -> FindingsBoard:
         """Return a copy that later merges do not change; the findings are frozen and shared."""
         copy = FindingsBoard()

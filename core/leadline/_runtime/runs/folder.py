@@ -1,4 +1,4 @@
-"""Run folders: names, atomic writes, `metadata.json`; listing, finding and deleting the runs of a folder."""
+"""Run folders: names, atomic writes, `metadata.json`; finding and deleting runs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
 
-from leadline._runtime.journal.lock import is_locked
-from leadline.display import choose_from
-from leadline.errors import LeadlineError, UsageError
+from leadline._runtime.journal.lock import FolderLock, is_locked
+from leadline._runtime.runs.index import ACTIVE, RunIndex
+from leadline.display import nearest
+from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.runs import Metadata, RunInfo
 
 JOURNAL = "journal.sqlite"
@@ -20,6 +21,8 @@ LOCK = JOURNAL + ".lock"
 EVENTS = "events.jsonl"
 METADATA = "metadata.json"
 _RESERVED = (JOURNAL, EVENTS, METADATA)
+# Runs that a message lists.
+_NAMED = 5
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
@@ -83,46 +86,62 @@ def read_metadata(folder: Path) -> Metadata:
 # --- the runs of a folder --------------------------------------------------------------------------------------------
 
 
-def list_runs(folder: Path) -> list[RunInfo]:
-    """Return all runs of a folder, newest first."""
-    runs = [run_info(path) for path in _run_folders(folder)]
-    return sorted(runs, key=lambda run: (run.metadata.began.isoformat() if run.metadata else "", run.id), reverse=True)
-
-
 def run_info(folder: Path) -> RunInfo:
     """Return the run in a folder."""
     try:
         metadata = read_metadata(folder)
+        if _is_active(metadata) and not is_locked(folder / LOCK):
+            metadata = read_metadata(folder)  # it may have ended since
+            if _is_active(metadata):
+                return RunInfo(folder.name, folder, "interrupted", metadata)
     except (OSError, ValueError):
         return RunInfo(folder.name, folder, "unreadable", None)
-    active = metadata.status in ("pending", "running") and metadata.ended is None
-    status = "interrupted" if active and not is_locked(folder / LOCK) else metadata.status
-    return RunInfo(folder.name, folder, status, metadata)
+    return RunInfo(folder.name, folder, metadata.status, metadata)
 
 
-def find_run(folder: Path, run: str | Path) -> Path:
-    """Return the folder of a run, given its path, its id or the beginning of its id. Raises `UsageError`."""
+def _is_active(metadata: Metadata) -> bool:
+    return metadata.status in ACTIVE and metadata.ended is None
+
+
+def find_run(folder: Path, run: str | Path, *, within: bool = False) -> Path:
+    """Return the folder of a run, given its path, its id or the beginning of its id. Raises `UsageError`.
+
+    With `within`, only runs of `folder` are found, whatever `run` is.
+    """
     path = Path(run)
-    if (path / JOURNAL).is_file():
+    if within:
+        run = path.name if path.parent.absolute() == folder.absolute() else run
+    elif (path / JOURNAL).is_file():
         return path.absolute()
-    names = [item.name for item in _run_folders(folder)]
-    matching = [name for name in names if name.startswith(str(run))] if str(run) else []
+    matching = sorted(_run_names(folder, str(run))) if str(run) else []
     if len(matching) == 1:
         return (folder / matching[0]).absolute()
     if matching:
-        raise UsageError(f"'{run}' is the beginning of {len(matching)} runs: {', '.join(sorted(matching))}")
-    hint = choose_from(str(run), names) if names else f"there are no runs in {folder}"
-    raise UsageError(f"there is no run '{run}' in {folder}: {hint}; see `leadline runs list`")
+        more = f" and {len(matching) - _NAMED} more" if len(matching) > _NAMED else ""
+        raise UsageError(
+            f"'{run}' is the beginning of {len(matching)} runs: {', '.join(matching[:_NAMED])}{more}; "
+            "write more of the id"
+        )
+    names = list(_run_names(folder))
+    near = nearest(str(run), names)
+    hint = f"did you mean {near!r}? " if near else "" if names else f"there are no runs in {folder}; "
+    raise UsageError(f"there is no run '{run}' in {folder}: {hint}`leadline runs list` lists them")
 
 
 def delete_run(folder: Path) -> None:
-    """Delete a run's folder. Raises `LeadlineError` if the run is active."""
-    if is_locked(folder / LOCK):
-        raise LeadlineError(f"the run in {folder} is active; stop it first")
-    shutil.rmtree(folder)
+    """Delete a run's folder. Raises `JournalBusy` if the run is active."""
+    try:
+        lock = FolderLock(folder / LOCK)
+    except JournalBusy:
+        raise JournalBusy(f"the run in {folder} is active; stop it first") from None
+    try:
+        shutil.rmtree(folder)
+    finally:
+        lock.release()
+    RunIndex(folder.parent).forget_deleted()
 
 
-def _run_folders(folder: Path) -> Iterator[Path]:
-    if not folder.is_dir():
-        return iter(())
-    return (path for path in folder.iterdir() if (path / JOURNAL).is_file())
+def _run_names(folder: Path, begin: str = "") -> Iterator[str]:
+    """Yield the names of the runs in a folder that have this beginning."""
+    names = (item.name for item in folder.iterdir()) if folder.is_dir() else iter(())
+    return (name for name in names if name.startswith(begin) and (folder / name / JOURNAL).is_file())

@@ -74,6 +74,8 @@ def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_cod
         errors=tuple(state.errors),
         versions=request.versions,
         tags=request.tags,
+        principal=request.principal.id if request.principal else "",
+        questions=run.questions.open,
     )
 
 

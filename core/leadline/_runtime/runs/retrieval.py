@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.call_path import CallPath
@@ -108,9 +109,8 @@ class EngineSearch:
         return search
 
     def _ttl(self, engine: ProviderInstance) -> float:
-        """Return the seconds for which other runs may use its hits: 0 for local and for personal hits."""
-        shared = engine.offer.keep and not engine.offer.per_user
-        return seconds(self._plugins.settings.cache.search) if shared else 0.0
+        """Return the seconds for which other runs may use its hits: 0 for local hits."""
+        return seconds(self._plugins.settings.cache.search) if engine.offer.keep else 0.0
 
     async def _notify(self, failures: Iterable[Failure]) -> None:
         """Notify of open circuit breakers, from the stored failures, so that a replay has the same notices."""
@@ -178,7 +178,20 @@ def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -
         who=strategy.identity.who,
         fingerprint=combined_fingerprint([strategy, *engines]),
         account=accounts,
+        per_user=any(engine.identity.per_user for engine in engines),
     )
+
+
+def _within(request: FetchRequest, blob: Blob) -> Blob:
+    """Return a download if it is of an accepted type and size. Raises `Unsupported`."""
+    if not isinstance(blob, Blob):  # the call path reports it
+        return blob
+    if request.size is not None and len(blob.data) > request.size:
+        raise Unsupported(f"{request.url} has {len(blob.data):,} bytes, more than the {request.size:,} allowed")
+    kind = blob.media_type.partition(";")[0].strip().lower()
+    if request.accept and kind not in request.accept:
+        raise Unsupported(f"{request.url} is {kind or 'of no known type'}, not {' or '.join(request.accept)}")
+    return blob
 
 
 class DocumentReader:
@@ -196,7 +209,8 @@ class DocumentReader:
         """Fetch an address and parse the reply, as one call."""
 
         async def do(request: FetchRequest, call: Call) -> Document:
-            return await self._parse(await self.fetch(request))
+            blob = await self.fetch(request)
+            return (await self._parse(blob)).labelled(blob.labels)
 
         kind = Kind(name="read", reply=Document, composite=True)
         document = await self._calls.call(kind, request, do, provider=self._identity, task="fetch")
@@ -215,12 +229,16 @@ class DocumentReader:
         names = self._plugins.chosen["read.fetchers"]
         for name in names:
             instance = self._plugins.instance("fetchers", name)
-            fetcher = await instance.get()
-            if not await self._accepts(instance, fetcher, request.url):
+            if not await self._accepts(instance, request.url):
                 continue
             kind = Kind(name="fetch", reply=Blob, keep=instance.offer.keep)
+            fetch = instance.method("fetch")
+
+            async def do(request: FetchRequest, call: Call, fetch: Any = fetch) -> Blob:
+                return _within(request, await fetch(request, call))
+
             try:
-                return await self._calls.call(kind, request, fetcher.fetch, provider=instance.identity, task="fetch")
+                return await self._calls.call(kind, request, do, provider=instance.identity, task="fetch")
             except CallFailed as failed:
                 if not request.accept or failed.record.type != Unsupported.__name__:
                     raise
@@ -230,15 +248,16 @@ class DocumentReader:
     async def _parse(self, blob: Blob) -> Document:
         for name in self._plugins.chosen["read.parsers"]:
             instance = self._plugins.instance("parsers", name)
-            parser = await instance.get()
-            if await self._accepts(instance, parser, blob.media_type):
+            if await self._accepts(instance, blob.media_type):
                 # Not kept: the journal has the document as the reply of `read`.
                 kind = Kind(name="parse", reply=Document, keep=False, unshared=True, free=instance.offer.free)
-                return await self._calls.call(kind, blob, parser.parse, provider=instance.identity, task="fetch")
+                do = instance.method("parse")
+                return await self._calls.call(kind, blob, do, provider=instance.identity, task="fetch")
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
-    async def _accepts(self, instance: ProviderInstance, plugin: Fetcher | Parser, name: str) -> bool:
+    async def _accepts(self, instance: ProviderInstance, name: str) -> bool:
         try:
+            plugin: Fetcher | Parser = await instance.get()
             return plugin.accepts(name)
         except BaseException as error:
             if is_cancellation(error):

@@ -6,6 +6,7 @@ Each method names the plugins that the settings chose and makes one call through
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
 from leadline._runtime.runs.call_statistics import models
 from leadline._runtime.runs.folder import path_inside, write_atomically
+from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.run_state import RunState
@@ -35,7 +37,16 @@ from leadline._runtime.task_groups import Prefetch, each
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware
 from leadline.encoding import json_bytes
-from leadline.errors import CallFailed, ConfigError, LeadlineError, NeedsClarification, PluginError, PluginFault
+from leadline.errors import (
+    AlreadyAnswered,
+    CallFailed,
+    ConfigError,
+    LeadlineError,
+    NeedsClarification,
+    PluginError,
+    PluginFault,
+    Unanswered,
+)
 from leadline.findings import Key
 from leadline.pipeline import Pipeline, Step
 from leadline.records import (
@@ -63,11 +74,9 @@ from leadline.records import (
     Section,
     SectionRequest,
 )
+from leadline.runs import OpenQuestion
 from leadline.settings import Settings
 from leadline.tasks import Task
-
-# Asks a person; takes a message and the JSON schema of the answer.
-Asker = Callable[[str, Json], Awaitable[Answer]]
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -75,11 +84,9 @@ Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
 
 
-class UserQuestion(Record):
-    """A question to a person, as the journal stores it."""
-
-    message: str
-    json_schema: Json
+_ASK = Kind(name="ask", reply=Answer)
+# Without a time limit: `Questions` has it, because a question is not asked again when the time is over.
+_PERSON = ProviderIdentity(name="person", timeout=math.inf)
 
 
 class RunContext:
@@ -101,7 +108,7 @@ class RunContext:
         self.id = request.run_id
         self.question = request.question
         self.tags: Mapping[str, str] = request.tags
-        self.principal: Principal | None = None
+        self.principal: Principal | None = request.principal
         self.folder = folder
         self.plugins = plugins
         self.settings = plugins.settings
@@ -110,7 +117,7 @@ class RunContext:
         # A replay writes nothing.
         self.readonly = journal.readonly
         self.stages = tuple(step.name for step in pipeline.steps())
-        secrets, retry = Secrets(plugins.loaded.secrets), plugins.settings.retry
+        secrets, retry = secrets_of_run(request, plugins), plugins.settings.retry
         self.state = RunState(secrets, self.stages)
         self.budget = budget_for(plugins.settings, pipeline)
         self.calls = CallPath(
@@ -123,8 +130,11 @@ class RunContext:
             middleware=middleware,
             offline=journal.readonly,
             answers=None if journal.readonly else plugins.answers,
+            principal=request.principal.id if request.principal else "",
         )
-        self._asker = asker
+        self.questions = Questions(self._questions_changed, self._asked, asker)
+        # Writes the status; set by the session.
+        self.status_changed: Callable[[], Awaitable[None]] = _nothing
         self._prefetch = Prefetch()
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self._search = EngineSearch(plugins, self.calls, self._notice)
@@ -165,35 +175,41 @@ class RunContext:
 
     async def draw(self, chart: Chart, /) -> Figure:
         instance = self._configured("chart_runners", "charts.runner", "".join(self.plugins.chosen["charts.runner"]))
-        runner = await instance.get()
+        runner = await self._entered(instance)
         if not runner.accepts(chart.language):
             raise PluginError(f"chart runner '{instance.name}' does not draw '{chart.language}' (charts.runner)")
-        return await self._call_provider("draw", Figure, instance, chart, runner.draw)
+        return await self._call_provider("draw", Figure, instance, chart, instance.method("draw"))
 
     async def draws(self, language: str, /) -> bool:
-        names = self.plugins.chosen["charts.runner"]
-        return any([(await self.plugins.instance("chart_runners", name).get()).accepts(language) for name in names])
+        for name in self.plugins.chosen["charts.runner"]:
+            try:
+                if (await self._entered(self.plugins.instance("chart_runners", name))).accepts(language):
+                    return True
+            except CallFailed as failed:
+                await self._notice(f"no charts by {name}: {failed.record.message}")
+        return False
 
     async def execute(self, code: Code, /) -> Execution:
         instance = self._configured("sandboxes", "code.sandbox", self.settings.code.sandbox)
-        return await self._call_provider("execute", Execution, instance, code, (await instance.get()).execute)
+        return await self._call_provider("execute", Execution, instance, code, instance.method("execute"))
 
     async def embed(self, texts: Sequence[str], /) -> Embeddings:
         name, _, model = self.settings.ai.embedder.partition(":")
         instance = self._configured("embedders", "ai.embedder", name)
-        embedder = await instance.get()
+        embedder = await self._entered(instance)
         costs = EmbedEstimates(Prices(self.settings.ai.prices), embedder)
         request = EmbedRequest(model=model, texts=tuple(texts))
-        return await self._call_provider("embed", Embeddings, instance, request, embedder.embed, costs=costs)
+        do = instance.method("embed")
+        return await self._call_provider("embed", Embeddings, instance, request, do, costs=costs)
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
         if not self.settings.ai.reranker or not texts:
             return None
         instance = self.plugins.instance("rerankers", self.settings.ai.reranker)
-        reranker = await instance.get()
+        rerank = instance.method("rerank")
 
         async def do(request: RerankRequest, call: Call) -> Ranking:
-            ranking: Ranking = await reranker.rerank(request, call)
+            ranking: Ranking = await rerank(request, call)
             if isinstance(ranking, Ranking) and len(ranking.scores) != len(request.texts):
                 raise ValueError(f"it returned {len(ranking.scores)} scores for {len(request.texts)} texts")
             return ranking
@@ -204,8 +220,8 @@ class RunContext:
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
         """Have claims judged by one judge; judgements of other claims are dropped with a notice."""
         instance = self.plugins.instance("claim_judges", name)
-        judge = (await instance.get()).judge
-        reply = await self._call_provider("judge", Judgements, instance, request, judge, free=instance.offer.free)
+        do = instance.method("judge")
+        reply = await self._call_provider("judge", Judgements, instance, request, do, free=instance.offer.free)
         claim_ids = {claim.id for claim in request.claims}
         kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
         if dropped := len(reply.judgements) - len(kept):
@@ -216,10 +232,10 @@ class RunContext:
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report. The files are not kept, so that a replay uses the current formatter."""
         instance = self.plugins.instance("report_formatters", name)
-        formatter = await instance.get()
+        render = instance.method("format")
 
         async def do(report: Report, call: Call) -> Files:
-            files: Files = await formatter.format(report, call)
+            files: Files = await render(report, call)
             if isinstance(files, Files):  # any other type is reported by the call path
                 if not files.files:
                     raise ValueError("it returned no file")
@@ -236,23 +252,40 @@ class RunContext:
         return files
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
-        if self._asker is None:
+        question = UserQuestion(message=message, json_schema=json_schema)
+        # An answer that was given in an earlier session needs nobody.
+        if self.questions.asker is None and not self.calls.is_stored(_ASK, question, provider=_PERSON):
             if default is None:
                 raise NeedsClarification(message)
             return Answer(action="accept", content=default)
-        identity = ProviderIdentity(name="person", timeout=wait)
-        question = UserQuestion(message=message, json_schema=json_schema)
-        kind = Kind(name="ask", reply=Answer)
-        return await self.calls.call(kind, question, self._ask, provider=identity, task="ask")
 
-    async def _ask(self, question: UserQuestion, call: Call) -> Answer:
-        assert self._asker is not None
-        self.state.status = "waiting"
-        await self.bus.emit("question", {"message": question.message, "schema": dict(question.json_schema)})
+        async def do(question: UserQuestion, call: Call) -> Answer:
+            return await self.questions.ask(question, call, wait)
+
         try:
-            return await self._asker(question.message, question.json_schema)
-        finally:
-            self.state.status = "running"
+            return await self.calls.call(_ASK, question, do, provider=_PERSON, task="ask")
+        except CallFailed as failed:
+            if default is None or failed.record.type != Unanswered.__name__:
+                raise
+            return Answer(action="accept", content=default)
+
+    async def answer(self, question_id: str, answer: Answer) -> None:
+        """Answer an open question and wait until the answer is stored. Raises `UsageError` and `LeadlineError`."""
+        if any((row.key, row.kind, row.outcome) == (question_id, _ASK.name, "reply") for row in self.calls.rows()):
+            raise AlreadyAnswered(question_id)
+        self.questions.answer(question_id, answer)
+        await self.calls.ended(question_id)
+        if not any(row.key == question_id for row in self.calls.rows()):
+            raise LeadlineError(f"the run ended before the answer to question {question_id} was stored")
+
+    async def _questions_changed(self) -> None:
+        if self.state.status in ("running", "waiting"):
+            self.state.status = "waiting" if self.questions.open else "running"
+            await self.status_changed()
+
+    async def _asked(self, question: OpenQuestion) -> None:
+        data = {"id": question.id, "message": question.message, "schema": dict(question.json_schema)}
+        await self.bus.emit("question", {**data, "seconds": question.seconds})
 
     async def call(
         self,
@@ -271,6 +304,13 @@ class RunContext:
         if not name:
             raise ConfigError(f"{setting} is empty: set it to the name of one of the {kind}")
         return self.plugins.instance(kind, name)
+
+    async def _entered(self, instance: ProviderInstance) -> Any:
+        """Return a provider before its call. Raises `CallFailed` if it cannot be entered, as the call would."""
+        try:
+            return await instance.get()
+        except Exception as error:
+            raise await self.calls.fault("enter", instance.identity, error) from error
 
     def _identity_with_tasks(self, instance: ProviderInstance) -> ProviderIdentity:
         """Return the identity of a plugin that calls models: it depends on the models and prompts of its tasks."""
@@ -359,7 +399,7 @@ class RunContext:
 
     async def stage(self, step: Step) -> Any:
         """Return the stage plugin."""
-        return await self.plugins.instance("stages", step.name).get()
+        return await self.plugins.instance("stages", step.name).open()
 
     @contextmanager
     def in_stage(self, step: Step) -> Iterator[None]:
@@ -388,6 +428,17 @@ class RunContext:
         """Save a finding as JSON in the file that its key names."""
         data = json_bytes(value, indent=1) + b"\n"
         await self.save(Blob(name=key.file, media_type="application/json", data=data))
+
+
+async def _nothing() -> None:
+    return
+
+
+def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:
+    """Return the secrets of the settings and the credential of the principal."""
+    credential = request.principal.credential if request.principal else None
+    own = [credential.get_secret_value()] if credential else []
+    return Secrets([*plugins.loaded.secrets, *own], plugins.loaded.private)
 
 
 def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:

@@ -10,11 +10,11 @@ from importlib.metadata import version
 
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.folder import folder_name
+from leadline._settings.load import Loaded
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.records import Json, Record
-from leadline.settings import Settings
+from leadline.records import Json, Principal, Record
 
 # Characters. Longer material belongs in a folder that is searched.
 MAX_QUESTION = 20_000
@@ -31,11 +31,17 @@ class RunRequest(Record):
     pipeline: str
     began: datetime
     settings: Json = {}
+    # Of the settings that are not stored, by dotted key.
+    setting_tags: dict[str, str] = {}
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
+    principal: Principal | None = None
+    """Stored without its credential."""
 
     @classmethod
-    def new(cls, question: str, settings: Settings, tags: Mapping[str, str]) -> RunRequest:
+    def new(
+        cls, question: str, loaded: Loaded, tags: Mapping[str, str], principal: Principal | None = None
+    ) -> RunRequest:
         """Return a request with a new id."""
         began = utc_now().replace(microsecond=0)
         trace_id = secrets.token_hex(16)
@@ -43,11 +49,13 @@ class RunRequest(Record):
             run_id=folder_name(trace_id, began),
             trace_id=trace_id,
             question=question,
-            pipeline=settings.pipeline,
+            pipeline=loaded.settings.pipeline,
             began=began,
-            settings=public(settings),
+            settings=public(loaded.settings),
+            setting_tags=dict(loaded.tags),
             versions={"leadline": version("leadline"), "python": platform.python_version()},
             tags=dict(tags),
+            principal=principal,
         )
 
     @classmethod
@@ -62,9 +70,19 @@ class RunRequest(Record):
         """Write the request into the journal, for the next session."""
         await journal.set_meta(_ENTRY, self.model_dump(mode="json"))
 
-    def with_settings(self, settings: Settings) -> RunRequest:
+    def on_behalf_of(self, principal: Principal | None) -> RunRequest:
+        """Return the request with the principal's credential. Raises `UsageError` if the run is another principal's."""
+        if principal is None:
+            return self
+        if self.principal is None or self.principal.id != principal.id:
+            raise UsageError(f"the run {self.run_id} does not belong to this principal")
+        return self.model_copy(update={"principal": principal})
+
+    def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
-        return self.model_copy(update={"settings": public(settings), "pipeline": settings.pipeline})
+        settings, tags = public(loaded.settings), dict(loaded.tags)
+        update = {"settings": settings, "setting_tags": tags, "pipeline": loaded.settings.pipeline}
+        return self.model_copy(update=update)
 
 
 def check_question(question: str) -> str:

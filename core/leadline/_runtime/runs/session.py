@@ -26,10 +26,10 @@ from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
 from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
-from leadline._runtime.runs.run_context import Asker, RunContext
+from leadline._runtime.runs.questions import Asker
+from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
-from leadline._settings.secrets import Secrets
 from leadline.contracts import Middleware, Observer
 from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
@@ -62,6 +62,9 @@ class Session:
         self._previous: PreviousOutput | None = None
         self._stopped = False
         self._exit_code: int | None = None
+        # One writer at a time, so that the newest summary is written last.
+        self._writing = asyncio.Lock()
+        run.status_changed = self._write_status
 
     @classmethod
     async def start(
@@ -97,7 +100,7 @@ class Session:
         """
         journal = await Journal.open(folder / JOURNAL)
         async with _closed_on_failure(journal):
-            request = request.with_settings(plugins.settings)
+            request = request.with_settings(plugins.loaded)
             pipeline = plugins.pipeline(request.pipeline)
             await forget_failures(journal, pipeline, everything=retry_failed)
             session = await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
@@ -111,7 +114,7 @@ class Session:
         """Return a session that is offline and writes nothing."""
         journal = await Journal.open(folder / JOURNAL, mode="read")
         async with _closed_on_failure(journal):
-            return await cls.open(request.with_settings(plugins.settings), folder, plugins, journal)
+            return await cls.open(request.with_settings(plugins.loaded), folder, plugins, journal)
 
     @classmethod
     async def open(
@@ -128,18 +131,19 @@ class Session:
         pipeline = plugins.pipeline(request.pipeline)
         replaying, chosen = journal.readonly, plugins.chosen
         configured: dict[str, Observer] = {
-            name: await plugins.instance("observers", name).get() for name in (() if replaying else chosen["observers"])
+            name: await plugins.instance("observers", name).open()
+            for name in (() if replaying else chosen["observers"])
         }
         bus = Bus(
             request.run_id,
             request.trace_id,
             {**configured, **(observers or {})},
             first_seq=0 if replaying else await asyncio.to_thread(_next_seq, folder / EVENTS),
-            secrets=Secrets(plugins.loaded.secrets),
+            secrets=secrets_of_run(request, plugins),
         )
         await plugins.open()
         middleware: dict[str, Middleware] = {
-            name: await plugins.instance("middleware", name).get() for name in chosen["middleware"]
+            name: await plugins.instance("middleware", name).open() for name in chosen["middleware"]
         }
         run = RunContext(request, folder, plugins, journal, bus, pipeline, middleware=middleware, asker=asker)
         return cls(run, journal, pipeline)
@@ -192,6 +196,7 @@ class Session:
                 "steps": list(run.stages),
                 "choices": list(loaded.choices),
                 "replay": run.readonly,
+                "principal": run.principal.id if run.principal else None,
             },
         )
         for notice in loaded.notices:
@@ -278,10 +283,16 @@ class Session:
             return summarize(self.run, self.engine, self.journal, self.exit_code)
 
     async def _write_metadata(self, *, ended: bool = False) -> Metadata:
-        metadata = summarize(self.run, self.engine, self.journal, self.exit_code if ended else None)
-        if not self.run.readonly:
-            await asyncio.to_thread(write_metadata, self.run.folder, metadata)
-        return metadata
+        async with self._writing:
+            metadata = summarize(self.run, self.engine, self.journal, self.exit_code if ended else None)
+            if not self.run.readonly:
+                await asyncio.to_thread(write_metadata, self.run.folder, metadata)
+            return metadata
+
+    async def _write_status(self) -> None:
+        """Write that the run waits for an answer, or no longer; a full disk is reported by the journal."""
+        with suppress(LeadlineError, OSError):
+            await self._write_metadata()
 
 
 @asynccontextmanager
@@ -292,7 +303,7 @@ async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]
         with TemporaryDirectory(prefix="leadline-") as folder:
             journal = await Journal.open(Path(folder) / JOURNAL)
             try:
-                request = RunRequest.new(question, plugins.settings, {})
+                request = RunRequest.new(question, plugins.loaded, {})
                 session = await Session.open(request, Path(folder), plugins, journal)
                 try:
                     yield session

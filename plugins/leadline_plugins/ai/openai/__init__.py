@@ -44,7 +44,7 @@ def leadline_ai_providers() -> Iterable[Offer[OpenAISettings, AIProvider]]:
         "Language models of OpenAI and of any OpenAI-compatible server (Ollama, vLLM, llama.cpp, OpenRouter …)",
         env=ENV,
         ready=ready,
-        answers=("base_url", "model", "models", "extra_body"),
+        answers=("base_url", "api_version", "model", "models", "extra_body"),
         priced=True,
         at_once=200,  # a server has many runs at once; the vendor's own limit arrives as status 429
         timeout=600.0,  # reasoning models take minutes; `read_timeout` notices a silent server earlier
@@ -60,7 +60,7 @@ def leadline_embedders() -> Iterable[Offer[OpenAISettings, Embedder]]:
         "Embeddings of OpenAI or of any OpenAI-compatible server",
         env=ENV,
         ready=ready,
-        answers=("base_url", "embedding_model", "dimensions"),
+        answers=("base_url", "api_version", "embedding_model", "dimensions"),
         priced=True,
         timeout=120.0,
     )

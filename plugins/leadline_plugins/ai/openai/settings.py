@@ -80,6 +80,8 @@ class ModelSettings(BaseModel):
 class OpenAISettings(PluginSettings):
     """An OpenAI-compatible endpoint; add a second one as a section with `use = "openai"`."""
 
+    unstored = ("organization", "project", "proxy")
+
     api_key: SecretStr = Field(SecretStr(""), description="the API key; a local server needs none")
     base_url: Address = Field(OPENAI, description="the address before /chat/completions")
     model: str = Field("", description=f"the model if no role or task names one; at OpenAI {DEFAULT_MODEL}")

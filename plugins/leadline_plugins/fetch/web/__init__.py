@@ -23,6 +23,8 @@ _TIMEOUT = 120.0
 class WebSettings(PluginSettings):
     """Limits of pages, and the hosts that may be read."""
 
+    unstored = ("agent",)
+
     allow: tuple[Annotated[str, AfterValidator(checked)], ...] = Field(
         (), description='hosts of your own network that may be read: "127.0.0.1:8000", "wiki.corp", "10.0.0.0/8"'
     )

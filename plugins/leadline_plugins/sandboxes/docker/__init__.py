@@ -22,6 +22,8 @@ _LONGEST = 660.0
 class DockerSettings(SandboxSettings):
     """Which engine, which image, and what code may use."""
 
+    unstored = ("host",)
+
     host: str = Field(
         "", description="unix://SOCKET or tcp://HOST:PORT; default: $DOCKER_HOST, or the socket of Docker or Podman"
     )

@@ -32,8 +32,8 @@ def _fetcher(settings: LocalSettings, context: Context) -> Fetcher:
 
 @hookimpl
 def leadline_search_providers() -> Iterable[Offer[LocalSettings, SearchProvider]]:
-    """Offer the search engine."""
-    yield Offer(_search, LocalSettings, "Your own documents in folders", ready=ready, timeout=_FIRST_INDEX)
+    """Offer the search engine; no other run reuses its hits, because documents change."""
+    yield Offer(_search, LocalSettings, "Your own documents in folders", keep=False, ready=ready, timeout=_FIRST_INDEX)
 
 
 @hookimpl

@@ -21,6 +21,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import Denied
 from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve
 from leadline_plugins.search.local.ranking import Match, rank
+from leadline_plugins.search.local.spelling import suggestion
 from leadline_plugins.search.local.store import Damaged, IndexReader, broken_file
 from leadline_plugins.search.local.update import Manifest, Problem, Update, finish_in_thread
 
@@ -43,15 +44,15 @@ class LocalIndex:
         self._reader: IndexReader | None = None
         self._checked = 0.0
 
-    async def search(self, query: str, limit: int, call: Call) -> list[Match]:
-        """Return the best passage of each of the best documents, best first."""
+    async def search(self, query: str, limit: int, call: Call) -> tuple[list[Match], str]:
+        """Return the best passage of each of the best documents, best first, and a suggestion for a misspelt query."""
         reader = await self._fresh_reader(call)
         try:
-            return await self._context.in_thread(rank, reader, query, limit)
+            return await self._context.in_thread(_answer, reader, query, limit)
         except Damaged as error:
             async with self._mutex:
                 self._reader = reader = await self._updated_reader(call, error)
-            return await self._context.in_thread(rank, reader, query, limit)
+            return await self._context.in_thread(_answer, reader, query, limit)
 
     async def problems(self, call: Call) -> tuple[Problem, ...]:
         """Return the files that could not be read, with the reasons."""
@@ -114,6 +115,10 @@ class LocalIndex:
         if self._reader is not None and self._reader.is_current():
             return self._reader
         return await finish_in_thread(self._context, IndexReader, texts)
+
+
+def _answer(reader: IndexReader, query: str, limit: int) -> tuple[list[Match], str]:
+    return rank(reader, query, limit), suggestion(reader, query)
 
 
 def _unwritable(folder: Path) -> str:

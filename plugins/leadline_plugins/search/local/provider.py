@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
-
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, Denied, Unsupported
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline_plugins.parse.media import media_type
-from leadline_plugins.search.local.folders import LocalSettings, read, resolve, within
+from leadline_plugins.search.local.addresses import Addresses
+from leadline_plugins.search.local.folders import LocalSettings, read, resolve
 from leadline_plugins.search.local.index import LocalIndex
 from leadline_plugins.search.local.ranking import Match
 from leadline_plugins.search.local.update import Problem
@@ -21,70 +18,53 @@ class LocalSearch:
 
     def __init__(self, settings: LocalSettings, context: Context) -> None:
         self._index = LocalIndex(settings, context)
+        self._addresses = Addresses(context.name, resolve(settings.folders))
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return documents; the snippet is their best passage, verbatim."""
         start = _offset(request.cursor)
         end = start + request.limit
-        matches = await self._index.search(request.query, end + 1, call)
+        matches, suggestion = await self._index.search(request.query, end + 1, call)
         more = str(end) if len(matches) > end else None
-        return SearchPage(hits=tuple(_hit(match) for match in matches[start:end]), cursor=more)
+        return SearchPage(hits=tuple(map(self._hit, matches[start:end])), cursor=more, suggestion=suggestion)
 
     async def problems(self, call: Call) -> tuple[Problem, ...]:
         """Return the files that could not be read, with the reasons."""
         return await self._index.problems(call)
+
+    def _hit(self, match: Match) -> Hit:
+        passage = match.passage
+        url = self._addresses.of(passage.path)
+        return Hit(url=url, title=passage.title, snippet=passage.text, score=match.score)
 
 
 class LocalFetcher:
     """Reads the files of the folders and refuses all others."""
 
     def __init__(self, settings: LocalSettings, context: Context) -> None:
-        self._roots = resolve(settings.folders)
+        self._addresses = Addresses(context.name, resolve(settings.folders))
         self._max_bytes = int(settings.max_file_mb * 1e6)
         self._context = context
 
     def accepts(self, url: str, /) -> bool:
-        """Accept file URLs in the folders; another instance may have other folders."""
+        """Accept addresses of files in the folders; another instance may have other folders."""
         try:
-            return within(path_of(url), self._roots)
+            self._addresses.path(url)
         except Denied:
             return False
+        return True
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         """Return the bytes. Raises `Denied` outside the folders, `Unsupported` if the file does not exist."""
-        return await self._context.in_thread(self._read, path_of(request.url))
+        return await self._context.in_thread(self._read, request.url)
 
-    def _read(self, path: Path) -> Blob:
-        if not within(path, self._roots):
-            folders = ", ".join(str(root) for root in self._roots) or "none"
-            raise Denied(f"{path}: is not in the folders of plugins.local.folders ({folders})")
+    def _read(self, url: str) -> Blob:
+        path = self._addresses.path(url)
         try:
-            data = read(str(path.resolve()), self._max_bytes)
+            data = read(str(path), self._max_bytes)
         except OSError as error:
-            raise Unsupported(f"{path}: {error.strerror or error}") from error
+            raise Unsupported(f"{url}: {error.strerror or error}") from error
         return Blob(name=path.name, media_type=media_type(path.name), data=data)
-
-
-def url_of(path: str) -> str:
-    """Return the file URL of an absolute path, whose name may have any bytes."""
-    return "file://" + quote_from_bytes(os.fsencode(path))
-
-
-def path_of(url: str) -> Path:
-    """Return the path of a file URL on this machine. Raises `Denied` for anything else."""
-    try:
-        parts = urlsplit(url)
-        path = unquote_to_bytes(parts.path)
-    except ValueError as error:
-        raise Denied(f"{url}: is not a URL ({error})") from None
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or b"\0" in path:
-        raise Denied(f"{url} is not a file on this machine")
-    return Path(os.fsdecode(path))
-
-
-def _hit(match: Match) -> Hit:
-    passage = match.passage
-    return Hit(url=url_of(passage.path), title=passage.title, snippet=passage.text, score=match.score)
 
 
 def _offset(cursor: str | None) -> int:

@@ -157,6 +157,19 @@ class IndexReader:
             found = self._frequencies[term] = int(self._searcher.doc_freq("body", term))
         return found
 
+    def knows(self, term: str) -> bool:
+        """Return whether a text or title has the term."""
+        return self.frequency(term) > 0 or self._in_titles(term)
+
+    @_guarded
+    def _in_titles(self, term: str) -> bool:
+        return int(self._searcher.doc_freq("title", term)) > 0
+
+    @_guarded
+    def terms(self, prefix: str) -> list[tuple[str, int]]:
+        """Return the terms of the texts that begin with a prefix, each with the number of passages that have it."""
+        return [(str(term), int(count)) for term, count in self._searcher.terms_with_prefix("body", prefix)]
+
     def best(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
         """Return the best passages for some terms, by BM25 over text and title."""
         schema = self._index.schema

@@ -80,7 +80,9 @@ async def _results(task: SearchTask, exploration: Exploration) -> Json:
     except CallFailed as failed:
         exploration.add_result(Found(id=task.id, task=task, failure=failed.record.text))
         raise
-    exploration.add_result(Found(id=task.id, task=task, hits=page.hits, engine_failures=page.failures))
+    exploration.add_result(
+        Found(id=task.id, task=task, hits=page.hits, engine_failures=page.failures, suggestion=page.suggestion)
+    )
     return {"results": [_hit_data(hit) for hit in page.hits if hit.citable]}
 
 

@@ -95,11 +95,11 @@ def _addressed(
     places: Mapping[str, Sequence[_Place]], called: Mapping[str, int], files: Sequence[Path]
 ) -> dict[str, Path]:
     """Return the files that an entry names, by path or by name; `called`: how many addresses end with a name."""
-    by_path = {str(path.resolve()): path for path in files}
+    by_path = [(f"/{path.resolve()}", path) for path in files]
     named = {path.stem: path for path in reversed(files)} | {path.name: path for path in files}
     found: dict[str, Path] = {}
     for key, own in places.items():
-        at = [by_path[place.path] for place in own if place.path in by_path]
+        at = [path for place in own if "/" in place.path for whole, path in by_path if whole.endswith(f"/{place.path}")]
         names = [name for place in own for name in place.names]
         at += [named[name] for name in names if name in named and _tells(name) and called[name] == 1]
         if at:

@@ -1,7 +1,7 @@
 """Synthesizer `brief`: quotes the passages that answer a section's key questions best, without a language model.
 
 It writes no text. A brief names the words of a question that it did not find, and shows nothing if almost all are
-missing.
+missing. `short_questions` decides on questions of one word.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.brief.entity_chains import STEP
 from leadline_plugins.writing.brief.layout import brief_markdown, escape_markdown
 from leadline_plugins.writing.brief.selection import Rated, rate, select_segments
+from leadline_plugins.writing.brief.short_questions import advice, is_short, matches
 
 # Maximum words (Chinese, Japanese: characters) for a key question.
 LENGTH, CJK_LENGTH = 400, 800
@@ -83,6 +84,11 @@ def _answer(
     level: int,
 ) -> _Answer:
     rated = rate(question, passages, titles, whole)
+    if is_short(f"{question} {whole}"):
+        meant, found = matches(whole, rated, titles)
+        if not meant:
+            return _Answer("", f"{question} ({advice([titles.get(name, '') for name in found], code)})")
+        rated = rate(question, [item for item in passages if item.source_id == meant], titles, whole)
     covered = coverage(rated)
     shown = select_segments(rated, room, code) if covered >= RELATED else []
     lacking = missing_words(question, rated, shown or range(len(rated.segments))) if covered < ANSWERED else []

@@ -188,17 +188,17 @@ async def test_a_slow_call_is_cut_off_and_repeated(tmp_path: Path) -> None:
 async def test_a_disconnected_plugin_is_entered_anew_first(tmp_path: Path) -> None:
     restarts = []
 
-    async def restart() -> None:
-        restarts.append(list(engine.asked))
+    async def restart(since: float) -> None:
+        restarts.append((list(engine.asked), 0 < since <= asyncio.get_running_loop().time()))
 
     engine = FakeSearch(errors={"a": [Disconnected("session gone"), Unavailable("down")]})
     async with open_call_path(tmp_path) as opened:
         await ask(opened, engine, "a", provider=ProviderIdentity("fake", restart=restart))
-    assert restarts == [["a"]]
+    assert restarts == [(["a"], True)]
 
 
 async def test_a_plugin_that_cannot_be_entered_anew_has_failed(tmp_path: Path) -> None:
-    async def restart() -> None:
+    async def restart(since: float) -> None:
         raise ValueError("no such server")
 
     engine = FakeSearch(errors={"a": [Disconnected("session gone")]})

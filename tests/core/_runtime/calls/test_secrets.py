@@ -53,3 +53,13 @@ def test_nothing_configured_changes_nothing() -> None:
 
 def test_they_do_not_show_themselves() -> None:
     assert KEY not in repr(secrets)
+
+
+def test_a_private_text_is_masked_in_errors_and_allowed_in_requests() -> None:
+    both = Secrets(iter(["sk-0123456789abcdef"]), iter(["https://example.org/us"]))
+    text = "sk-0123456789abcdef of https://example.org/us"
+    assert both.scrub(text) == "[secret] of [secret]"
+    assert both.clean({"text": text}) == {"text": "[secret] of [secret]"}
+    assert both.find({"query": "https://example.org/us"}) is None
+    assert not both.found_in(b"https://example.org/us")
+    assert both.find({"query": text}) == "request.query"

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from leadline._runtime.journal import lock as lock_module
+from leadline._runtime.journal import storage as storage_module
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lock import FolderLock, is_locked
 from leadline._runtime.journal.rows import Need, Row
@@ -21,6 +23,7 @@ from leadline._runtime.journal.storage import Mode, Storage
 from leadline.errors import JournalBusy, JournalError
 from leadline.records import Usage
 
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has locks of open files")
 ROW = Row(key="k", kind="search", provider="fake", outcome="reply")
 
 
@@ -177,8 +180,10 @@ async def test_a_second_process_is_refused_and_the_owner_named(tmp_path: Path) -
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as other:
         assert other.stdout
         assert other.stdout.readline() == b"open\n"
-        with pytest.raises(JournalBusy, match=rf"another process \(id {other.pid}\) is working on the run in"):
+        busy = rf"another process \(id {other.pid}\) is working on the run in .*; nothing was changed\. Come back when"
+        with pytest.raises(JournalBusy, match=busy) as refused:
             await Journal.open(path)
+        assert refused.value.exit_code == 75  # EX_TEMPFAIL
         async with journal(tmp_path, "read"):
             pass  # to look is allowed
         other.kill()
@@ -192,6 +197,70 @@ async def test_two_runs_of_one_process_exclude_each_other(tmp_path: Path) -> Non
             await Journal.open(tmp_path / "journal.sqlite")
     async with journal(tmp_path):
         pass
+
+
+LOOK = """
+import sys
+from pathlib import Path
+from leadline._runtime.journal.lock import is_locked
+print("looking", flush=True)
+while True:
+    is_locked(Path(sys.argv[1]))
+"""
+
+
+@LINUX
+async def test_looking_at_a_run_keeps_nobody_from_working_on_it(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite.lock"
+    FolderLock(path).release()
+    env = {"PYTHONPATH": os.pathsep.join(part for part in sys.path if part)}
+    with subprocess.Popen([sys.executable, "-c", LOOK, str(path)], stdout=subprocess.PIPE, env=env) as other:
+        try:
+            assert other.stdout
+            assert other.stdout.readline() == b"looking\n"
+            for _ in range(3000):
+                FolderLock(path).release()
+            assert other.poll() is None
+        finally:
+            other.kill()
+
+
+@pytest.mark.parametrize("of_open_files", [pytest.param(True, marks=LINUX), False])
+def test_a_lock_is_seen_by_its_own_process_and_outlives_the_look(
+    of_open_files: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock_module, "_OPEN_FILE_LOCKS", of_open_files)
+    path = tmp_path / "journal.sqlite.lock"
+    assert not is_locked(path)
+    lock = FolderLock(path)
+    path.chmod(0o444)
+    assert is_locked(path)
+    assert is_locked(path)
+    path.chmod(0o644)
+    with pytest.raises(JournalBusy):
+        FolderLock(path)
+    lock.release()
+    assert not is_locked(path)
+    FolderLock(path).release()
+
+
+async def test_a_run_that_is_about_to_end_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def take(path: Path) -> FolderLock:
+        try:
+            return FolderLock(path)
+        except JournalBusy:
+            loop.call_soon_threadsafe(refused.set)
+            raise
+
+    monkeypatch.setattr(storage_module, "PATIENCE", 60)
+    monkeypatch.setattr(storage_module, "FolderLock", take)
+    lock = FolderLock(tmp_path / "journal.sqlite.lock")
+    opening = asyncio.create_task(Journal.open(tmp_path / "journal.sqlite"))
+    await refused.wait()
+    lock.release()
+    await (await opening).close()
 
 
 async def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.run_context import RunContext
-from leadline.errors import CallRefused, PluginError
+from leadline.errors import CallRefused, ConfigError, PluginError
 from leadline.findings import Findings, Key
 from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
-from leadline.pipeline import Loop, Pipeline, Step
+from leadline.pipeline import Loop, Pipeline, Step, check
 from leadline.records import Failure, Record
 
 
@@ -248,3 +248,154 @@ async def test_a_result_of_the_wrong_type_names_the_stage() -> None:
 
 def refusal() -> Failure:
     return Failure(kind="task", provider="x", category="RESOURCE_LIMIT", type="Refused", message="the budget is spent")
+
+
+# --- stages that change the items of a key ----------------------------------------------------------------------------
+
+
+class Page(Record):
+    id: str
+    text: str = ""
+
+
+PAGES: Key[tuple[Page, ...]] = Key("pages", Page, grows=True)
+QUOTES: Key[tuple[Page, ...]] = Key("quotes", Page, grows=True)
+
+
+class Read:
+    """Gives the pages of a word, one of them already found in an earlier round."""
+
+    async def map(self, item: Word, findings: Findings, run: Any, /) -> Sequence[Page]:
+        return [Page(id=f"{item.id}{number}", text=f"secret {item.id}{number}") for number in range(2)]
+
+
+class Redact:
+    """Changes each page; drops one; divides another."""
+
+    async def map(self, item: Page, findings: Findings, run: Any, /) -> Sequence[Page]:
+        clean = item.model_copy(update={"text": item.text.replace("secret", "xxx")})
+        if item.id == "abc0":
+            return []
+        if item.id == "de0":
+            return [clean, clean.model_copy(update={"id": "de0b"})]
+        return [clean]
+
+
+class Quote:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def map(self, item: Page, findings: Findings, run: Any, /) -> Sequence[Page]:
+        self.seen.append(item.text)
+        return [Page(id=f"q{item.id}", text=item.text)]
+
+
+class Apart:
+    """Does nothing; stands between two map stages, which are then no group."""
+
+    async def run(self, findings: Findings, run: Any, /) -> None:
+        """Nothing."""
+
+
+READ = mapped("read", over=WORDS, gives=PAGES)
+REDACT = mapped("redact", over=PAGES, gives=PAGES)
+QUOTE = mapped("quote", over=PAGES, gives=QUOTES)
+APART, APART2 = stage("apart"), stage("apart2")
+CLEANED = ["xxx abc1", "xxx de0", "xxx de0", "xxx de1", "xxx fgh0", "xxx fgh1"]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (READ, REDACT, QUOTE),
+        (READ, APART, REDACT, QUOTE),
+        (READ, REDACT, APART, QUOTE),
+        (READ, APART, REDACT, APART2, QUOTE),
+    ],
+    ids=["one group", "after a group", "before a group", "apart"],
+)
+@pytest.mark.parametrize("loop", [False, True], ids=["once", "in rounds"])
+async def test_a_changed_item_replaces_the_one_it_was_made_of_for_all_later_stages(
+    steps: tuple[Step, ...], loop: bool
+) -> None:
+    quote = Quote()
+    stub = Stub(speak=Speak(), read=Read(), redact=Redact(), quote=quote, apart=Apart(), apart2=Apart())
+    parts: tuple[Step | Loop, ...] = (Loop((SPEAK, *steps), at_most=9),) if loop else steps
+    engine = await gone(stub, *parts, words=() if loop else Speak.words)
+    assert [page.text for page in engine.board.get(PAGES)] == CLEANED
+    assert [page.id for page in engine.board.get(PAGES)] == ["abc1", "de0", "de0b", "de1", "fgh0", "fgh1"]
+    assert sorted(quote.seen) == sorted(CLEANED)
+    assert [page.text for page in engine.board.get(QUOTES)] == CLEANED
+
+
+async def test_pages_from_elsewhere_are_changed_too_before_a_group() -> None:
+    class Bring:
+        async def run(self, findings: Findings, run: Any, /) -> None:
+            findings[PAGES] = (Page(id="own", text="secret own"),)
+
+    quote = Quote()
+    stub = Stub(bring=Bring(), read=Read(), redact=Redact(), quote=quote)
+    engine = await gone(stub, stage("bring", gives=(PAGES,)), READ, REDACT, QUOTE, words=("fgh",))
+    cleaned = ["xxx own", "xxx fgh0", "xxx fgh1"]
+    assert [page.text for page in engine.board.get(PAGES)] == cleaned
+    assert [page.text for page in engine.board.get(QUOTES)] == cleaned
+    assert sorted(quote.seen) == sorted(cleaned)
+
+
+async def test_an_item_whose_change_was_refused_is_not_shown_unchanged() -> None:
+    class Refusing(Redact):
+        async def map(self, item: Page, findings: Findings, run: Any, /) -> Sequence[Page]:
+            if item.id == "fgh0":
+                raise CallRefused(refusal())
+            return await super().map(item, findings, run)
+
+    engine = await gone(Stub(read=Read(), redact=Refusing()), READ, REDACT, words=("fgh",))
+    assert [page.text for page in engine.board.get(PAGES)] == ["xxx fgh1"]
+    assert engine.lost == {"redact": "the budget is spent"}
+
+
+async def test_any_other_stage_that_changes_an_item_it_has_read_is_refused_by_name() -> None:
+    class Change:
+        async def run(self, findings: Findings, run: Any, /) -> None:
+            findings[PAGES] = tuple(page.model_copy(update={"text": "xxx"}) for page in findings[PAGES])
+
+    change = stage("change", needs=(PAGES,), gives=(PAGES,))
+    with pytest.raises(PluginError, match=r"stage 'change' changes the item 'fgh0' of 'pages'.*MapOffer\(over=…"):
+        await gone(Stub(read=Read(), change=Change()), READ, change, words=("fgh",))
+
+
+async def test_a_stage_may_give_items_again_that_it_has_not_changed() -> None:
+    class Same:
+        async def run(self, findings: Findings, run: Any, /) -> None:
+            findings[PAGES] = (*findings[PAGES], Page(id="new"))
+
+    again = stage("again", needs=(PAGES,), gives=(PAGES,))
+    engine = await gone(Stub(read=Read(), again=Same()), READ, again, words=("fgh",))
+    assert [page.id for page in engine.board.get(PAGES)] == ["fgh0", "fgh1", "new"]
+
+
+SUMMARY: Key[Page] = Key("summary", Page)
+SUM = stage("sum", wants=(PAGES,), gives=(SUMMARY,))
+
+
+@pytest.mark.parametrize(
+    ("parts", "user"),
+    [
+        ((READ, QUOTE, REDACT), "quote"),
+        ((READ, SUM, REDACT, QUOTE), "sum"),
+        ((READ, REDACT, QUOTE), ""),
+        ((SUM, READ, REDACT, QUOTE, SUM), ""),
+        ((Loop((SPEAK, SUM, READ, REDACT, QUOTE), at_most=3),), ""),
+        ((Loop((SPEAK, READ, QUOTE), at_most=3), REDACT), "quote"),
+        ((READ, Loop((REDACT, SPEAK, READ, QUOTE), at_most=3)), "quote"),
+    ],
+)
+def test_changes_that_come_after_the_use_of_the_items_are_refused(parts: tuple[Step | Loop, ...], user: str) -> None:
+    words = stage("words", gives=(WORDS,))
+    pipeline = Pipeline("mine", (words, *parts))
+    if not user:
+        check(pipeline)
+        return
+    message = f"stage 'redact' changes 'pages', but by then '{user}' has used it unchanged; put 'redact' directly after"
+    with pytest.raises(ConfigError, match=f"pipeline 'mine': {message} 'read'"):
+        check(pipeline)

@@ -14,7 +14,8 @@ import leadline
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lock import resume_command
 from leadline._runtime.journal.storage import storage_error
-from leadline._runtime.runs.folder import delete_run, find_run, folder_name, list_runs, path_inside, write_atomically
+from leadline._runtime.runs.folder import delete_run, find_run, folder_name, path_inside, write_atomically
+from leadline._runtime.runs.index import RunIndex
 from leadline.errors import LeadlineError, UsageError
 from leadline.testing.fakes import fake_web
 
@@ -32,8 +33,16 @@ async def test_runs_are_found_by_the_beginning_of_their_name(tmp_path: Path) -> 
     assert find_run(tmp_path, tmp_path / "abd2_20260101_000000").name == "abd2_20260101_000000"
     with pytest.raises(UsageError, match="'ab' is the beginning of 2 runs: abc1_20260101_000000, abd2"):
         find_run(tmp_path, "ab")
-    with pytest.raises(UsageError, match="there is no run 'abc1_20260101_000001' in .*: did you mean 'abc1_2026"):
+    with pytest.raises(
+        UsageError, match="there is no run 'abc1_20260101_000001' in .*: did you mean 'abc1_20260101_000000'"
+    ):
         find_run(tmp_path, "abc1_20260101_000001")
+    for number in range(100):
+        await (await journal(tmp_path / f"b{number:02}")).close()
+    with pytest.raises(
+        UsageError, match=r"is the beginning of 100 runs: b00, b01, b02, b03, b04 and 95 more; write more"
+    ):
+        find_run(tmp_path, "b")
     with pytest.raises(UsageError, match="there are no runs in"):
         find_run(tmp_path / "empty", "abc")
 
@@ -43,9 +52,9 @@ async def test_an_active_run_is_not_deleted(tmp_path: Path) -> None:
     with pytest.raises(LeadlineError, match="is active; stop it first"):
         delete_run(tmp_path / "abc")
     await going.close()
-    assert [run.status for run in list_runs(tmp_path)] == ["unreadable"]
+    assert [run.status for run in RunIndex(tmp_path).runs()] == ["unreadable"]
     delete_run(tmp_path / "abc")
-    assert list_runs(tmp_path) == []
+    assert RunIndex(tmp_path).runs() == []
 
 
 def test_a_file_is_written_atomically_and_inside_its_folder(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ import pytest
 
 import leadline
 import leadline._runtime.calls.circuit_breaker
-from leadline.contracts import Call
-from leadline.errors import Unavailable
+from leadline.contracts import Call, Run
+from leadline.errors import CallFailed, Unavailable
+from leadline.findings import Findings
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import SearchPage, SearchRequest
+from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.research_findings import TASKS, SearchTask
 from leadline.testing.fakes import FakeEngine, WebSettings, fake_web
 from leadline.testing.plugins import plugin
@@ -332,3 +333,59 @@ async def test_the_open_circuit_breaker_of_the_only_engine_is_in_a_notice(tmp_pa
     assert "two rests for 60 s after 3 failures in a row, the last: HTTP 503 from https://two.example/search" in told
     assert result.status == "complete"
     assert "6 searches failed" in (result.folder / "report.md").read_text()
+
+
+class Labelled:
+    """Finds and serves one labelled text."""
+
+    def accepts(self, url: str, /) -> bool:
+        return True
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        return SearchPage(hits=(Hit(url="house:1", title="Soundings", labels=frozenset({"found"})),))
+
+    async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+        text = b"The harbour measured 7 fathoms at each sounding, by the house."
+        return Blob(name="1.txt", media_type="text/plain", data=text, labels=frozenset({"secret", "house"}))
+
+
+async def test_labels_of_a_hit_and_of_its_file_reach_the_source_and_the_report(tmp_path: Path) -> None:
+    offer = Offer(lambda settings, _: Labelled(), PluginSettings, "The archive of the house")
+    house = plugin("house", search_providers=offer, fetchers=offer)
+    settings = {"search.engines": ["house"], "read.fetchers": ["house"], "report.formats": ["json"]}
+    async with leadline.Client(plugins=[house], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
+        result = await runs.research(QUESTION)
+    assert result.report is not None
+    assert [source.labels for source in result.report.sources] == [{"found", "secret", "house"}]
+    (stored,) = json.loads((result.folder / "report.json").read_text())["sources"]
+    assert stored["labels"] == ["found", "house", "secret"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        (FetchRequest(url="house:1", accept=("image/png",)), "house:1 is text/plain, not image/png"),
+        (FetchRequest(url="house:1", size=10), "house:1 has 62 bytes, more than the 10 allowed"),
+        (FetchRequest(url="house:1", size=62, accept=("text/plain",)), ""),
+    ],
+)
+async def test_a_download_is_of_an_accepted_type_and_size_whatever_the_fetcher_does(
+    request_: FetchRequest, reason: str, tmp_path: Path
+) -> None:
+    told: list[str] = []
+
+    class Downloads:
+        async def run(self, findings: Findings, run: Run, /) -> None:
+            try:
+                await run.download(request_)
+                told.append("")
+            except CallFailed as failed:
+                told.append(failed.record.message)
+
+    offer = Offer(lambda settings, _: Labelled(), PluginSettings, "The archive of the house")
+    stage: Offer[Any, Any] = StageOffer(lambda settings, _: Downloads(), PluginSettings, "Downloads")
+    settings = {"read.fetchers": ["house"], "pipeline": "mine", "pipelines": {"mine": {"stages": ["downloads"]}}}
+    plugins = [plugin("house", fetchers=offer), plugin("downloads", stages=stage)]
+    async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
+        await runs.research(QUESTION)
+    assert told == [reason]

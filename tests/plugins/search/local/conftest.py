@@ -14,8 +14,9 @@ from leadline_plugins.parse.html import HtmlParser
 from leadline_plugins.parse.pdf import PdfParser
 from leadline_plugins.parse.text import TextParser
 from leadline_plugins.parse.word import WordParser
-from leadline_plugins.search.local.folders import LocalSettings
-from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch, path_of
+from leadline_plugins.search.local.addresses import Addresses
+from leadline_plugins.search.local.folders import LocalSettings, resolve
+from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch
 
 PARSERS = (lambda _: TextParser(), lambda _: HtmlParser(), lambda _: PdfParser(), lambda _: WordParser())
 
@@ -46,7 +47,13 @@ class Desk:
         return (await self.engine(**settings).search(SearchRequest(query=query), self.call)).hits
 
     async def names(self, query: str, **settings: Any) -> list[str]:
-        return [path_of(hit.url).name for hit in await self.hits(query, **settings)]
+        return [self.path(hit.url, **settings).name for hit in await self.hits(query, **settings)]
+
+    def path(self, url: str, **settings: Any) -> Path:
+        return self.addresses(**settings).path(url)
+
+    def addresses(self, **settings: Any) -> Addresses:
+        return Addresses(self.context.name, resolve(settings.get("folders", [self.docs])))
 
     async def problems(self, **settings: Any) -> dict[str, str]:
         problems = await self.engine(**settings).problems(self.call)

@@ -11,7 +11,7 @@ import pytest
 
 from leadline.errors import Denied, Unsupported
 from leadline.records import FetchRequest
-from leadline_plugins.search.local.provider import url_of
+from leadline_plugins.search.local.addresses import Addresses
 
 
 async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(desk: Any) -> None:
@@ -101,24 +101,28 @@ async def test_the_fetcher_reads_nothing_outside_its_folders(desk: Any, tmp_path
     (desk.docs / "link.txt").symlink_to(secret)
     inside = desk.write("in.txt", "Tallow.")
     fetcher = desk.fetcher()
-    outside = ["/etc/passwd", str(secret), str(desk.docs / "link.txt"), f"{desk.docs}/../secret.txt"]
-    urls = [*map(url_of, outside), "file://host/etc/passwd", "https://x.org/a", "file:///a%00b", "nonsense"]
+    outside = [Path("/etc/passwd"), secret, desk.docs / "link.txt"]
+    urls = [*(path.as_uri() for path in outside), f"file://{desk.docs}/../secret.txt"]
+    urls += ["file://host/etc/passwd", "https://x.org/a", "file:///a%00b", "nonsense", "local://[", "local://test"]
+    of_this = desk.addresses().of(str(inside))
+    urls += [of_this.replace("in.txt", name) for name in ("../secret.txt", "%2e%2e/secret.txt", "link.txt", "a%00b")]
+    urls += [of_this.replace("/docs/", "/other/"), of_this.replace("//test/", "//papers/")]
     for url in urls:
         assert not fetcher.accepts(url)
         with pytest.raises(Denied):
             await fetcher.fetch(FetchRequest(url=url), desk.call)
-    assert fetcher.accepts(url_of(str(inside)))
+    assert all(map(fetcher.accepts, [of_this, inside.as_uri()]))
 
 
 async def test_the_fetcher_says_what_is_not_there(desk: Any) -> None:
     with pytest.raises(Unsupported, match="No such file"):
-        await desk.fetcher().fetch(FetchRequest(url=url_of(f"{desk.docs}/gone.txt")), desk.call)
+        await desk.fetcher().fetch(FetchRequest(url="local://test/docs/gone.txt"), desk.call)
     os.mkfifo(desk.docs / "pipe")
     with pytest.raises(Unsupported, match="not a regular file"):
-        await desk.fetcher().fetch(FetchRequest(url=url_of(f"{desk.docs}/pipe")), desk.call)
+        await desk.fetcher().fetch(FetchRequest(url="local://test/docs/pipe"), desk.call)
     desk.write("large.txt", b"x" * 2000)
     with pytest.raises(Unsupported, match="larger than"):
-        await desk.fetcher(max_file_mb=0.001).fetch(FetchRequest(url=url_of(f"{desk.docs}/large.txt")), desk.call)
+        await desk.fetcher(max_file_mb=0.001).fetch(FetchRequest(url="local://test/docs/large.txt"), desk.call)
 
 
 async def test_runs_and_the_cache_are_no_documents(desk: Any) -> None:
@@ -142,3 +146,34 @@ async def test_a_folder_is_searched_though_it_is_the_one_of_runs(desk: Any) -> N
     desk.write("sheet/log.txt", "Tallow in a log.")
     desk.context.own = (desk.docs,)
     assert sorted(await desk.names("tallow")) == ["good.txt", "log.txt"], "another program's journal makes no run"
+
+
+async def test_addresses_name_the_folder_and_the_path_in_it_and_nothing_above(desk: Any, tmp_path: Path) -> None:
+    desk.write("sub/a.txt", "Tallow.")
+    assert [hit.url for hit in await desk.hits("tallow")] == ["local://test/docs/sub/a.txt"]
+    with pytest.raises(Unsupported) as told:
+        await desk.fetcher().fetch(FetchRequest(url="local://test/docs/gone.txt"), desk.call)
+    assert str(tmp_path) not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["docs"], ["docs/readme.txt"]),
+        (["east/docs", "west/docs"], ["east/docs/readme.txt", "west/docs/readme.txt"]),
+        (["docs", "docs/docs"], ["top/docs/readme.txt", "top/docs/docs/readme.txt"]),
+        (["docs/readme.txt"], ["readme.txt"]),
+        (["docs/readme.txt", "east/docs"], ["readme.txt", "docs/readme.txt"]),
+    ],
+)
+def test_folders_with_equal_names_are_told_apart(tmp_path: Path, folders: list[str], names: list[str]) -> None:
+    top = tmp_path.resolve() / "top"
+    roots = [top / folder for folder in folders]
+    files = [root if root.suffix else root / "readme.txt" for root in roots]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("Tallow.")
+    addresses = Addresses("papers", roots)
+    urls = [addresses.of(str(file)) for file in files]
+    assert [addresses.path(url) for url in urls] == files
+    assert urls == [f"local://papers/{name}" for name in names]

@@ -11,7 +11,7 @@ from leadline.errors import BadReply
 from leadline.records import FetchRequest, SearchRequest
 from leadline_plugins.search.local import LocalSettings, leadline_fetchers, leadline_search_providers
 from leadline_plugins.search.local.folders import ready
-from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch, path_of, url_of
+from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch
 
 TOPICS = ("tallow", "anchor", "sextant", "compass")
 
@@ -57,7 +57,7 @@ async def test_every_format_is_found_and_fetched_again(desk: Any) -> None:
         desk.write(name, make(sentence.format(topic)))
     for name, topic in zip(makers, TOPICS, strict=True):
         best = (await desk.hits(topic))[0]
-        assert path_of(best.url).name == name
+        assert desk.path(best.url).name == name
         document = await desk.context.parse(
             await desk.fetcher().fetch(FetchRequest(url=best.url), desk.call), desk.call
         )
@@ -130,12 +130,13 @@ async def test_any_file_name_survives_the_url(desk: Any, name: str) -> None:
     (hit,) = await desk.hits("tallow")
     assert hit.url.isascii()
     assert "\n" not in hit.url
-    assert path_of(hit.url) == path.resolve()
+    assert desk.path(hit.url) == path.resolve()
     assert (await desk.fetcher().fetch(FetchRequest(url=hit.url), desk.call)).data == b"Tallow."
 
 
-def test_a_name_that_is_no_utf8_survives_the_url() -> None:
-    assert str(path_of(url_of("/docs/caf\udce9.txt"))) == "/docs/caf\udce9.txt"
+def test_a_name_that_is_no_utf8_survives_the_url(desk: Any) -> None:
+    name = f"{desk.docs.resolve()}/caf\udce9.txt"
+    assert str(desk.path(desk.addresses().of(name))) == name
 
 
 def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
@@ -148,4 +149,5 @@ def test_the_plugin_offers_engine_and_fetcher(desk: Any) -> None:
     settings = LocalSettings(folders=[desk.docs])
     (search,), (fetcher,) = leadline_search_providers(), leadline_fetchers()
     assert isinstance(search.make(settings, desk.context), LocalSearch)
+    assert not search.keep, "another run may find the documents changed"
     assert isinstance(fetcher.make(settings, desk.context), LocalFetcher)

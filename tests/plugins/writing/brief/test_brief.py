@@ -9,6 +9,7 @@ import pytest
 from leadline.citations import cited
 from leadline.records import Document, Hit, Section, SectionRequest, Source
 from leadline_plugins.passages.cutting import passages_of
+from leadline_plugins.writing.brief.short_questions import is_short
 from leadline_plugins.writing.brief.synthesizer import brief
 
 PORTS = {
@@ -228,3 +229,48 @@ def test_what_the_next_passage_repeats_as_its_lead_in_is_shown_once() -> None:
     text = f"# Coast\n\n## Cleaning the lamp\n\nThe lamp needs cleaning. Clean the lamp like this:\n\n{steps}\n"
     made = brief(request("How do I clean the lamp?", {"Coast": text}))
     assert (made.text or "").count("The lamp needs cleaning.") <= 1
+
+
+DOCKS = {
+    "Docks": "# Docks\n\nA dock is a basin. The dredger starts at dawn. Ships wait for pilots.",
+    "Dredging": "# Dredging\n\n## Starting the pump\n\nTurn the key to start it. Pilots watch.",
+    "Sand bars": "# Sand bars\n\nA dredger removes them. Pilots fear them. Fog starts in May. Sextants are old.",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("docks", "Docks"),  # a title
+        ("How do I start it?", "Dredging"),  # a heading
+        ("Who uses a sextant?", "Sand bars"),  # no document but this
+        ("sextants", ""),  # a word alone, and no document is about it
+        ("pilots", ""),
+        ("What does a pilot do?", ""),
+        ("What is it?", ""),
+    ],
+)
+def test_one_word_is_answered_only_from_a_document_that_is_clearly_about_it(question: str, shown: str) -> None:
+    made = brief(request(question, DOCKS))
+    assert re.findall(r"^### (.*)", made.text or "", re.MULTILINE) == ([shown] if shown else [])
+    if not shown:
+        assert "ask a whole question" in made.unanswered[0]
+
+
+def test_the_advice_for_one_word_names_the_documents_that_mention_it() -> None:
+    (gap,) = brief(request("pilots", DOCKS)).unanswered
+    assert set(gap.partition("mentioned in: ")[2].removesuffix(")").split(", ")) == set(DOCKS)
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("备份", True),
+        ("它是什么？", True),
+        ("如何备份它？", True),
+        ("如何备份数据库？", False),
+        ("What is a deep dock?", False),
+    ],
+)
+def test_questions_of_one_word_in_scripts_without_spaces_are_short(question: str, short: bool) -> None:
+    assert is_short(question) is short

@@ -1,0 +1,305 @@
+"""An index of the runs in a folder, for lists and full-text search: SQLite, in the folder itself.
+
+The index is derived data. Each use compares it with the folders of the runs, and reads those that are new or changed:
+nobody has to write to it, and a file that is missing, damaged or of another version is built again. Where it cannot be
+written, it is built in memory for one use.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of
+from leadline.errors import LeadlineError
+from leadline.run_summary import RunSummary
+
+FILE = ".index.sqlite"
+_JOURNAL = "journal.sqlite"
+_METADATA = "metadata.json"
+# Increased with every change of the tables or of `index_text`.
+_VERSION = 1
+# Seconds to wait for another process that updates the index.
+_TIMEOUT = 5.0
+_POLL = 0.01
+_TABLES = f"""
+PRAGMA user_version = {_VERSION};
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL, data TEXT NOT NULL,
+    has_text INTEGER NOT NULL DEFAULT 0
+);
+"""
+# `porter` joins the forms of English words and leaves other languages unchanged.
+_WORDS = "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(about, body, tokenize = 'porter unicode61')"
+_WITHOUT_TEXT = "SELECT id, name, data FROM runs WHERE NOT has_text"
+# A hit in the question or the tags counts as much as several in the report.
+_SEARCH = """
+SELECT name, data FROM words JOIN runs ON runs.id = words.rowid WHERE words MATCH ? ORDER BY bm25(words, 5.0, 1.0)
+"""
+NO_FULL_TEXT = "this build of SQLite has no FTS5: every report is read, and words must occur as they are written"
+# Keys of `metadata.json` that a list shows.
+_KEYS = ("status", "question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
+Rows = list[tuple[str, str]]
+# Statuses of a run that a process works on.
+ACTIVE = ("pending", "running", "waiting")
+
+
+class RunIndex:
+    """The runs of a folder. Threads and processes may use it at the same time; each call opens the file anew.
+
+    `notice` says what the last call did without.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.absolute()
+        self.notice = ""
+
+    def runs(self, *, status: str | None = None, limit: int | None = None) -> list[RunSummary]:
+        """Return the runs, newest first."""
+        self.notice = ""
+        rows = self._query(lambda database: database.execute("SELECT name, data FROM runs").fetchall())
+        runs = [self._summary(name, data) for name, data in rows]
+        runs.sort(key=lambda run: (run.began.timestamp() if run.began else 0.0, run.id), reverse=True)
+        return [run for run in runs if status in (None, run.status)][:limit]
+
+    def search(self, text: str, *, status: str | None = None, limit: int | None = None) -> list[RunSummary]:
+        """Return the runs whose question, tags or report contain all words of a text, the best first.
+
+        Words in double quotes must follow one another. Chinese, Japanese, Korean and Thai text needs no spaces.
+        """
+        self.notice = ""
+        terms = terms_of(text)
+        rows = self._query(lambda database: self._found(database, terms), with_text=True)
+        runs = (self._summary(name, data) for name, data in rows)
+        chosen = [run for run in runs if status in (None, run.status)][:limit]
+        return [replace(run, excerpt=excerpt(report_text(run.folder), terms)) for run in chosen]
+
+    def forget_deleted(self) -> None:
+        """Remove deleted runs from the file, if there is one."""
+        if (self._folder / FILE).is_file():
+            with suppress(sqlite3.Error):  # the next list or search does it
+                self._update_file(dict(_stamps(self._folder)), lambda _: [])
+
+    def _summary(self, name: str, text: str) -> RunSummary:
+        folder, data = self._folder / name, json.loads(text)
+        if not data:
+            return RunSummary(name, folder, "unreadable")
+        gone = _is_active(data) and not is_locked(folder / f"{_JOURNAL}.lock")
+        if gone:  # or it has ended since
+            data = _read(folder) or data
+        status = "interrupted" if gone and _is_active(data) else data["status"]
+        began, ended = (datetime.fromisoformat(data[key]) if data[key] else None for key in ("began", "ended"))
+        return RunSummary(name, folder, **{**data, "began": began, "ended": ended, "status": status})
+
+    def _found(self, database: sqlite3.Connection, terms: Sequence[str]) -> Rows:
+        try:
+            return database.execute(_SEARCH, (match_expression(terms),)).fetchall()
+        except sqlite3.OperationalError as error:
+            if not _lacks_full_text(error):
+                raise
+        self.notice = NO_FULL_TEXT
+        rows: Rows = database.execute("SELECT name, data FROM runs").fetchall()
+        return [(name, data) for name, data in rows if self._contains(name, data, terms)]
+
+    def _contains(self, name: str, data: str, terms: Sequence[str]) -> bool:
+        text = fold(f"{_about(json.loads(data))}\n{report_text(self._folder / name)}")
+        return all(fold(term) in text for term in terms)
+
+    # --- the file --------------------------------------------------------------------------------------------------
+
+    def _query(self, read: Callable[[sqlite3.Connection], Rows], *, with_text: bool = False) -> Rows:
+        """Return what a function reads from the database, which is equal to the folders now."""
+        found = dict(_stamps(self._folder))
+        if not found:
+            return []
+        try:
+            with self._locked(fcntl.LOCK_SH), suppress(sqlite3.DatabaseError):
+                if (self._folder / FILE).is_file():
+                    with closing(_connect(self._folder / FILE)) as database:
+                        if self._is_current(database, found, with_text=with_text):
+                            return read(database)
+            return self._update_file(found, read, with_text=with_text)
+        except sqlite3.DatabaseError:  # not writable, full, in use for a long time, or damaged again
+            with closing(_connect(":memory:")) as database:
+                self._update(database, found, with_text=with_text)
+                return read(database)
+
+    def _update_file(
+        self, found: Mapping[str, str], read: Callable[[sqlite3.Connection], Rows], *, with_text: bool = False
+    ) -> Rows:
+        """Update the file, then read it; one that is damaged or of another version is replaced."""
+        with self._locked(fcntl.LOCK_EX):
+            for last in (False, True):
+                try:
+                    with closing(_connect(self._folder / FILE)) as database:
+                        self._update(database, found, with_text=with_text)
+                        return read(database)
+                except sqlite3.DatabaseError as error:
+                    if last or isinstance(error, sqlite3.OperationalError):
+                        raise
+                    for name in (FILE, f"{FILE}-journal"):
+                        with suppress(OSError):
+                            (self._folder / name).unlink()
+        raise AssertionError("unreachable")
+
+    @contextmanager
+    def _locked(self, kind: int) -> Iterator[None]:
+        """Lock the folder itself, since a database must not be removed while another process uses it."""
+        deadline = time.monotonic() + _TIMEOUT
+        try:
+            folder = os.open(self._folder, os.O_RDONLY)
+        except OSError as error:
+            raise sqlite3.OperationalError(str(error)) from error
+        try:
+            while True:
+                try:
+                    fcntl.flock(folder, kind | fcntl.LOCK_NB)
+                    break
+                except OSError as error:
+                    if not isinstance(error, BlockingIOError) or time.monotonic() > deadline:
+                        raise sqlite3.OperationalError(str(error)) from error
+                time.sleep(_POLL)
+            yield
+        finally:
+            os.close(folder)
+
+    @staticmethod
+    def _is_current(database: sqlite3.Connection, found: Mapping[str, str], *, with_text: bool) -> bool:
+        if _version(database) != _VERSION or dict(database.execute("SELECT name, stamp FROM runs")) != found:
+            return False
+        return not with_text or not database.execute(_WITHOUT_TEXT).fetchone()
+
+    def _update(self, database: sqlite3.Connection, found: Mapping[str, str], *, with_text: bool) -> None:
+        """Write the differences between the tables and the folders."""
+        if _version(database) != _VERSION:
+            _create(database)
+        with _transaction(database):
+            self._update_runs(database, found)
+        if with_text:
+            self._add_text(database)
+
+    def _update_runs(self, database: sqlite3.Connection, found: Mapping[str, str]) -> None:
+        known = dict(database.execute("SELECT name, stamp FROM runs"))
+        stale = [name for name, stamp in known.items() if found.get(name) != stamp]
+        if _has_words(database):
+            for name in stale:
+                database.execute("DELETE FROM words WHERE rowid = (SELECT id FROM runs WHERE name = ?)", (name,))
+        database.executemany("DELETE FROM runs WHERE name = ?", ((name,) for name in stale))
+        database.executemany(
+            "INSERT INTO runs (name, stamp, data) VALUES (?, ?, ?)",
+            (
+                (name, stamp, json.dumps(_read(self._folder / name)))
+                for name, stamp in found.items()
+                if known.get(name) != stamp
+            ),
+        )
+
+    def _add_text(self, database: sqlite3.Connection) -> None:
+        """Add the text of the reports that were not searched before."""
+        try:
+            with _transaction(database):
+                database.execute(_WORDS)
+                for key, name, data in database.execute(_WITHOUT_TEXT).fetchall():
+                    row = (key, index_text(_about(json.loads(data))), index_text(report_text(self._folder / name)))
+                    database.execute("INSERT INTO words (rowid, about, body) VALUES (?, ?, ?)", row)
+                database.execute("UPDATE runs SET has_text = 1")
+        except sqlite3.OperationalError as error:
+            if not _lacks_full_text(error):
+                raise
+
+
+def _connect(path: Path | str) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)
+    # Without waiting for the disk: after a power failure the file may be damaged, and is built again.
+    database.executescript("PRAGMA synchronous = OFF; PRAGMA secure_delete = ON")
+    return database
+
+
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _create(database: sqlite3.Connection) -> None:
+    """Create the tables. Raises `DatabaseError` if the file has tables of another version."""
+    if database.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise sqlite3.DatabaseError("the index is of another version")
+    with _transaction(database):
+        for statement in filter(str.strip, _TABLES.split(";")):
+            database.execute(statement)
+
+
+class _transaction:  # noqa: N801 - used as a function
+    """A write transaction: unlike that of `sqlite3`, it takes the lock before it reads."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._database.execute("ROLLBACK" if kind else "COMMIT")
+
+
+def _has_words(database: sqlite3.Connection) -> bool:
+    return bool(database.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone())
+
+
+def _lacks_full_text(error: sqlite3.OperationalError) -> bool:
+    return "no such module" in str(error) or "no such table: words" in str(error)
+
+
+# --- the folders -----------------------------------------------------------------------------------------------------
+
+
+def _stamps(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield the names of the runs with what changes whenever `metadata.json` is written."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise LeadlineError(f"cannot read the folder of runs {folder}: {error.strerror or error}") from error
+    for name in names:
+        if os.path.isfile(f"{folder}/{name}/{_JOURNAL}"):  # noqa: PTH113 - twice as fast for thousands of runs
+            try:
+                state = os.stat(f"{folder}/{name}/{_METADATA}")  # noqa: PTH116
+                yield name, f"{state.st_ino} {state.st_mtime_ns} {state.st_size}"
+            except OSError:
+                yield name, ""
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    """Return the values of `metadata.json` that a list shows; empty if it cannot be read."""
+    try:
+        data = json.loads((folder / _METADATA).read_bytes())
+        values = {key: data[key] for key in _KEYS}
+        datetime.fromisoformat(values["began"])
+        if values["ended"]:
+            datetime.fromisoformat(values["ended"])
+        texts = (values[key] for key in ("status", "question", "pipeline", "reason"))
+        if not all(isinstance(text, str) for text in texts) or not isinstance(values["tags"], dict):
+            return {}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+    return values
+
+
+def _is_active(data: Mapping[str, Any]) -> bool:
+    return data["status"] in ACTIVE and not data["ended"]
+
+
+def _about(data: Mapping[str, Any]) -> str:
+    """Return the question and the tags of a run, which are searched beside its report."""
+    return "\n".join([data.get("question", ""), *(f"{key} {value}" for key, value in data.get("tags", {}).items())])

@@ -1,0 +1,105 @@
+"""The questions of a run to a person: open until somebody answers, the time is over, or the run ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from leadline.contracts import Call
+from leadline.errors import AlreadyAnswered, Unanswered, UsageError
+from leadline.events import utc_now
+from leadline.records import Answer, Json, Record
+from leadline.runs import OpenQuestion
+
+# Answers questions in the program; takes a message and the JSON schema of the answer.
+Asker = Callable[[str, Json], Awaitable[Answer]]
+
+
+async def answer_later(message: str, json_schema: Json) -> Answer:
+    """Leave the answer to whoever calls `Questions.answer`: an asker that never returns."""
+    never: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    return await never
+
+
+class UserQuestion(Record):
+    """A question to a person, as the journal stores it."""
+
+    message: str
+    json_schema: Json
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    question: OpenQuestion
+    answer: asyncio.Future[Answer]
+
+
+class Questions:
+    """The open questions of one session.
+
+    `changed` is awaited whenever a question was opened or closed, and `asked` when it is open. The answer is that of
+    `asker` or that given to `answer`, whichever is first; without an asker nobody can be asked.
+    """
+
+    def __init__(
+        self,
+        changed: Callable[[], Awaitable[None]],
+        asked: Callable[[OpenQuestion], Awaitable[None]],
+        asker: Asker | None = None,
+    ) -> None:
+        self._changed = changed
+        self._asked = asked
+        self.asker = asker
+        self._waiting: dict[str, _Waiting] = {}
+
+    @property
+    def open(self) -> tuple[OpenQuestion, ...]:
+        """The questions that wait for an answer, the oldest first."""
+        return tuple(item.question for item in self._waiting.values() if not item.answer.done())
+
+    async def ask(self, question: UserQuestion, call: Call, wait: float) -> Answer:
+        """Return the answer to a question; its id is the key of the call. Raises `Unanswered` after `wait` seconds."""
+        opened = OpenQuestion(
+            id=call.key, message=question.message, json_schema=question.json_schema, asked=utc_now(), seconds=wait
+        )
+        item = _Waiting(opened, asyncio.get_running_loop().create_future())
+        self._waiting[opened.id] = item
+        asking = None
+        try:
+            await self._changed()
+            await self._asked(opened)
+            if self.asker:
+                asking = asyncio.create_task(_relay(self.asker, item), name="asker")
+            await asyncio.wait({item.answer}, timeout=wait)
+            if not item.answer.done():
+                raise Unanswered(f"nobody answered within {wait:g} s")
+            return item.answer.result()
+        finally:
+            del self._waiting[opened.id]
+            item.answer.cancel()
+            if asking:
+                asking.cancel()
+            await self._changed()
+
+    def answer(self, question_id: str, answer: Answer) -> None:
+        """Answer an open question. Raises `AlreadyAnswered`, or `UsageError` if there is no such question."""
+        item = self._waiting.get(question_id)
+        if item is None:
+            names = ", ".join(question.id for question in self.open) or "none"
+            raise UsageError(f"no question {question_id!r:.80} is open in this run; open questions: {names}")
+        if item.answer.done():
+            raise AlreadyAnswered(question_id)
+        item.answer.set_result(answer)
+
+
+async def _relay(asker: Asker, item: _Waiting) -> None:
+    """Ask by the asker; its error fails the call."""
+    try:
+        answer = await asker(item.question.message, item.question.json_schema)
+    except Exception as error:  # noqa: BLE001 - the plugin that asked receives it
+        if not item.answer.done():
+            item.answer.set_exception(error)
+    else:
+        if not item.answer.done():
+            item.answer.set_result(answer)

@@ -1,0 +1,318 @@
+"""Whatever a plugin declares, listings show all others, and name the faulty one with the reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_HEAD = """
+from typing import Annotated, Any, ClassVar
+from pydantic import Field, field_validator
+from leadline import MapOffer, Offer, PluginSettings, StageOffer, TaskKind, hookimpl
+from leadline.findings import Key
+from leadline.records import Record, Tool
+
+class Item(Record):
+    id: str
+
+class Settings(PluginSettings):
+    pass
+
+class Odd:
+    def __repr__(self):
+        raise ValueError("no text")
+
+def make(settings, context):
+    return object()
+
+ITEMS = Key("mine.items", Item, grows=True)
+ONE = Key("mine.one", Item)
+"""
+_NO_SCHEMA = """
+class Bad:
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_):
+        raise OSError('no schema')
+
+"""
+_HOOK = """
+@hookimpl
+def leadline_{kind}():
+    yield {offer}
+"""
+
+
+def offer(**fields: str) -> str:
+    """Return a module that offers an engine with these fields, as source."""
+    given = {"make": "make", "settings": "Settings", "summary": "'x'", **fields}
+    text = ", ".join(f"{name}={value}" for name, value in given.items())
+    return _HOOK.format(kind="search_providers", offer=f"Offer({text})")
+
+
+def stage(**fields: str) -> str:
+    text = "".join(f", {name}={value}" for name, value in fields.items())
+    return _HOOK.format(kind="stages", offer=f"StageOffer(make, Settings, 'x'{text})")
+
+
+def mapped(**fields: str) -> str:
+    given = {"over": "ITEMS", "gives": "ITEMS", **fields}
+    text = "".join(f", {name}={value}" for name, value in given.items())
+    return _HOOK.format(kind="stages", offer=f"MapOffer(make, Settings, 'x'{text})")
+
+
+def with_settings(body: str) -> str:
+    return f"class Own(PluginSettings):\n    {body}\n" + offer(settings="Own")
+
+
+# By name: the source of the module, and what the listing says. A text before `|` says when: `chosen` plugins load, and
+# cannot be used.
+FAULTS: dict[str, tuple[str, str]] = {
+    # the module
+    "raises": ("raise RuntimeError('no network')", "cannot be imported: raises_plugin raised RuntimeError: no network"),
+    "exits": ("raise SystemExit(3)", "cannot be imported: exits_plugin raised SystemExit: 3"),
+    "stops": ("raise GeneratorExit", "cannot be imported: stops_plugin raised GeneratorExit"),
+    "cancels": ("import asyncio\nraise asyncio.CancelledError", "cannot be imported: cancels_plugin raised Cancelled"),
+    "misses": ("import not_installed_sdk", "ModuleNotFoundError: No module named 'not_installed_sdk'"),
+    "syntax": ("def (", "cannot be imported: syntax_plugin raised SyntaxError"),
+    "recursion": ("def f():\n    f()\nf()", "cannot be imported: recursion_plugin raised RecursionError"),
+    "odd_text": ("class E(Exception):\n    def __str__(self):\n        raise E\nraise E", "raised E: its text cannot"),
+    "odd_dir": ("def __dir__():\n    raise OSError('gone')" + offer(), "cannot be loaded: OSError: gone"),
+    "nothing": ("", "offers nothing"),
+    # the hook
+    "number": (_HOOK.format(kind="parsers", offer="3"), "yields int from leadline_parsers: it must be Offer"),
+    "texts": ("@hookimpl\ndef leadline_parsers():\n    return 'x'", "returns str from leadline_parsers"),
+    "cancelled": ("@hookimpl\ndef leadline_parsers():\n    raise GeneratorExit", "cannot be loaded: GeneratorExit"),
+    "unmarked": ("def leadline_parsers():\n    return []", "has a hook leadline_parsers that is not marked"),
+    # the fields of an offer
+    "make_none": (offer(make="None"), "`make` must be a function of settings and context, and is None"),
+    "summary_none": (offer(summary="None"), "`summary` must be a text, and is None"),
+    "summary_odd": (offer(summary="Odd()"), "`summary` must be a text, and is a Odd"),
+    "env_list": (offer(env="['KEY']"), "`env` must be a table of texts"),
+    "env_number": (offer(env="{'key': 3}"), "`env` must be a table of texts"),
+    "env_field": (offer(env="{'key': 'KEY'}"), "names a settings field 'key' that does not exist"),
+    "requires_text": (offer(requires="'numpy'"), "`requires` must be a tuple of 'module' or 'module=what to install'"),
+    "requires_none": (offer(requires="None"), "`requires` must be a tuple of"),
+    "requires_number": (offer(requires="(3,)"), "`requires` must be a tuple of"),
+    "requires_empty": (offer(requires="('',)"), "`requires` must be a tuple of"),
+    "requires_dots": (offer(requires="('..a',)"), "`requires` must be a tuple of"),
+    "requires_dash": (offer(requires="('scikit-learn',)"), "`requires` must be a tuple of"),
+    "ready_text": (offer(ready="'x'"), "`ready` must be a function of the settings"),
+    "keep_text": (offer(keep="'no'"), "`keep` must be True or False, and is 'no'"),
+    "answers_text": (offer(answers="'depth'"), "`answers` must be a tuple of texts, or None"),
+    "answers_field": (offer(answers="('depth',)"), "names a settings field 'depth' that does not exist"),
+    "priced_number": (offer(priced="1"), "`priced` must be True or False"),
+    "free_none": (offer(free="None"), "`free` must be True or False"),
+    "per_user_none": (offer(per_user="None"), "`per_user` must be True or False"),
+    "at_once_zero": (offer(at_once="0"), "`at_once` must be a whole number, at least 1, and is 0"),
+    "at_once_text": (offer(at_once="'3'"), "`at_once` must be a whole number"),
+    "at_once_none": (offer(at_once="None"), "`at_once` must be a whole number"),
+    "interval_nan": (offer(interval="float('nan')"), "`interval` must be a number of seconds, at least 0"),
+    "interval_text": (offer(interval="'1'"), "`interval` must be a number of seconds"),
+    "calls_none": (offer(calls="None"), "`calls` must be True or False"),
+    "timeout_zero": (offer(timeout="0"), "`timeout` must be a number of seconds above 0, or None"),
+    "timeout_text": (offer(timeout="'30s'"), "`timeout` must be a number of seconds above 0, or None"),
+    "tasks_list": (offer(tasks="['write']"), "`tasks` must be a tuple of TaskKind"),
+    "tasks_name": (offer(tasks="(TaskKind(3, Item, Item),)"), "`tasks` must be a tuple of TaskKind"),
+    "uses_text": (offer(uses="'search.engines'"), "`uses` must be a tuple of texts"),
+    "tools_text": (offer(tools="('respond',)"), "`tools` must be a tuple of Tool"),
+    # stages
+    "needs_text": (stage(needs="('question',)"), "`needs` must be a tuple of Key"),
+    "needs_key": (stage(needs="ONE"), "`needs` must be a tuple of Key"),
+    "wants_none": (stage(wants="None"), "`wants` must be a tuple of Key"),
+    "gives_list": (stage(gives="[ONE]"), "`gives` must be a tuple of Key"),
+    "gives_type": (stage(gives="(Key('mine.odd', 'Item'),)"), "`gives` must be a tuple of Key"),
+    "may_give_name": (stage(may_give="(Key(3, Item),)"), "`may_give` must be a tuple of Key"),
+    "ends_loop_text": (stage(ends_loop="'yes'"), "`ends_loop` must be True or False"),
+    "closing_none": (stage(closing="None"), "`closing` must be True or False"),
+    "over_none": (mapped(over="None"), "`over` must be a Key that grows, and is None"),
+    "over_one": (mapped(over="ONE"), "`over` must be a Key that grows"),
+    "map_gives": (mapped(gives="(ITEMS,)"), "`gives` must be a Key that grows"),
+    "map_may_give": (mapped(may_give="(ONE,)"), "`may_give` must be a tuple of Key that grow"),
+    "map_needs": (mapped(needs="ONE"), "`needs` must be a tuple of Key"),
+    "map_wants": (mapped(wants="'x'"), "`wants` must be a tuple of Key"),
+    # settings
+    "settings_none": (offer(settings="None"), "has settings None: they must be a subclass of PluginSettings"),
+    "settings_dict": (offer(settings="{}"), "has settings {}: they must be a subclass of PluginSettings"),
+    "settings_made": (offer(settings="Settings()"), "they must be a subclass of PluginSettings"),
+    "settings_two": (
+        "class Other(PluginSettings):\n    pass\n"
+        + offer()
+        + _HOOK.format(kind="parsers", offer="Offer(make, Other, 'x')"),
+        "has 2 settings models: its offers share one, and it has settings_two_plugin.Settings for search_providers, "
+        "settings_two_plugin.Other for parsers",
+    ),
+    "annotation": (with_settings("depth: 'Unknown' = 1"), "whose annotations are not defined at run time"),
+    "schema": (
+        _NO_SCHEMA + with_settings("depth: Bad = 1"),
+        "raised OSError: no schema",
+    ),
+    "late_schema": (
+        _NO_SCHEMA + with_settings("model_config = {'defer_build': True}\n    depth: Bad = 1"),
+        "no schema",
+    ),
+    "removed": (with_settings("removed = ['depth']"), "`removed` must be a table of texts"),
+    "description": (with_settings("depth: int = Field(1, description=3)"), "the description of `depth` must be a text"),
+    "field_use": (with_settings("use: str = ''"), "has a settings field `use`: that name is reserved"),
+    # plugins that load and cannot be used
+    "factory": (
+        "def broken():\n    raise OSError('no')\n" + with_settings("depth: int = Field(default_factory=broken)"),
+        "chosen|raised OSError while it read its section",
+    ),
+    "validator": (
+        with_settings(
+            "depth: int = 1\n    @field_validator('depth')\n    def check(cls, value):\n        raise KeyError(1)\n"
+            "    model_config = {'validate_default': True}"
+        ),
+        "chosen|raised KeyError while it read its section",
+    ),
+    "no_json": (
+        with_settings("depth: Any = object()"),
+        "chosen|raised PydanticSerializationError while it read its section",
+    ),
+    "ready_raises": (
+        "def broken(settings):\n    raise SystemExit(3)\n" + offer(ready="broken"),
+        "chosen|raised SystemExit in `ready`",
+    ),
+    "ready_true": (offer(ready="lambda settings: True"), "chosen|returns bool from `ready`: it must return a text"),
+    "ready_async": (
+        "async def ready(settings):\n    return None\n" + offer(ready="ready"),
+        "chosen|returns coroutine from `ready`: it must return a text or None, and not be async",
+    ),
+    "namespace": (offer(requires="('namespaces.inner.deep=leadline[deep]',)"), "chosen|pip install 'leadline[deep]'"),
+    "absent": (
+        offer(requires="('not_installed.inner=absent-sdk',)"),
+        "chosen|lacks what it needs: pip install 'absent",
+    ),
+}
+# Sound plugins beside them.
+SOUND = {
+    "good": offer(),
+    "prints": "print('hello from a plugin')\n" + offer(),
+    "namespace_there": offer(requires="('namespaces.inner.there=leadline[deep]',)"),
+    "main_module": offer(requires="('__main__',)"),
+    "no_metadata": offer(),
+    "no_name": offer(),
+}
+# Entry points with names that cannot be used.
+NAMES = ("Upper", "with-dash", "two words", "1first", "naïve", "dotted.name", "\x1b[31mred", "model_dump")
+_SCRIPT = """
+import contextlib, io, json, sys
+from leadline.cli import main
+
+def run(*argv):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(argv)
+    return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
+
+names = json.loads(sys.stdin.read())
+print(json.dumps({
+    "list": run("plugins", "list", "--json"),
+    "table": run("plugins", "list"),
+    "doctor": run("doctor", "--json", "--set", "search.engines=good"),
+    "check": run("config", "check", "--set", "search.engines=good"),
+    "show": {name: run("plugins", "show", name, "--json") for name in names},
+    "chosen": {name: run("config", "check", "--set", f"search.engines={name}") for name in names},
+}))
+"""
+
+
+def install(site: Path, name: str, source: str, metadata: str | None, entry: str = "") -> None:
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    if metadata is not None:
+        (info / "METADATA").write_text(metadata)
+    (info / "entry_points.txt").write_text(f"[leadline.v1]\n{entry or name} = {name}_plugin\n")
+    (site / f"{name}_plugin.py").write_text(_HEAD + source)
+
+
+def ask(site: Path, names: list[str]) -> dict[str, Any]:
+    """Return what the commands say about an environment with the plugins of a folder."""
+    places = [str(site), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _SCRIPT],
+        input=json.dumps(names),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+        cwd=site,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answers: dict[str, Any] = json.loads(done.stdout)
+    return answers
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    site = tmp_path_factory.mktemp("site")
+    (site / "namespaces" / "inner").mkdir(parents=True)
+    (site / "namespaces" / "inner" / "there.py").touch()
+    metadata = "Metadata-Version: 2.1\nName: {}\nVersion: 1.0\n"
+    for name, source in (*((name, source) for name, (source, _) in FAULTS.items()), *SOUND.items()):
+        own = {"no_metadata": None, "no_name": "Metadata-Version: 2.1\n"}
+        install(site, name, source, own.get(name, metadata.format(name)))
+    for number, name in enumerate(NAMES):
+        install(site, f"named{number}", offer(), metadata.format(f"named{number}"), entry=name)
+    return ask(site, [*FAULTS, *SOUND])
+
+
+def listed(answers: dict[str, Any]) -> dict[str, Any]:
+    return {plugin["name"]: plugin for plugin in json.loads(answers["list"]["out"])}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_faulty_plugin_is_listed_and_shown_with_the_reason(name: str, answers: dict[str, Any]) -> None:
+    when, _, reason = FAULTS[name][1].rpartition("|")
+    entry = listed(answers)[name]
+    assert entry["status"] == ("incomplete" if when else "broken")
+    assert reason in entry["lacks"]
+    assert f"'{name}'" in entry["lacks"] or f"plugins.{name}" in entry["lacks"]
+    shown = answers["show"][name]
+    assert shown["code"] == (0 if when else 78)
+    assert reason in (json.loads(shown["out"])["lacks"] if when else shown["err"])
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_settings_that_choose_a_faulty_plugin_are_refused_with_the_reason(name: str, answers: dict[str, Any]) -> None:
+    done = answers["chosen"][name]
+    assert done["code"] == 78
+    assert FAULTS[name][1].rpartition("|")[2] in done["err"]
+    assert "Traceback" not in done["err"]
+
+
+@pytest.mark.parametrize("name", [*SOUND, "embedded", "local", "html"])
+def test_sound_plugins_are_listed_beside_faulty_ones(name: str, answers: dict[str, Any]) -> None:
+    entry = listed(answers)[name]
+    assert entry["status"] == ("incomplete" if name == "local" else "ready"), entry["lacks"]
+    assert f"\n{name} " in answers["table"]["out"]
+    if name in SOUND:
+        assert answers["show"][name]["code"] == 0
+        assert answers["chosen"][name]["code"] == 0, answers["chosen"][name]["err"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_cannot_be_used_is_listed_with_the_reason(name: str, answers: dict[str, Any]) -> None:
+    entry = listed(answers)[name]
+    assert entry["status"] == "broken"
+    assert f"plugin {name!r}" in entry["lacks"]
+    assert "has a name that cannot be used" in entry["lacks"]
+    assert "\x1b" not in answers["table"]["out"]
+
+
+def test_doctor_names_every_faulty_plugin_and_the_settings_are_valid(answers: dict[str, Any]) -> None:
+    assert answers["check"] == {"code": 0, "out": "The settings are valid.\n", "err": ""}
+    doctor = json.loads(answers["doctor"]["out"])
+    assert doctor["ready"], answers["doctor"]
+    notes = {finding["what"]: finding["detail"] for finding in doctor["findings"] if finding["state"] == "note"}
+    broken = [name for name, (_, reason) in FAULTS.items() if "|" not in reason]
+    assert {f"plugin {name}" for name in (*broken, *NAMES)} <= set(notes)
+    for name in broken:
+        assert FAULTS[name][1] in notes[f"plugin {name}"]

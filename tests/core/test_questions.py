@@ -1,0 +1,258 @@
+"""Questions of a run to a person: asked, answered from the program, closed, and kept over a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.contracts import Run
+from leadline.errors import AlreadyAnswered, UsageError
+from leadline.findings import Findings, Key
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import Answer, Json, Record
+from leadline.testing.plugins import plugin
+
+SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string"}}}
+
+
+class Answers(Record):
+    texts: tuple[str, ...]
+
+
+ANSWERS: Key[Answers] = Key("asks.answers", Answers, file="answers.json")
+Ask = Callable[[Run], Awaitable[tuple[str, ...]]]
+
+
+class Asks:
+    """A stage that asks."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        findings[ANSWERS] = Answers(texts=await self._ask(run))
+
+
+def client(folder: Path, ask: Ask) -> leadline.Client:
+    offer: Offer[Any, Any] = StageOffer(lambda s, c: Asks(ask), PluginSettings, "Asks", gives=(ANSWERS,))
+    settings = {"pipeline": "mine", "pipelines": {"mine": {"stages": ["asks"]}}, "retry.base": 0}
+    plugins = [plugin("asks", stages=offer)]
+    return leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=settings)
+
+
+def text_of(answer: Answer) -> str:
+    return f"{answer.action}: {answer.content.get('answer', '')}"
+
+
+async def two(run: Run) -> tuple[str, ...]:
+    """Ask two questions at once."""
+
+    async def ask(message: str) -> str:
+        return text_of(await run.ask(message, SCHEMA))
+
+    return tuple(await run.each(["Which basin?", "Which tide?"], ask))
+
+
+async def one(run: Run) -> tuple[str, ...]:
+    return (text_of(await run.ask("Which basin?", SCHEMA)),)
+
+
+async def asked(run: leadline.RunHandle, count: int) -> dict[str, str]:
+    """Wait until a run has asked so many questions; return their ids by message."""
+    found: dict[str, str] = {}
+    async for event in run.events():
+        assert event.kind != "run.finished"
+        if event.kind == "question":
+            assert (event.data["schema"], event.data["seconds"]) == (SCHEMA, 300)
+            found[str(event.data["message"])] = str(event.data["id"])
+            if len(found) == count:
+                break
+    return found
+
+
+def written(result: leadline.Result) -> list[str]:
+    texts: list[str] = json.loads((result.folder / "answers.json").read_text())["texts"]
+    return texts
+
+
+async def test_several_open_questions_are_answered_by_id_and_shown_on_disk_meanwhile(tmp_path: Path) -> None:
+    async with client(tmp_path, two) as runs:
+        run = await runs.start("How deep is it?", interactive=True)
+        ids = await asked(run, 2)
+        known = runs.find(run.id)  # reads the folder, like another process
+        assert known.status == "waiting"
+        assert known.metadata is not None
+        assert {question.id: question.message for question in known.metadata.questions} == {
+            name: message for message, name in ids.items()
+        }
+        assert run.questions() == known.metadata.questions
+        await run.answer(ids["Which tide?"], {"answer": "low"})
+        assert runs.find(run.id).status == "waiting"
+        assert [question.message for question in run.questions()] == ["Which basin?"]
+        await run.answer(ids["Which basin?"], Answer(action="decline"))
+        result = await run.result()
+        assert (result.status, written(result)) == ("complete", ["decline: ", "accept: low"])
+        assert result.metadata.questions == ()
+        assert runs.find(run.id).status == "complete"
+        # A replay needs nobody.
+        assert (await runs.replay(run.id)).status == "complete"
+
+
+async def test_the_first_answer_counts_and_unknown_questions_are_refused(tmp_path: Path) -> None:
+    async with client(tmp_path, two) as runs:
+        run = await runs.start("How deep is it?", interactive=True)
+        ids = await asked(run, 2)
+        basin = ids["Which basin?"]
+        for unknown in ("", "nothing", "../x", basin[:-1]):
+            with pytest.raises(
+                UsageError, match=f"no question '{unknown}' is open in this run; open questions: {basin}"
+            ):
+                await run.answer(unknown, {"answer": "?"})
+        answers = [run.answer(basin, {"answer": "outer"}), run.answer(basin, {"answer": "inner"})]
+        first, second = await asyncio.gather(*answers, return_exceptions=True)
+        assert (first, type(second)) == (None, AlreadyAnswered)
+        with pytest.raises(AlreadyAnswered):
+            await run.answer(basin, {"answer": "inner"})
+        await run.answer(ids["Which tide?"], {"answer": "low"})
+        result = await run.result()
+        assert written(result) == ["accept: outer", "accept: low"]
+        for name in ids.values():
+            with pytest.raises(AlreadyAnswered):
+                await run.answer(name, {"answer": "late"})
+
+
+async def test_a_run_that_is_cancelled_while_it_waits_asks_again_what_was_not_answered(tmp_path: Path) -> None:
+    async with client(tmp_path, two) as runs:
+        run = await runs.start("How deep is it?", interactive=True)
+        ids = await asked(run, 2)
+        await run.answer(ids["Which basin?"], {"answer": "outer"})
+        await run.cancel()
+        assert (await run.result()).status == runs.find(run.id).status == "cancelled"
+        with pytest.raises(UsageError, match="open questions: none"):
+            await run.answer(ids["Which tide?"], {"answer": "low"})
+        # Nobody to ask: the run waits for somebody, with the answer that it has.
+        nobody = await (await runs.resume(run.id)).result()
+        assert (nobody.status, nobody.exit_code, nobody.reason) == ("waiting", 2, "Which tide?")
+        again = await runs.resume(run.id, interactive=True)
+        assert await asked(again, 1) == {"Which tide?": ids["Which tide?"]}
+        with pytest.raises(AlreadyAnswered):
+            await again.answer(ids["Which basin?"], {"answer": "inner"})
+        await again.answer(ids["Which tide?"], {"answer": "low"})
+        assert written(await again.result()) == ["accept: outer", "accept: low"]
+        # All answers are there: nobody is needed.
+        assert (await (await runs.resume(run.id)).result()).status == "complete"
+
+
+async def test_another_process_follows_a_run_that_waits_to_its_end(tmp_path: Path) -> None:
+    async with client(tmp_path, one) as runs, client(tmp_path, one) as others:
+        run = await runs.start("How deep is it?", interactive=True)
+        kinds = []
+        async for event in others.events(run.id):  # from the file, as another process does
+            kinds.append(event.kind)
+            if event.kind == "question":
+                await run.answer(str(event.data["id"]), {"answer": "outer"})
+        assert kinds[-1] == "run.finished"
+        assert (await run.result()).status == "complete"
+
+
+_KILLED = """
+import asyncio, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from test_questions import asked, client, two
+
+async def main():
+    async with client(Path(sys.argv[1]), two) as runs:
+        run = await runs.start("How deep is it?", interactive=True)
+        ids = await asked(run, 2)
+        await run.answer(ids["Which basin?"], {"answer": "outer"})
+        print(run.id, flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_killed_run_keeps_its_answers_and_asks_again_what_was_not_answered(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _KILLED, str(tmp_path), str(Path(__file__).parent)]
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, env=dict(os.environ))
+    assert process.stdout
+    name = (await process.stdout.readline()).decode().strip()
+    async with client(tmp_path, two) as runs:
+        assert runs.find(name).status == "waiting"
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        assert runs.find(name).status == "interrupted"
+        run = await runs.resume(name, interactive=True)
+        ids = await asked(run, 1)
+        await run.answer(ids["Which tide?"], {"answer": "low"})
+        assert written(await run.result()) == ["accept: outer", "accept: low"]
+
+
+async def test_a_question_that_nobody_answers_in_time_is_asked_once_and_again_on_resume(tmp_path: Path) -> None:
+    asked_messages: list[str] = []
+
+    async def count(message: str, schema: Json) -> Answer:
+        asked_messages.append(message)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def ask(run: Run) -> tuple[str, ...]:
+        tide = await run.ask("Which tide?", SCHEMA, {"answer": "low"}, wait=0.01)
+        return text_of(tide), text_of(await run.ask("Which basin?", SCHEMA, wait=0.01))
+
+    async with client(tmp_path, ask) as runs:
+        result = await runs.research("How deep is it?", asker=count)
+        assert (result.status, result.metadata.questions) == ("failed", ())
+        assert result.reason == "ask by person: nobody answered within 0.01 s"
+        assert asked_messages == ["Which tide?", "Which basin?"]
+
+        async def answer(message: str, schema: Json) -> Answer:
+            asked_messages.append(message)
+            return Answer(action="accept", content={"answer": "outer"})
+
+        again = await (await runs.resume(result.folder, asker=answer)).result()
+    assert asked_messages[2:] == ["Which tide?", "Which basin?"]
+    assert written(again) == ["accept: outer", "accept: outer"]
+
+
+async def test_an_error_of_the_asker_fails_the_run_with_its_words(tmp_path: Path) -> None:
+    async def fail(message: str, schema: Json) -> Answer:
+        raise TimeoutError("the chat is closed")
+
+    async with client(tmp_path, one) as runs:
+        result = await runs.research("How deep is it?", asker=fail)
+    assert result.status == "failed"
+    assert "the chat is closed" in result.reason
+
+
+async def test_without_anybody_to_ask_the_default_is_the_answer(tmp_path: Path) -> None:
+    async def ask(run: Run) -> tuple[str, ...]:
+        return (text_of(await run.ask("Which tide?", SCHEMA, {"answer": "low"})),)
+
+    async with client(tmp_path, ask) as runs:
+        result = await runs.research("How deep is it?")
+        assert written(result) == ["accept: low"]
+        assert (await runs.replay(result.folder)).status == "complete"
+
+
+async def test_a_stop_while_a_run_waits_ends_the_question(tmp_path: Path) -> None:
+    async with client(tmp_path, one) as runs:
+        run = await runs.start("How deep is it?", interactive=True)
+        await asked(run, 1)
+        run.stop()
+        result = await run.result()
+        assert result.status in ("failed", "partial")
+        assert result.metadata.questions == ()
+        with pytest.raises(UsageError, match="open questions: none"):
+            await run.answer("x", {})

@@ -1,0 +1,41 @@
+"""What a misspelt query is likely to mean, by the words of the documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from leadline.records import SearchRequest
+from leadline_plugins.search.local.spelling import distance
+
+
+@pytest.mark.parametrize(
+    ("query", "suggestion"),
+    [
+        ("How are handlrs rotated?", "How are handlers rotated?"),
+        ("How are hanlders rotated?", "How are handlers rotated?"),
+        ("lgging hndlers", "logging handlers"),
+        ("Configuraton of Loggging", "configuration of logging"),
+        ("Is the handlex of brass?", "Is the handles of brass?"),  # of the length of the word
+        ("How are handlers rotated?", ""),
+        ("Who was Napoleon?", ""),  # nothing is near
+        ("Does rust log?", ""),  # too short: it is near `dust`, and to many other words
+        ("ログの設定は？", ""),
+        ("rotates handler", ""),  # other forms of known words
+    ],
+)
+async def test_unknown_words_are_replaced_by_the_nearest_known_ones(desk: Any, query: str, suggestion: str) -> None:
+    desk.write("a.md", "# Configuration\n\nLogging handlers are rotated by size. Dust must be wiped.")
+    desk.write("b.md", "# Handles\n\nThe handle of the door is of brass.")
+    page = await desk.engine().search(SearchRequest(query=query), desk.call)
+    assert page.suggestion.casefold() == suggestion.casefold()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "errors"),
+    [("log", "log", 0), ("lgo", "log", 1), ("lg", "log", 1), ("", "log", 3), ("fig", "log", 2)],
+)
+def test_errors_are_letters_added_lost_replaced_or_swapped(one: str, other: str, errors: int) -> None:
+    assert distance(one, other) == errors
+    assert distance(other, one) == errors
