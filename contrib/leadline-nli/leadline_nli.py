@@ -172,7 +172,7 @@ def labels(folder: Path) -> tuple[int, int | None]:
         named = json.loads(file.read_text(encoding="utf-8"))["id2label"].items()
         places = {str(label).lower(): int(place) for place, label in named}
     except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise ConfigError(f"{file}: has no id2label ({type(error).__name__})") from error
+        raise ConfigError(f"{file} has no id2label ({type(error).__name__})") from error
     entails = [place for label, place in places.items() if label.startswith("entail")]
     contradicts = [place for label, place in places.items() if label.startswith("contra")]
     if not entails:

@@ -172,7 +172,7 @@ def _check(reply: httpx.Response) -> None:
     reply.raise_for_status()
     kind = reply.headers.get("content-type", "text/html")
     if "html" not in kind:
-        raise Unsupported(f"{shown(str(reply.request.url))}: is {kind}, which needs no browser; `web` reads it")
+        raise Unsupported(f"{shown(str(reply.request.url))} is {kind}, which needs no browser; `web` reads it")
 
 
 def _lead_to(url: str) -> str:

@@ -108,32 +108,38 @@ def assemble(name: str, layout: Layout, stages: Mapping[str, StageKind], level: 
 
 
 def check(pipeline: Pipeline) -> None:
-    """Raise `ConfigError` if a stage needs a finding that no earlier stage gives, or a loop cannot end."""
+    """Raise `ConfigError` with all faults: a missing finding, a loop that cannot end, changes that come too late."""
+    if faults := tuple(dict.fromkeys(_faults(pipeline))):
+        raise ConfigError("\n".join(faults))
+
+
+def _faults(pipeline: Pipeline) -> Iterator[str]:
     known = _Known(pipeline, {QUESTION.name: QUESTION}, {QUESTION.name: "the run"})
     if not pipeline.parts:
-        raise ConfigError(f"pipeline '{pipeline.name}' has no stages (pipelines.{pipeline.name}.stages)")
+        yield f"pipeline '{pipeline.name}' has no stages (pipelines.{pipeline.name}.stages)"
     for part in pipeline.parts:
         if isinstance(part, Loop):
-            _check_loop(pipeline, part)
+            yield from _loop_faults(pipeline, part)
         for step in part.steps if isinstance(part, Loop) else (part,):
-            known.pass_through(step)
+            yield from known.pass_through(step)
     for step in pipeline.steps():
         if step.changes:
-            _check_changes(pipeline, step, step.changes)
+            yield from _late_changes(pipeline, step, step.changes)
 
 
-def _check_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> None:
-    """Refuse changes that come too late: what another stage made of the unchanged items would stay."""
+def _late_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> Iterator[str]:
+    """Yield a fault for changes that come too late: what another stage made of the unchanged items would stay."""
     giver = user = ""
     for part in pipeline.parts:
         # Two rounds of a loop: a stage may use items of the first round that are changed in the second.
         for step in part.steps * min(2, part.at_most) if isinstance(part, Loop) else (part,):
             if step is changing:
                 if user:
-                    raise ConfigError(
+                    yield (
                         f"pipeline '{pipeline.name}': stage '{changing.name}' changes '{key.name}', but by then "
                         f"'{user}' has used it unchanged; put '{changing.name}' directly after '{giver}'"
                     )
+                    return
                 giver = ""
             elif any(written.name == key.name for written in step.writes):
                 giver = step.name
@@ -141,14 +147,14 @@ def _check_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> None:
                 user = user or step.name
 
 
-def _check_loop(pipeline: Pipeline, loop: Loop) -> None:
+def _loop_faults(pipeline: Pipeline, loop: Loop) -> Iterator[str]:
     where = f"pipeline '{pipeline.name}': the loop of {', '.join(step.name for step in loop.steps) or 'nothing'}"
     if not loop.steps:
-        raise ConfigError(f"{where} has no stages")
-    if loop.at_most < 1:
-        raise ConfigError(f"{where} has at_most = {loop.at_most}; it must be at least 1")
-    if loop.at_most > 1 and not any(getattr(step.offer, "ends_loop", False) for step in loop.steps):
-        raise ConfigError(f"{where} has no stage that can end it; add one, such as `review`, or set at_most = 1")
+        yield f"{where} has no stages"
+    elif loop.at_most < 1:
+        yield f"{where} has at_most = {loop.at_most}; it must be at least 1"
+    elif loop.at_most > 1 and not any(getattr(step.offer, "ends_loop", False) for step in loop.steps):
+        yield f"{where} has no stage that can end it; add one, such as `review`, or set at_most = 1"
 
 
 @dataclass
@@ -160,26 +166,29 @@ class _Known:
     givers: dict[str, str]
     maybe: dict[str, str] = field(default_factory=dict)
 
-    def pass_through(self, step: Step) -> None:
+    def pass_through(self, step: Step) -> Iterator[str]:
+        """Add what a stage gives, and yield its faults; a finding that is missing is reported once."""
         for key in step.needs:
-            self._check_need(step, key)
+            yield from self._need_faults(step, key)
+            self.keys.setdefault(key.name, key)
         reads = {key.name for key in step.reads}
         for key in step.gives:
-            self._check_give(step, key, reads)
+            yield from self._give_faults(step, key, reads)
             self.keys[key.name], self.givers[key.name] = key, step.name
         self.maybe.update({key.name: step.name for key in step.offer.may_give})
 
-    def _check_need(self, step: Step, key: Key[Any]) -> None:
+    def _need_faults(self, step: Step, key: Key[Any]) -> Iterator[str]:
         there = self.keys.get(key.name)
         if there is None:
-            raise ConfigError(
+            yield (
                 f"pipeline '{self.pipeline.name}': stage '{step.name}' needs '{key.name}', "
                 f"which no earlier stage gives{self._hint(step, key)}"
             )
-        if there.type is not key.type:
-            raise ConfigError(
+        elif there.type is not key.type:
+            giver = self.givers.get(key.name, "an earlier stage")
+            yield (
                 f"pipeline '{self.pipeline.name}': stage '{step.name}' needs '{key.name}' as {key.type.__name__}, "
-                f"but {self.givers[key.name]} gives it as {there.type.__name__}"
+                f"but {giver} gives it as {there.type.__name__}"
             )
 
     def _hint(self, step: Step, key: Key[Any]) -> str:
@@ -190,11 +199,11 @@ class _Known:
             return f"; '{later[0]}' gives it, but runs later"
         return f"; {choose_from(key.name, self.keys)}"
 
-    def _check_give(self, step: Step, key: Key[Any], reads: set[str]) -> None:
+    def _give_faults(self, step: Step, key: Key[Any], reads: set[str]) -> Iterator[str]:
         giver = self.givers.get(key.name)
         if giver is None or giver == step.name or key.grows or key.name in reads:
             return
-        raise ConfigError(
+        yield (
             f"pipeline '{self.pipeline.name}': stage '{step.name}' would overwrite '{key.name}' of '{giver}' unread; "
             f"leave one of the two out"
         )

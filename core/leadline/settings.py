@@ -87,7 +87,9 @@ def _duration(text: str) -> str:
 def _model(model: str) -> str:
     provider, colon, name = model.partition(":")
     if colon and not name.strip():
-        raise ValueError(f"names no model after the colon: write {provider}:MODEL, or {provider} for its default model")
+        raise ValueError(
+            f"there is no model after the colon: write {provider}:MODEL, or {provider} for its default model"
+        )
     return model
 
 

@@ -92,3 +92,12 @@ def test_what_is_there_is_listed_with_the_nearest() -> None:
     stages = {**STAGES, "odd": stage(needs=(missing,)), "given": stage(gives=(EVIDENCE,))}
     with pytest.raises(ConfigError, match="did you mean 'evidence'"):
         assemble("mine", ("given", "odd"), stages)
+
+
+def test_all_faults_of_a_pipeline_are_reported_and_each_missing_finding_once() -> None:
+    told = refused("query", "digest", "stranger", "write").splitlines()
+    assert [line.partition("needs ")[2].partition(",")[0] for line in told if "no earlier stage gives" in line] == [
+        "'plan'",
+        "'sources'",
+    ]
+    assert any("'stranger'" in line for line in told)

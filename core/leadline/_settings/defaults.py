@@ -90,7 +90,7 @@ def _parsed(point: EntryPoint) -> Defaults:
     try:
         values = tomllib.loads(files(point.module).joinpath(FILE).read_text("utf-8"))
     except (ImportError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{where}: cannot be read: {error}; reinstall {point.name}") from error
+        raise ConfigError(f"{where} cannot be read: {error}; reinstall {point.name}") from error
     about = {name: values.pop(name) for name in Defaults.model_fields if name in values}
     layer = Layer()
     for path, value in leaves(values) if values else ():

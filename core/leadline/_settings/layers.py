@@ -144,7 +144,7 @@ def with_plugin_tables(layer: Layer, plugins: Collection[str]) -> Layer:
         where = ("plugins", *path) if path[0] in short else path
         if where in found.origins:
             raise ConfigError(
-                f"{'.'.join(path)}: is also given as {'.'.join(where)}: remove one of them ({layer.origin(path)})"
+                f"{'.'.join(path)} is also given as {'.'.join(where)}: remove one of them ({layer.origin(path)})"
             )
         found.put(where, value, layer.origin(path))
     return found

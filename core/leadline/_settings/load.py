@@ -120,7 +120,7 @@ def load_settings(
     prompts, unreadable = read_templates(core.prompts, sources.cwd, sections.place)
     core = core.model_copy(update={"prompts": prompts})
     core = _documents_first(core, defaults.documents) if docs else core
-    selected = Selector(catalog, sections, defaults).select(core)
+    selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
     problems = [*unknown_preset, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
     if problems and complete:
         raise _error_of(problems, selected.traces)

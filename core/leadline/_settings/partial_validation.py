@@ -175,14 +175,14 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugin
     if detail["type"] == "extra_forbidden":
         return _unknown_key(path, table, plugins)
     if detail["type"] in ("model_type", "model_attributes_type") and (section := model_of(annotation)):
-        return f"is a table, not a value: set its keys ({', '.join(section.model_fields)})"
+        return f"this is a table, not a value: set its keys ({', '.join(section.model_fields)})"
     if detail["loc"][-1] == "[key]":
         choices = get_args(get_args(unwrapped(annotation_at(model, path[:-1])))[0])
         return f"unknown setting: {choose_from(path[-1], choices)}"
     if detail["type"] == "missing":
         fields = table.model_fields.items() if table else ()
         required = [name for name, field in fields if field.is_required()] or [path[-1]]
-        return f"is not set, and has no default: set {' and '.join(required)}"
+        return f"there is no value, and no default: set {' and '.join(required)}"
     message = detail["msg"].removeprefix("Value error, ").partition(", unable to parse")[0]
     sentence = message[:1].lower() + message[1:]
     # The value is not repeated if it may be a secret.
@@ -197,7 +197,7 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugin
 
 def _unknown_key(path: KeyPath, table: type[BaseModel] | None, plugins: Collection[str]) -> str:
     if replacement := getattr(table, "removed", {}).get(path[-1]):
-        return f"was removed: {replacement}"
+        return f"this setting was removed: {replacement}"
     keys = table.model_fields if table else ()
     if len(path) == 1 and not nearest(path[0], keys) and (near := nearest(path[0], plugins)):
         return f"unknown setting: did you mean {near!r}, the section of a plugin? ({choose_from(path[0], keys)})"

@@ -13,20 +13,36 @@ Stages = tuple[str, ...]
 Steps = tuple[str | Loop, ...]
 
 
-def resolve(pipelines: Mapping[str, PipelineSettings], name: str, seen: tuple[str, ...] = ()) -> Steps:
-    """Return the steps of a pipeline with its changes applied. Raises `ConfigError`."""
+def resolve(pipelines: Mapping[str, PipelineSettings], name: str) -> Steps:
+    """Return the steps of a pipeline with its changes applied. Raises `ConfigError` with all its faults."""
+    steps, faults = examine(pipelines, name)
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return steps
+
+
+def examine(
+    pipelines: Mapping[str, PipelineSettings], name: str, seen: tuple[str, ...] = ()
+) -> tuple[Steps, list[str]]:
+    """Return the steps of a pipeline as far as they are known, and its faults, those of what it extends included."""
     if name not in pipelines:
         where = f"pipelines.{seen[-1]}.extends" if seen else "pipeline"
-        raise ConfigError(f"{where}: there is no pipeline {name!r}: {choose_from(name, pipelines)}")
+        return (), [f"{where}: there is no pipeline {name!r}: {choose_from(name, pipelines)}"]
     if name in seen:
-        raise ConfigError(f"pipelines.{name}.extends: goes in a circle: {' -> '.join((*seen, name))}")
-    own = pipelines[name]
+        return (), [f"pipelines.{name}.extends: the pipelines extend each other: {' -> '.join((*seen, name))}"]
+    own, faults = pipelines[name], []
     if own.extends and own.stages:
-        raise ConfigError(f"pipelines.{name}: has stages and extends {own.extends!r}: one of the two")
-    steps = resolve(pipelines, own.extends, (*seen, name)) if own.extends else own.stages
+        faults.append(f"pipelines.{name}: this pipeline has stages and extends {own.extends!r}: set one of the two")
+    steps: Steps = own.stages
+    if own.extends:
+        steps, inherited = examine(pipelines, own.extends, (*seen, name))
+        faults += inherited
+    elif not steps:
+        faults.append(f"pipelines.{name}: this pipeline has no stages: set `stages` or `extends`")
     if not steps:
-        raise ConfigError(f"pipelines.{name}: has no stages: set `stages` or `extends`")
-    return _edited(own, name, steps)
+        return (), faults
+    steps, wrong = _edited(own, name, steps)
+    return steps, faults + wrong
 
 
 def stage_names(steps: Iterable[str | Loop]) -> Stages:
@@ -35,7 +51,7 @@ def stage_names(steps: Iterable[str | Loop]) -> Stages:
 
 
 def keys_of_stages(pipelines: Mapping[str, PipelineSettings], name: str) -> dict[str, str]:
-    """Return the key of the settings that has the name of each stage, for a pipeline that resolves."""
+    """Return the key of the settings that has the name of each stage, for a pipeline whose base exists."""
     own = pipelines[name]
     found = dict.fromkeys(stage_names(own.stages), f"pipelines.{name}.stages")
     if own.extends:
@@ -46,20 +62,23 @@ def keys_of_stages(pipelines: Mapping[str, PipelineSettings], name: str) -> dict
     return found
 
 
-def _edited(own: PipelineSettings, name: str, steps: Steps) -> Steps:
+def _edited(own: PipelineSettings, name: str, steps: Steps) -> tuple[Steps, list[str]]:
+    """Return the steps with the changes of a pipeline, and the faults of those that cannot be made."""
     edits: Mapping[str, Mapping[str, Stages]] = {
         "without": dict.fromkeys(own.without, ()),
         "replace": own.replace,
         "before": {stage: (*others, stage) for stage, others in own.before.items()},
         "after": {stage: (stage, *others) for stage, others in own.after.items()},
     }
+    faults = []
     for edit, changes in edits.items():
         known = stage_names(steps)
         for stage in changes:
             if stage not in known:
-                raise ConfigError(f"pipelines.{name}.{edit}: has no stage {stage!r}: {choose_from(stage, known)}")
+                choices = choose_from(stage, known)
+                faults.append(f"pipelines.{name}.{edit}: there is no stage {stage!r}: {choices}")
         steps = tuple(changed for step in steps for changed in _changed(step, changes))
-    return steps
+    return steps, faults
 
 
 def _changed(step: str | Loop, changes: Mapping[str, Stages]) -> Iterable[Any]:

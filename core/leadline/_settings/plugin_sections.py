@@ -14,7 +14,7 @@ from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, read_text, unquoted
 from leadline._settings.sources import STORED
-from leadline.display import choose_from
+from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
 
@@ -82,11 +82,11 @@ class PluginSections:
     def naming_problems(self, catalog: PluginCatalog, limits: Iterable[str]) -> Iterator[str]:
         """Yield the problems with the names of sections, and of the tables of `[limits]`."""
         if self._malformed:
-            yield f"plugins: is a table, not a value: [plugins.NAME] for each plugin{self.place('plugins')}"
+            yield f"plugins: this is a table, not a value: write [plugins.NAME] for each plugin{self.place('plugins')}"
         known = {*catalog.names(), *self.instances()}
         for name in self._values:
             if name not in known and name not in catalog.refused:
-                yield self._unknown("plugins", name, known)
+                yield self._unknown("plugins", name, known, self._instance_hint(name, catalog))
         for name in self.instances():
             base = self.base(name)
             if base not in catalog.names():
@@ -99,9 +99,22 @@ class PluginSections:
             if name not in known:
                 yield self._unknown("limits", name, known)
 
-    def _unknown(self, key: str, name: str, known: Iterable[str]) -> str:
+    def _unknown(self, key: str, name: str, known: Iterable[str], hint: str = "") -> str:
         place = self.place(key if key.endswith(USE) else f"{key}.{name}")
-        return f"{key}: no plugin {name!r} is installed: {choose_from(name, known)}{place}"
+        near = nearest(name, known)
+        if near and hint:
+            hint = f"{hint[0].upper()}{hint[1:]}"
+        advice = " ".join(filter(None, (f"did you mean {near!r}?" if near else "", hint))) or "see `leadline plugins`"
+        return f"{key}: no plugin {name!r} is installed: {advice}{place}"
+
+    def _instance_hint(self, name: str, catalog: PluginCatalog) -> str:
+        """Return how to make a section a second instance of a plugin that has its keys; else empty."""
+        section = self._values[name]
+        if not isinstance(section, Mapping) or not section:
+            return ""
+        fitting = [plugin.name for plugin in catalog.loadable() if {*section} <= {*plugin.settings.model_fields}]
+        choices = " or ".join(f'{USE} = "{base}"' for base in fitting[:3]) if len(fitting) <= 3 else f'{USE} = "PLUGIN"'
+        return f"for a second instance of a plugin, add {choices} to [plugins.{name}]" if choices else ""
 
     def read(self, name: str, plugin: Plugin) -> PluginSettings:
         """Return a plugin's settings. Raises `RequiredSettingMissing`, or `InvalidSection`."""

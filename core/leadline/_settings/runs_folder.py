@@ -32,5 +32,5 @@ def _folder(layer: Layer) -> Path | None:
     table = layer.values.get("runs", {})
     value = table.get("folder") if isinstance(table, Mapping) else None
     if value is not None and not isinstance(value, str | Path):
-        raise ConfigError(f"runs.folder: must be the path of a folder ({layer.origin(('runs', 'folder'))})")
+        raise ConfigError(f"runs.folder must be the path of a folder ({layer.origin(('runs', 'folder'))})")
     return Path(value) if value else None

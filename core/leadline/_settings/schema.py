@@ -111,7 +111,7 @@ def read_text(value: Any, annotation: Any, path: KeyPath, refuse: Callable[[KeyP
         try:
             return tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError as error:
-            raise refuse(path, f"is not valid TOML: {error}") from None
+            raise refuse(path, f"the value is not valid TOML: {error}") from None
     if is_list(annotation):
         quoted = quoted_texts(value) if isinstance(value, Raw) else None
         return quoted or [part.strip() for part in value.split(",") if part.strip()]

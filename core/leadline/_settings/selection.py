@@ -15,11 +15,11 @@ from typing import Any
 from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
 from leadline._hosting.loading import NAME, AnyOffer
 from leadline._settings.defaults import AutoOrder, Defaults
-from leadline._settings.pipelines import keys_of_stages, resolve, stage_names
+from leadline._settings.pipelines import examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
 from leadline._settings.secrets import Secrets
 from leadline._settings.task_settings import template_notices, unknown_names, unused_prices
-from leadline.display import choose_from
+from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
 from leadline.settings import Settings
@@ -106,8 +106,12 @@ class Selected:
 class Selector:
     """Loads and checks the plugins of each selection."""
 
-    def __init__(self, catalog: PluginCatalog, sections: PluginSections, defaults: Defaults) -> None:
+    def __init__(
+        self, catalog: PluginCatalog, sections: PluginSections, defaults: Defaults, *, has_docs: bool = False
+    ) -> None:
         self._catalog = catalog
+        # The plugin of the folders that an option names; without it, no run may start.
+        self._documents = defaults.documents if has_docs else ""
         self._defaults = defaults
         self._sections = sections
         self._selected = Selected()
@@ -153,12 +157,9 @@ class Selector:
         """Return the stages of the pipeline; the other pipelines are resolved as well, to report typos."""
         stages: tuple[str, ...] = ()
         for name in dict.fromkeys((core.pipeline, *core.pipelines)):
-            try:
-                steps = resolve(core.pipelines, name)
-            except ConfigError as error:
-                key = str(error).partition(":")[0]
-                self._problem(f"{error}{self._sections.place(key)}")
-                continue
+            steps, faults = examine(core.pipelines, name)
+            for fault in faults:
+                self._problem(f"{fault}{self._sections.place(fault.partition(':')[0])}")
             if name == core.pipeline:
                 stages = stage_names(steps)
         return tuple(dict.fromkeys(stages))
@@ -214,8 +215,8 @@ class Selector:
         for name in names.get("search.engines", ()):
             if "fetchers" in plugins[name].offers and name not in names["read.fetchers"]:
                 yield (
-                    f"read.fetchers: has no {name}, a search engine that can also fetch: what it finds is read only if "
-                    f"another fetcher accepts the address; add {name} to read.fetchers"
+                    f"read.fetchers: {name} is missing, a search engine that also fetches: what it finds is read only "
+                    f"if another fetcher accepts the address; add {name} to read.fetchers"
                 )
 
     def _automatic(self, selection: Selection, order: AutoOrder) -> tuple[str, ...]:
@@ -243,6 +244,8 @@ class Selector:
         key, found = selection.key, self._selected
         is_set = bool(self._sections.place(key))
         reasons = {name: reason for name, reason in lost.items() if reason}
+        if reason := reasons.pop(self._documents, ""):
+            self._problem(f"--docs: {reason}")
         if key not in _MAY_DROP:
             for name, reason in reasons.items():
                 self._problem(f"{selection.key_of(name)}: {reason}")
@@ -291,7 +294,7 @@ class Selector:
         usual = self._defaults.value(key) or choices[:1]
         example = ",".join(usual) if isinstance(usual, list) else usual
         self._problem(
-            f"{key}: is empty, and a run needs one: choose from: {', '.join(choices)}; "
+            f"{key}: the value is empty, and a run needs one: choose from: {', '.join(choices)}; "
             f"such as --set {key}={example}{self._sections.place(key)}"
         )
 
@@ -326,6 +329,8 @@ class Selector:
             raise ConfigError(self._catalog.refused[base])
         instances = (other for other in self._sections.instances() if NAME.fullmatch(other))
         choices = {*self._catalog.offering(selection.kind), *instances}
+        if base == name and self._sections.is_set(name) and not nearest(base, choices):
+            raise ConfigError(f"no plugin {base!r} is installed, and [plugins.{name}] names none with `use`")
         message = f"no plugin {base!r} is installed: {choose_from(base, choices)}"
         raise ConfigError(f"{message}{self._model_hint(selection)}; see `leadline plugins`")
 

@@ -132,7 +132,7 @@ def read_file(path: Path, label: str) -> Layer:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{label}: cannot be read: {error}") from error
+        raise ConfigError(f"{label} cannot be read: {error}") from error
     if path.suffix in (".yaml", ".yml"):
         values, lines = _yaml(text, label)
     else:
@@ -154,7 +154,7 @@ def read_dotenv(path: Path) -> Mapping[str, str | None]:
         # No interpolation: a secret may contain `${`.
         return dotenv_values(path, interpolate=False, encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from error
+        raise ConfigError(f"{path} cannot be read: {error}") from error
 
 
 def _user_file(environ: Mapping[str, str]) -> Path:
@@ -173,7 +173,25 @@ def _toml(text: str, label: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{label}: is not valid TOML: {error}") from None
+        raise ConfigError(f"{label} is not valid TOML: {_toml_fault(text, str(error))}") from None
+
+
+def _toml_fault(text: str, message: str) -> str:
+    """Return the message about invalid TOML with the line where the faulty value begins, if it is another one."""
+    lines = text.splitlines()
+    end = next(end for end in range(len(lines), -1, -1) if _is_toml("\n".join(lines[:end])))
+    begin = next((n for n, line in enumerate(lines[end:], end + 1) if line.strip() and line.lstrip()[0] != "#"), end)
+    if f"at line {begin}," in message:
+        return message
+    return f"the value that begins in line {begin} is not closed or not valid: {message}"
+
+
+def _is_toml(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
 
 
 def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
@@ -193,14 +211,15 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
         lines = dict(_yaml_lines(node))
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ConfigError(f"{label}: is not valid YAML: {error.problem}{line}") from None
+        marks = [mark.line + 1 for mark in (error.problem_mark, error.context_mark) if mark]
+        line = ", line " + ", in the value that begins in line ".join(map(str, dict.fromkeys(marks))) if marks else ""
+        raise ConfigError(f"{label} is not valid YAML: {error.problem}{line}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{label}: is not valid YAML: {error}") from None
+        raise ConfigError(f"{label} is not valid YAML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{label}: a table contains itself: write it out") from None
     if values is not None and not isinstance(values, dict):
-        raise ConfigError(f"{label}: must be a table of settings, not {type(values).__name__}")
+        raise ConfigError(f"{label} must be a table of settings, not {type(values).__name__}")
     return values or {}, lines
 
 

@@ -113,7 +113,7 @@ def _template(value: str, folder: Path) -> str:
         # The final newline prevents that a stored template is taken for a path on resume.
         value = _file(value.strip(), folder).read_text(encoding="utf-8-sig").rstrip() + "\n"
     if not any(map(str.isalnum, value)):
-        raise ValueError("is empty")
+        raise ValueError("the template is empty")
     return value
 
 
@@ -145,7 +145,7 @@ def _template_problem(value: str, error: Exception) -> str:
         return f"cannot read {value.strip()!r}: {error.strerror}: give the path of a template, or its text"
     if isinstance(error, UnicodeDecodeError):
         return f"{value.strip()!r} is no text in UTF-8"
-    return "is empty: give the path of a template, or its text; without the key the plugin's own is used"
+    return "the template is empty: give the path of a template, or its text; without the key the plugin's own is used"
 
 
 def template_notices(core: Settings, chosen: Iterable[Plugin], place: Place) -> Iterator[str]:

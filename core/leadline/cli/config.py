@@ -93,7 +93,7 @@ def _errors(loaded: Loaded) -> list[str]:
     try:
         PluginRuntime(loaded).pipeline()
     except ConfigError as error:
-        return [str(error)]
+        return str(error).splitlines()
     return []
 
 

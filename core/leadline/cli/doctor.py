@@ -134,7 +134,7 @@ def _pipeline(loaded: Loaded) -> Finding:
     try:
         pipeline = PluginRuntime(loaded).pipeline()
     except ConfigError as error:
-        return Finding(f"pipeline {name}", "bad", str(error), "leadline config check")
+        return Finding(f"pipeline {name}", "bad", str(error).replace("\n", "; "), "leadline config check")
     stages = sum(1 for _ in pipeline.steps())
     return Finding(f"pipeline {name}", "ok", f"{stages} stages, inputs and outputs match")
 

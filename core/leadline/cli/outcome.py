@@ -208,7 +208,7 @@ def advise(result: Result, args: argparse.Namespace) -> None:
     """Print how to continue a run that is not complete."""
     kept = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
     if result.status == "waiting":
-        say("The question needs clarification. Write it more precisely, or add --set clarify.mode=assume")
+        say(f"Nobody could be asked. To answer, continue in a terminal: {resume_command(result.folder, args)}")
     elif result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept):
         say(f"Continue: {resume_command(result.folder, args, raised(result.metadata))}")
     if debugging():

@@ -64,16 +64,18 @@ class Guard:
         import httpx
 
         if len(address) > _LENGTH:
-            raise Blocked("url", f"is {len(address):,} characters long; at most {_LENGTH:,} are read", shown(address))
+            raise Blocked(
+                "url", f"it is {len(address):,} characters long; at most {_LENGTH:,} are read", shown(address)
+            )
         if _UNSEEN.search(address.strip(" \t\r\n")):
-            raise Blocked("url", "contains backslashes or control characters", shown(address))
+            raise Blocked("url", "it contains backslashes or control characters", shown(address))
         try:
             url = httpx.URL(address.strip(" \t\r\n"))
             if "#" in address or url.port in (80, 443):  # read again: without fragment and without its own port
                 url = url.copy_with(fragment=None)
             self._judge(url, address)
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
-            raise Blocked("url", f"is not a URL ({error})", shown(address)) from None
+            raise Blocked("url", f"this is not a URL ({error})", shown(address)) from None
         return url.copy_with(host=_bare(url)) if url.host.endswith(".") else url
 
     def _judge(self, url: URL, address: str) -> None:
@@ -82,7 +84,7 @@ class Guard:
             raise Blocked("scheme", f"only http and https are allowed, not {url.scheme or 'nothing'}", where)
         authority = _AUTHORITY.match(address.strip())
         if url.userinfo or (authority and "@" in authority[1]):
-            raise Blocked("credentials", "contains a user name or password", where)
+            raise Blocked("credentials", "it contains a user name or password", where)
         if self._opened(host, port_of(url)):
             return
         if port_of(url) not in self._ports:
@@ -96,9 +98,9 @@ class Guard:
         if address := literal(host):
             return self._private(address)
         if _NUMBER.fullmatch(host):
-            return "is an IP address in an unusual spelling"
+            return "this is an IP address in an unusual spelling"
         if not _NAME.fullmatch(host) or len(host) > 253:
-            return "has no readable host"
+            return "it has no readable host"
         if "." not in host or any(host == name or host.endswith("." + name) for name in _INWARD):
             return f"{host} is a name of local networks; {_opens(host)}"
         return ""

@@ -71,7 +71,7 @@ async def _run(data: bytes, where: str) -> tuple[int | None, bytes]:
         async with asyncio.timeout(_SECONDS):
             out, _ = await process.communicate(data)
     except TimeoutError:
-        raise Unsupported(f"{where}: was not decoded within {_SECONDS} s") from None
+        raise Unsupported(f"{where} was not decoded within {_SECONDS} s") from None
     finally:
         if process.returncode is None:
             process.kill()

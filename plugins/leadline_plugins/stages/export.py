@@ -28,7 +28,7 @@ class ExportStage:
         if not report.sources:
             raise NoEvidence("the report has no sources")
         if not run.settings.report.formats:  # the settings are checked before a run, but a resumed run may have others
-            raise ConfigError("report.formats: is empty, so no report would be written")
+            raise ConfigError("report.formats: the value is empty, so no report would be written")
         # Without the provider, so that a replayed run gives the same report.
         facts: dict[str, JsonValue] = {"models": [*sorted({name.partition(":")[2] for name in run.models})]}
         if (checks := findings.get(VERIFICATION)) is not None:

@@ -46,9 +46,12 @@ def test_a_loop_keeps_its_rounds_and_goes_when_it_is_empty() -> None:
 @pytest.mark.parametrize(
     ("pipelines", "told"),
     [
-        ({"a": PipelineSettings(extends="b"), "b": PipelineSettings(extends="a")}, "goes in a circle: a -> b -> a"),
+        (
+            {"a": PipelineSettings(extends="b"), "b": PipelineSettings(extends="a")},
+            "extend each other: a -> b -> a",
+        ),
         ({"a": PipelineSettings(extends="base", stages=("plan",)), "base": BASE}, "one of the two"),
-        ({"a": PipelineSettings()}, "pipelines.a: has no stages: set `stages` or `extends`"),
+        ({"a": PipelineSettings()}, "pipelines.a: this pipeline has no stages: set `stages` or `extends`"),
         ({"a": PipelineSettings(extends="bsae"), "base": BASE}, "pipelines.a.extends: there is no pipeline 'bsae'"),
         ({"b": BASE}, "pipeline: there is no pipeline 'a': "),
     ],
@@ -71,3 +74,13 @@ def test_a_pipeline_masks_tools_as_what_it_extends_unless_it_says_otherwise() ->
     )
     assert Settings(pipeline="ours", pipelines=pipelines).tools == ("respond", "web_search")
     assert Settings(pipeline="own", pipelines=pipelines).tools == ()
+
+
+def test_all_faults_of_a_pipeline_are_reported_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolved(without=["paln"], replace={"wriet": ["draft"]}, after={"serach": ["sort"]})
+    assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == [
+        "pipelines.mine.without",
+        "pipelines.mine.replace",
+        "pipelines.mine.after",
+    ]

@@ -96,7 +96,7 @@ def test_other_braces_are_let_be(load: Load, text: str) -> None:
 
 def test_a_template_without_a_word_is_empty(load: Load, tmp_path: Path) -> None:
     (tmp_path / "leadline.toml").write_text('[prompts]\nplan = "{}"\n')
-    assert fault(load, {}).startswith("prompts.plan: is empty: give the path of a template, or its text")
+    assert fault(load, {}).startswith("prompts.plan: the template is empty: give the path of a template, or its text")
     (tmp_path / "leadline.toml").write_text("[prompts]\nplan = {}\n")
     assert fault(load, {}).startswith("prompts.plan: ")
 
@@ -134,7 +134,7 @@ def test_a_line_of_text_is_no_path(load: Load, text: str) -> None:
         ("plan.j2", "prompts.plan: cannot read 'plan.j2': No such file or directory: give the path of a template"),
         ("below/it", "prompts.plan: cannot read 'below/it': Is a directory: give the path of a template"),
         ("latin.txt", "prompts.plan: 'latin.txt' is no text in UTF-8"),
-        (" \n", "prompts.plan: is empty: give the path of a template, or its text"),
+        (" \n", "prompts.plan: the template is empty: give the path of a template, or its text"),
     ],
 )
 def test_a_template_that_is_none_is_refused(load: Load, tmp_path: Path, said: str, told: str) -> None:

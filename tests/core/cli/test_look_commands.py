@@ -149,9 +149,9 @@ def test_check_says_that_all_is_well(cli: Cli, docs: Path) -> None:
             '[pipelines.mine]\nextends = "research"\nreplace = { search = ["local"] }',
             "pipelines.mine.replace.search: plugin 'local' (leadline 0.1.0) is not among the stages",
         ),
-        ('[ai.roles]\nthinking = "embedded:"', "ai.roles.thinking: names no model after the colon"),
+        ('[ai.roles]\nthinking = "embedded:"', "ai.roles.thinking: there is no model after the colon"),
         ('[ai.tasks]\nwrite = "embedded: "', "write embedded:MODEL, or embedded for its default model"),
-        ('[ai]\nembedder = "static:"', "ai.embedder: names no model after the colon"),
+        ('[ai]\nembedder = "static:"', "ai.embedder: there is no model after the colon"),
     ],
 )
 def test_check_names_what_is_wrong(cli: Cli, docs: Path, settings: str, told: str) -> None:

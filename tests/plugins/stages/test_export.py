@@ -31,7 +31,7 @@ async def test_a_pipeline_that_exports_into_no_format_is_refused_before_it_begin
         pipelines = {"mine": {"extends": "research", "replace": {"export": [name]}}}
         settings = {"pipeline": "mine", "pipelines": pipelines, f"plugins.{name}.use": "export"}
     async with client(tmp_path, **settings) as runs:
-        with pytest.raises(ConfigError, match="report.formats: is empty, and a run needs one: choose from: .*markdown"):
+        with pytest.raises(ConfigError, match="report.formats: the value is empty, and a run needs one: .*markdown"):
             await runs.start("How deep is the harbour?")
     assert not (tmp_path / "runs").exists()
 
@@ -45,5 +45,5 @@ async def test_a_stage_that_was_built_on_it_says_so_too(tmp_path: Path) -> None:
     async with client(tmp_path, ships, pipeline="mine", pipelines=pipelines) as runs:
         result = await runs.research("How deep was the harbour measured at each sounding, in fathoms?")
     assert result.status == "failed"
-    assert "report.formats: is empty" in result.reason
+    assert "report.formats: the value is empty" in result.reason
     assert "fault" not in result.reason

@@ -55,7 +55,7 @@ def _unpacker(encoding: str, where: str) -> _Unpacker:
         case "gzip" | "x-gzip" | "deflate":
             return _Zipped(where)
         case other:
-            raise Unsupported(f"{where}: is packed as {other[:50]!r}, though only {ENCODINGS} were asked for")
+            raise Unsupported(f"{where} is packed as {other[:50]!r}, though only {ENCODINGS} were asked for")
 
 
 class _Plain:
@@ -92,7 +92,7 @@ class _Zipped:
 
 
 def _too_large(limit: int, where: str) -> Blocked:
-    return Blocked("size", f"is larger than {limit:,} bytes (setting size)", where)
+    return Blocked("size", f"it is larger than {limit:,} bytes (setting size)", where)
 
 
 _VAGUE = {"", "application/octet-stream", "binary/octet-stream", "application/download", "application/x-download"}

@@ -160,7 +160,7 @@ class WebFetcher:
     def _wanted(self, request: FetchRequest, media_type: str, url: str) -> None:
         """Raise `Unsupported` for a type that was not requested, or that no parser accepts."""
         if request.accept and bare_type(media_type) not in request.accept:
-            raise Unsupported(f"{shown(url)}: is {media_type[:100]}, not one of {', '.join(request.accept)}")
+            raise Unsupported(f"{shown(url)} is {media_type[:100]}, not one of {', '.join(request.accept)}")
         if not request.accept and not self._context.parses(media_type):
             raise Unsupported(f"{shown(url)}: no parser reads {media_type[:100]}")
 

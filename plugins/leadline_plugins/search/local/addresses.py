@@ -38,9 +38,9 @@ class Addresses:
             parts = urlsplit(url)
             path = unquote_to_bytes(parts.path)
         except ValueError as error:
-            raise Denied(f"{url}: is not a URL ({error})") from None
+            raise Denied(f"{url} is not a URL ({error})") from None
         if b"\0" in path:
-            raise Denied(f"{url}: is not the name of a file")
+            raise Denied(f"{url} is not the name of a file")
         if parts.scheme == SCHEME and parts.netloc == self._host:
             found = self._in_folder(os.fsdecode(path).lstrip("/"))
         elif parts.scheme == "file" and parts.netloc in ("", "localhost"):

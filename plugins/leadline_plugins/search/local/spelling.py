@@ -45,10 +45,7 @@ def suggestion(index: Vocabulary, query: str) -> str:
 
 
 def _nearest(index: Vocabulary, word: str, stem: str) -> str:
-    """Return the word of the documents that is nearest to an unknown one, of equally near ones the most frequent.
-
-    A word of the same length is nearer than another with as many errors.
-    """
+    """Return the word of the documents that is nearest to an unknown one, of equally near ones the most frequent."""
     letters = set(stem)
     near = sorted(
         (distance(stem, term), -count, term)
@@ -57,13 +54,13 @@ def _nearest(index: Vocabulary, word: str, stem: str) -> str:
     )
     most = 2 if len(word) >= _LONG else 1
     found = (
-        (errors, abs(len(known) - len(word)), rareness, known)
+        (errors, rareness, known)
         for stem_errors, rareness, term in near[:_STEMS]
         if stem_errors <= _STEM_ERRORS
         for known in _words(index, term)
         if (errors := distance(word, known)) <= most
     )
-    return min(found, default=(0, 0, 0, ""))[3]
+    return min(found, default=(0, 0, ""))[2]
 
 
 def _words(index: Vocabulary, term: str) -> Iterator[str]:

@@ -17,7 +17,6 @@ from leadline_plugins.search.local.spelling import distance
         ("How are hanlders rotated?", "How are handlers rotated?"),
         ("lgging hndlers", "logging handlers"),
         ("Configuraton of Loggging", "configuration of logging"),
-        ("Is the handlex of brass?", "Is the handles of brass?"),  # of the length of the word
         ("How are handlers rotated?", ""),
         ("Who was Napoleon?", ""),  # nothing is near
         ("Does rust log?", ""),  # too short: it is near `dust`, and to many other words

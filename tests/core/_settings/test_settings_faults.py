@@ -1,0 +1,89 @@
+"""Faults of settings are reported with their place, all at once, and with advice that fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline._hosting.catalog import PluginCatalog
+from leadline._settings.load import load_settings
+from leadline.errors import ConfigError
+
+
+def problems(folder: Path, text: str = "", *, name: str = "leadline.toml", **more: Any) -> list[str]:
+    (folder / name).write_text(text)
+    sources: dict[str, Any] = {"environ": {}, "user_file": folder / "none.toml"}
+    with pytest.raises(ConfigError) as caught:
+        load_settings(PluginCatalog.discover(), cwd=folder, **sources, **more)
+    return str(caught.value).splitlines()
+
+
+@pytest.mark.parametrize("keys", ["folders = ['docs']", "folders = ['docs']\npassage = 500"])
+def test_a_second_instance_without_use_is_offered_the_plugin_with_its_keys(tmp_path: Path, keys: str) -> None:
+    text = f"search.engines = ['papers']\n[plugins.papers]\n{keys}\n"
+    assert problems(tmp_path, text) == [
+        "plugins: no plugin 'papers' is installed: for a second instance of a plugin, add use = \"local\" to "
+        "[plugins.papers] (leadline.toml:3)",
+        "search.engines: no plugin 'papers' is installed, and [plugins.papers] names none with `use` (leadline.toml:1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[plugins.tavly]\napi_key = 'x'", "did you mean 'tavily'? For a second instance of a plugin, add use = "),
+        ("[plugins.qqq]\nno_such_key = 'x'", "no plugin 'qqq' is installed: see `leadline plugins`"),
+        ("[plugins.house]\nuse = 'lcal'", "plugins.house.use: no plugin 'lcal' is installed: did you mean 'local'?"),
+    ],
+)
+def test_an_unknown_section_is_reported_without_a_list_of_all_plugins(tmp_path: Path, text: str, told: str) -> None:
+    found = " ".join(problems(tmp_path, text))
+    assert told in found
+    assert "wikipedia" not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("leadline.toml", 'preset = "lean"\n\nengines = [\n  "a",\n\n[search]\n', "the value that begins in line 3"),
+        ("leadline.toml", '# a title\n[report]\ntitle = """My\n\n[search]\n', "the value that begins in line 3"),
+        ("leadline.toml", "[report]\ntitle = My title\n", "TOML: Invalid value (at line 2,"),
+        ("leadline.toml", "[report]\n[report]\n", "TOML: Cannot declare ('report',) twice (at line 2,"),
+        ("leadline.yaml", "search:\n  engines: [a,\n    b\nreport:\n  length: 3\n", "begins in line 2"),
+    ],
+)
+def test_a_value_that_is_not_closed_is_reported_with_its_line(tmp_path: Path, name: str, text: str, told: str) -> None:
+    (found,) = problems(tmp_path, text, name=name)
+    assert told in found
+
+
+TWO_FAULTS = """
+pipeline = "mine"
+[pipelines.mine]
+extends = "research"
+without = ["chrt"]
+replace = { wrte = ["write"] }
+after = { plan = ["no_such_stage"] }
+"""
+
+
+def test_all_faults_of_a_pipeline_are_reported(tmp_path: Path) -> None:
+    found = [line.partition(":")[0] for line in problems(tmp_path, TWO_FAULTS)]
+    assert found == ["pipelines.mine.without", "pipelines.mine.replace", "pipelines.mine.after.plan"]
+
+
+@pytest.mark.parametrize("engines", ["auto", "wikipedia", "local,wikipedia"])
+def test_a_misspelt_folder_of_an_option_is_an_error_whatever_engines_are_named(tmp_path: Path, engines: str) -> None:
+    (tmp_path / "papers").mkdir()
+    docs = [str(tmp_path / "paprs")]
+    assert problems(tmp_path, docs=docs, sets=[f"search.engines={engines}"]) == [
+        f"--docs: no such folder: {docs[0]} (did you mean 'papers'?)"
+    ]
+
+
+def test_a_misspelt_folder_beside_an_existing_one_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    docs = [str(tmp_path / "papers"), str(tmp_path / "letters")]
+    assert problems(tmp_path, docs=docs) == [f"--docs: no such folder: {docs[1]}"]
