@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "packed.pdf": ("pdf", packed_pdf, MEMORY),
     "no-file.pdf": ("pdf", lambda: pdf(SHOWN)[:300], "not a readable PDF"),
     "loop.pdf": ("pdf", lambda: pdf(SHOWN).replace(b"[4 0 R ]", b"[2 0 R ]"), "not a readable PDF"),
-    "paragraphs.docx": ("word", lambda: word(paragraph("a") * 250_000), "over 100,000 paragraphs"),
+    "paragraphs.docx": ("word", lambda: word(paragraph("a") * 101_000), "over 100,000 paragraphs"),
     "unpacked.docx": ("word", lambda: word(" " * 60_000_000), "unpacks to over 40,000,000 bytes"),
     "cells.docx": (
         "word",
@@ -187,8 +187,8 @@ READ: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "comments.md": ("markdown", lambda: b"<!-- " * 700_000, ""),
     "quotes.md": ("markdown", lambda: b"> " * 2_000_000 + b"a", "only the first 4,000,000 of"),
     "options.txt": ("text", lambda: b"a lead line\n\n    " + b":a:\n    " * 100_000 + b"x\n", ""),
-    "terms.md": ("markdown", lambda: b"a\n: b\n" * 150_000, "only the first 50,000 blocks"),
-    "lines.txt": ("text", lambda: b"a\n\n" * 150_000, "only the first 50,000 blocks"),
+    "terms.md": ("markdown", lambda: b"a\n: b\n" * 60_000, "only the first 50,000 blocks"),
+    "lines.txt": ("text", lambda: b"a\n\n" * 60_000, "only the first 50,000 blocks"),
     "ruby.txt": ("text", lambda: b"<ruby>" * 1_500_000, "only the first 4,000,000 of"),
     "puny.txt; charset=punycode": ("text", lambda: b"abc-" + b"a" * 300_000, ""),
     "puny.txt; charset*=punycode''aaaa": ("text", lambda: b"abc-" + b"a" * 300_000, ""),
@@ -203,7 +203,7 @@ def blob(name: str, kind: str, data: bytes) -> Blob:
 
 
 async def parsed(name: str, kind: str, data: bytes) -> Document:
-    function = import_module(f"leadline_plugins.parse.{PARSERS.get(kind, kind)}").parse
+    function: Callable[[Blob], Document] = import_module(f"leadline_plugins.parse.{PARSERS.get(kind, kind)}").parse
     return await parse_in_worker(function, blob(name, kind, data))
 
 
