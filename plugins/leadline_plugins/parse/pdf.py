@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterable
+from threading import Lock
 from typing import Any
 
 from leadline.contracts import Call
@@ -26,6 +27,8 @@ _SAMPLES = 8
 _MONOSPACED = re.compile(r"mono|courier|typewriter|cmtt|tt\d|consol|code", re.IGNORECASE)
 # The flag of monospaced fonts.
 _FIXED_PITCH = 1
+# PDFium allows one call at a time in a process.
+_PDFIUM = Lock()
 
 
 class PdfParser:
@@ -55,12 +58,13 @@ def parse(blob: Blob) -> Document:
 def _read(blob: Blob) -> Pdf:
     from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
 
-    try:
-        return read_pdf(blob.data)
-    except PdfiumError as error:
-        if "password" in str(error).lower():
-            raise Unsupported(f"{blob.name}: encrypted; store a copy without password") from error
-        raise Unsupported(f"{blob.name}: not a readable PDF ({error})") from error
+    with _PDFIUM:
+        try:
+            return read_pdf(blob.data)
+        except PdfiumError as error:
+            if "password" in str(error).lower():
+                raise Unsupported(f"{blob.name}: encrypted; store a copy without password") from error
+            raise Unsupported(f"{blob.name}: not a readable PDF ({error})") from error
 
 
 def _offsets(layout: Layout, count: int) -> tuple[int, ...]:

@@ -351,7 +351,7 @@ results = asyncio.run(main())
 done.set()
 print(json.dumps({"peak": peak, "results": results}))
 """
-GOOD = {
+GOOD: dict[str, tuple[str, Callable[[], bytes]]] = {
     "good.pdf": ("pdf", lambda: pdf(SHOWN)),
     "good.docx": ("word", lambda: word(paragraph("The harbour is deep."))),
     "good.html": ("html", lambda: b"<p>The harbour is deep."),
