@@ -102,9 +102,9 @@ class Offer(Generic[S, M]):
     priced: bool = False
     """True if a call costs money or tokens."""
     free: bool = False
-    """True if calls cost nothing and contact nobody, so that they may still run while a run shuts down.
+    """True if calls cost nothing and contact nobody: middleware does not see them.
 
-    For providers that perform typed tasks by algorithm, and for parsers.
+    Parsing, judging, reranking and tasks that are free may still run while a run shuts down.
     """
     per_user: bool = False
     """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""

@@ -126,6 +126,7 @@ class PluginRuntime:
             limiter=self._limiter(owner, offer, limits),
             timeout=timeout or self._default_timeout(kind),
             priced=offer.priced,
+            local=offer.free,
             account=account,
             per_user=offer.per_user,
             who=str(plugin),
