@@ -9,7 +9,7 @@ Its module implements one or more hooks, and each hook yields offers:
     def leadline_search_providers():
         yield Offer(lambda settings, context: Wiki(context), PluginSettings, "Our wiki")
 
-Hooks are synchronous. Leadline calls them once at the start, only for plugins that the settings name.
+Hooks are synchronous. Leadline calls them once for each plugin that it loads; a run loads those that the settings name.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Offer(Generic[S, M]):
     free: bool = False
     """True if calls cost nothing and contact nobody, so that they may still run while a run shuts down.
 
-    For providers that perform typed tasks by algorithm, and for parsers.
+    For providers that perform typed tasks by algorithm, and for parsers, rerankers and claim judges.
     """
     per_user: bool = False
     """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
