@@ -393,7 +393,10 @@ class MapStage(Protocol[Q_in, R_out]):
 
 
 class Middleware(Protocol):
-    """Wraps each live call between journal and provider: changes the request or the reply, or raises `Refused`.
+    """Wraps each outside request between journal and provider: changes request or reply, or raises `Refused`.
+
+    Work that contacts nobody is no outside request: calls of providers that are `free`, formatting, and questions to
+    the user. If a refusal leaves nothing to report, the run ends as `failed` with its reason.
 
     With `live = False`, streamed deltas are held back until the middleware has seen the whole reply.
     """

@@ -14,7 +14,7 @@ LeadlineError
 ├── ModelUnreachable        no AI provider answered the first task              exit 1
 ├── NoEvidence              no evidence was found for a report                  exit 5
 ├── ClarificationFailed     the user was asked and gave no usable answer        exit 1
-└── NeedsClarification      the question is unclear and nobody can be asked     exit 2
+└── NeedsClarification      a stage asks, and nobody can be asked               exit 2
 ProviderError               raised by plugins; the class decides on retry and fallback
 ├── Unavailable             connection failure, timeout, 5xx                    NETWORK, retried
 │   ├── Disconnected        the plugin is closed and opened again first         NETWORK, retried
@@ -122,7 +122,7 @@ class ClarificationFailed(LeadlineError):
 
 
 class NeedsClarification(LeadlineError):
-    """The question needs clarification, and there is nobody to ask."""
+    """A stage asked something that it needs to know, and there is nobody to ask."""
 
     exit_code = 2
 

@@ -102,9 +102,9 @@ class Offer(Generic[S, M]):
     priced: bool = False
     """True if a call costs money or tokens."""
     free: bool = False
-    """True if calls cost nothing and contact nobody, so that they may still run while a run shuts down.
+    """True if calls cost nothing and contact nobody: middleware does not see them.
 
-    For providers that perform typed tasks by algorithm, and for parsers, rerankers and claim judges.
+    Parsing, judging, reranking and tasks that are free may still run while a run shuts down.
     """
     per_user: bool = False
     """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
@@ -119,7 +119,7 @@ class Offer(Generic[S, M]):
     embedders, rerankers and claim judges.
     """
     timeout: float | None = None
-    """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers, 30 for other kinds."""
+    """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers and parsers, else 30."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
     uses: tuple[str, ...] = ()

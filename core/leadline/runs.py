@@ -11,12 +11,31 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from leadline.records import Category, Json, Record, Report
+from leadline.records import Category, Json, Principal, Record, Report
 
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
 EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
+
+
+class Order(Record):
+    """A run that can be started, continued, or sent to another process as JSON: a question with everything it needs.
+
+    `run_id` is the name of its folder. `settings` are resolved, without secrets; `setting_tags` identify those that are
+    left out, by dotted key. `principal` is stored without its credential.
+    """
+
+    run_id: str
+    trace_id: str
+    question: str
+    pipeline: str
+    began: datetime
+    settings: Json = {}
+    setting_tags: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    tags: dict[str, str] = {}
+    principal: Principal | None = None
 
 
 class StepError(Record):
@@ -54,10 +73,11 @@ class OpenQuestion(Record):
 
 
 class Metadata(Record):
-    """The summary of a run, written to `metadata.json` when the run starts, waits for an answer, goes on, and ends.
+    """The summary of a run, written to `metadata.json` when it starts, at every step, while it waits, and at its end.
 
     `questions`: those to a person that wait for an answer, with the status `waiting`.
-    `reason`: why the run is not complete. `seconds`: wall time over all sessions. `choices`: the selected plugins, with
+    `reason`: why the run is not complete. `seconds`: wall time over all sessions. `interrupted_calls`: calls in flight
+    when a session was killed or cancelled, which the next one made again. `choices`: the selected plugins, with
     reasons. `calls`: counts by kind and provider, as `search/local`. `usage`: tokens (`unpriced`: those at an unknown
     price), cost in USD (null if unknown) and `replies` of models, in total and `by_provider`, `by_task`, `by_stage`.
     `retention`: the share of fetched characters that writing prompts contain. `targets`: the run compared with its
@@ -76,6 +96,7 @@ class Metadata(Record):
     ended: datetime | None = None
     seconds: float = 0.0
     sessions: int = 1
+    interrupted_calls: int = 0
     steps: tuple[StepState, ...] = ()
     current_step: str = ""
     iterations: int = 0

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline.cli.outcome import advise
 from leadline.contracts import Run
 from leadline.errors import AlreadyAnswered, UsageError
 from leadline.findings import Findings, Key
@@ -256,3 +258,15 @@ async def test_a_stop_while_a_run_waits_ends_the_question(tmp_path: Path) -> Non
         assert result.metadata.questions == ()
         with pytest.raises(UsageError, match="open questions: none"):
             await run.answer("x", {})
+
+
+async def test_a_question_to_nobody_is_answered_with_advice_that_fits_any_stage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with client(tmp_path, one) as runs:
+        result = await runs.research("How deep is the basin of the harbour?")
+    assert (result.status, result.reason, result.exit_code) == ("waiting", "Which basin?", 2)
+    advise(result, Namespace(folder=None, set=[], settings=None))
+    said = capsys.readouterr().err
+    assert f"continue in a terminal: leadline resume {result.folder.name}" in " ".join(said.split())
+    assert "clarify" not in said

@@ -41,7 +41,7 @@ async def test_what_a_budget_left_undone_is_done_by_a_resume_with_more(tools: An
             first = await runs.research(tools.question(4))
         async with tools.client(world, tmp_path, {"budget.model_calls": 60}) as runs:
             second = await (await runs.resume(first.folder)).result()
-        assert max(world.tally()["whole"].values()) == 1  # nothing was paid for twice
+        assert max(world.tally()["whole"].values()) == 1  # nothing that returned was paid for twice
     assert (first.status, second.status) == ("partial", "complete")
     assert unwritten(first)
     assert not unwritten(second)
@@ -148,7 +148,7 @@ async def test_a_stop_while_the_report_is_written_asks_no_model_anew(tools: Any,
             first = await handle.result()
             assert "Composition" not in world.tally()["tasks"]
             second = await (await runs.resume(first.folder)).result()
-        assert max(world.tally()["whole"].values()) == 1  # nothing was paid for twice
+        assert max(world.tally()["whole"].values()) == 1  # nothing that returned was paid for twice
     assert (first.status, first.exit_code, second.status) == ("partial", 130, "complete")
     assert first.report
     assert not unwritten(second)

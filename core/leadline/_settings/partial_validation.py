@@ -199,6 +199,9 @@ def _unknown_key(path: KeyPath, table: type[BaseModel] | None, plugins: Collecti
     if replacement := getattr(table, "removed", {}).get(path[-1]):
         return f"this setting was removed: {replacement}"
     keys = table.model_fields if table else ()
-    if len(path) == 1 and not nearest(path[0], keys) and (near := nearest(path[0], plugins)):
-        return f"unknown setting: did you mean {near!r}, the section of a plugin? ({choose_from(path[0], keys)})"
-    return f"unknown setting: {choose_from(path[-1], keys)}"
+    if len(path) > 1 or not plugins:  # the tables of plugins are beside those of the core
+        return f"unknown setting: {choose_from(path[-1], keys)}"
+    near = nearest(path[0], {*keys, *plugins})
+    meant = f"did you mean {near!r}{'' if near in keys else ', the table of a plugin'}? " if near else ""
+    tables = f"choose from: {', '.join(sorted(keys))}; or the table of a plugin: see `leadline plugins`"
+    return f"unknown setting: {meant}({tables})" if meant else f"unknown setting: {tables}"

@@ -39,6 +39,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ("Status", _status(known, status or known.status)),
         ("Done", done(known)),
         *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
+        ("Repeated", _repeated(known)),
         *(("Note", one_line(notice)) for notice in group_by_reason(known.notices)),
         *(("Error", text) for text in errors(known)),
         ("Checks", checks(known.verification)),
@@ -68,6 +69,12 @@ def _without_steps(known: Metadata) -> str:
         if step.status == "failed" and step.reason:
             reason = re.sub(rf"(?:^|; ){re.escape(f'{step.name}: {step.reason}')}(?=; |$)", "", reason)
     return reason.removeprefix("; ")
+
+
+def _repeated(known: Metadata) -> str:
+    """Return what may have been paid for twice."""
+    count = known.interrupted_calls
+    return f"{plural(count, 'call')} in flight when the run was interrupted" if count else ""
 
 
 def done(known: Metadata) -> str:
@@ -208,7 +215,7 @@ def advise(result: Result, args: argparse.Namespace) -> None:
     """Print how to continue a run that is not complete."""
     kept = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
     if result.status == "waiting":
-        say("The question needs clarification. Write it more precisely, or add --set clarify.mode=assume")
+        say(f"Nobody could be asked. To answer, continue in a terminal: {resume_command(result.folder, args)}")
     elif result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept):
         say(f"Continue: {resume_command(result.folder, args, raised(result.metadata))}")
     if debugging():

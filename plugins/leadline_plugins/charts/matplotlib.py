@@ -247,6 +247,7 @@ def leadline_chart_runners() -> Iterator[Offer[Any, Matplotlib]]:
         MatplotlibSettings,
         "Draws twelve forms of charts from data, as PNG and SVG",
         requires=("matplotlib=leadline[charts]",),
+        free=True,
         at_once=2,
         timeout=60,
     )

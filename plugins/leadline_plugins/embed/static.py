@@ -90,5 +90,11 @@ def _make(settings: StaticSettings, context: Context) -> Embedder:
 def leadline_embedders() -> Iterable[Offer[StaticSettings, Embedder]]:
     """Offer the embeddings."""
     yield Offer(
-        _make, StaticSettings, "Embeddings on this machine: no key, no network", ready=_ready, keep=False, timeout=300.0
+        _make,
+        StaticSettings,
+        "Embeddings on this machine: no key, no network",
+        ready=_ready,
+        keep=False,
+        free=True,
+        timeout=300.0,
     )

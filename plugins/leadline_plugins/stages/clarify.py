@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadline.contracts import Run
-from leadline.errors import ClarificationFailed
+from leadline.errors import ClarificationFailed, NeedsClarification
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -137,7 +137,11 @@ class ClarifyStage:
 
     async def _ask(self, question: Question, message: str, run: Run) -> Question:
         schema: Json = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
-        answer = await run.ask(message, schema, wait=self._settings.timeout)
+        try:
+            answer = await run.ask(message, schema, wait=self._settings.timeout)
+        except NeedsClarification as error:
+            advice = "Write the question more precisely, or add --set clarify.mode=assume"
+            raise NeedsClarification(f"{message} {advice}") from error
         answer_text = str(answer.content.get("answer", "")).strip()
         if answer.action != "accept" or not answer_text:
             raise ClarificationFailed(f"there was no usable answer to: {message}")

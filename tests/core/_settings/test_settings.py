@@ -719,7 +719,7 @@ def test_a_plugins_table_that_is_given_twice_is_an_error(load: Load, tmp_path: P
 
 
 def test_a_typo_in_the_table_of_a_plugin_is_told(load: Load) -> None:
-    assert "clarfy: unknown setting: did you mean 'clarify', the section of a plugin? (choose" in fault(
+    assert "clarfy: unknown setting: did you mean 'clarify', the table of a plugin? (choose" in fault(
         load, "clarfy.mode=off"
     )
     told = fault(load, "clarify.mdoe=off")

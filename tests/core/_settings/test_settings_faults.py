@@ -87,3 +87,17 @@ def test_a_misspelt_folder_beside_an_existing_one_is_an_error(tmp_path: Path) ->
     (tmp_path / "papers").mkdir()
     docs = [str(tmp_path / "papers"), str(tmp_path / "letters")]
     assert problems(tmp_path, docs=docs) == [f"--docs: no such folder: {docs[1]}"]
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("claify", "did you mean 'clarify', the table of a plugin? (choose from: ai, "),
+        ("serch", "did you mean 'search'? (choose from: ai, "),
+        ("qqqqq", "qqqqq: unknown setting: choose from: ai, "),
+    ],
+)
+def test_the_choices_for_an_unknown_table_include_those_of_plugins(tmp_path: Path, key: str, meant: str) -> None:
+    (found,) = problems(tmp_path, f"[{key}]\nmode = 'ask'\n", docs=[str(tmp_path)])
+    assert meant in found
+    assert "or the table of a plugin: see `leadline plugins`" in found

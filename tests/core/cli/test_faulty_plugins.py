@@ -202,7 +202,7 @@ SOUND = {
 # Entry points with names that cannot be used.
 NAMES = ("Upper", "with-dash", "two words", "1first", "naïve", "dotted.name", "\x1b[31mred", "model_dump")
 _SCRIPT = """
-import contextlib, io, json, sys
+import contextlib, io, json, sys, tempfile
 from leadline.cli import main
 
 def run(*argv):
@@ -215,7 +215,7 @@ names = json.loads(sys.stdin.read())
 print(json.dumps({
     "list": run("plugins", "list", "--json"),
     "table": run("plugins", "list"),
-    "doctor": run("doctor", "--json", "--set", "search.engines=good"),
+    "doctor": run("doctor", "--json", "--docs", tempfile.mkdtemp()),
     "check": run("config", "check", "--set", "search.engines=good"),
     "show": {name: run("plugins", "show", name, "--json") for name in names},
     "chosen": {name: run("config", "check", "--set", f"search.engines={name}") for name in names},

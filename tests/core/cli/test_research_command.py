@@ -81,7 +81,7 @@ def test_tags_settings_and_folder_reach_the_run(cli: Cli, docs: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--docs", "nowhere"), "local: no such folder: "),
+        (("--docs", "nowhere"), "--docs: no such folder: "),
         (("--docs", "docs", "--pipeline", "resarch"), "did you mean 'research'?"),
         (("--docs", "docs", "--format", "markdwn"), "did you mean 'markdown'?"),
         (("--docs", "docs", "--set", "serch.timeout=1"), "did you mean 'search'?"),
@@ -109,7 +109,8 @@ def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, 
     done = cli("research", "what is it", "--docs", "docs", "--set", "clarify.mode=ask", "-q")
     assert done.code == 2
     assert "The question is unclear: it is short" in " ".join(done.out.split())
-    assert "add --set clarify.mode=assume" in done.err
+    assert "add --set clarify.mode=assume" in " ".join(done.out.split())
+    assert "continue in a terminal: leadline resume" in done.err
 
 
 def test_resume_needs_no_options_and_repeats_no_call(cli: Cli, run: dict[str, Any]) -> None:

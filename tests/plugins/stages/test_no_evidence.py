@@ -105,6 +105,6 @@ async def test_a_page_that_is_refused_costs_no_other(tmp_path: Path) -> None:
 
 async def test_where_no_page_may_be_read_the_reason_says_so(tmp_path: Path) -> None:
     result = await ruled(tmp_path, lambda _: False)
-    assert result.status == "no_evidence"
+    assert (result.status, result.exit_code) == ("failed", 1), "there may be evidence"
     assert "could be read" in result.reason
     assert "not this address" in result.reason

@@ -28,7 +28,7 @@ from leadline._runtime.task_groups import contain
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Middleware, Run
 from leadline.encoding import encode
-from leadline.errors import BadReply, Severed, Unavailable
+from leadline.errors import BadReply, Refused, Severed, Unavailable
 from leadline.records import Record, Usage
 
 T = TypeVar("T")
@@ -72,6 +72,8 @@ class Attempts:
                 raise self.journal.broken
             need = job.kind.need(job.request)
             reservation = self._reserved(await self.budget.reserve_in_turn(need), log)
+            if job.kind.keep and not (job.kind.free or job.kind.effect):
+                self.journal.begin(job.key)
             call = self._active_call(job, log, self.monotonic() + job.provider.timeout)
             ended: Literal["reply", "error", "cut"] = "cut"
             with self._settling(call, log, lambda: self._settle(reservation, used_by(need, total(call.usages), ended))):
@@ -117,13 +119,17 @@ class Attempts:
         if lost_since is not None and job.provider.restart:
             await job.provider.restart(lost_since)
         proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
-        for middleware in reversed(tuple(self.middleware.values())):
-            proceed = partial(_around, middleware, call, proceed)
+        for name, middleware in reversed(tuple(self._middleware_of(job).items())):
+            proceed = partial(_around, name, middleware, call, proceed)
         reply = await proceed(job.request)
         if not call.live and job.kind.text:
             call.live = True
             call.emit("text", job.kind.text(reply))
         return reply
+
+    def _middleware_of(self, job: Job) -> Mapping[str, Middleware]:
+        """Return the middleware of a call: none for a composite, and for work that contacts nobody outside."""
+        return {} if job.kind.composite or job.kind.free or job.provider.local else self.middleware
 
     def _active_call(self, job: Job, log: AttemptLog, deadline: float) -> ActiveCall:
         return ActiveCall(
@@ -141,13 +147,14 @@ class Attempts:
             price=partial(job.kind.price, job.request) if job.kind.price else None,
             listener=job.listener,
             prose=StreamedText(job.shows) if job.shows else None,
-            live=job.kind.composite or all(middleware.live for middleware in self.middleware.values()),
+            live=all(middleware.live for middleware in self._middleware_of(job).values()),
         )
 
     def _reserved(self, reservation: Reservation, log: AttemptLog) -> tuple[Reservation, str]:
         log.reserved += reservation.need
-        written = reservation.need and not self.journal.readonly
-        return reservation, self.journal.ledger.reserve(reservation.need) if written else ""
+        # Calls and queries are counted by the journal's rows.
+        costs = reservation.need - reservation.need.counts()
+        return reservation, self.journal.ledger.reserve(costs) if costs and not self.journal.readonly else ""
 
     def _settle(self, reservation: tuple[Reservation, str], used: Need) -> None:
         self.budget.settle(reservation[0], used)
@@ -156,9 +163,18 @@ class Attempts:
 
 
 async def _around(
-    middleware: Middleware, call: ActiveCall, proceed: Callable[[Any], Awaitable[Any]], request: Any
+    name: str, middleware: Middleware, call: ActiveCall, proceed: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
-    return await middleware.around(request, call, proceed)
+    try:
+        return await middleware.around(request, call, proceed)
+    except RefusedByMiddleware:
+        raise
+    except Refused as refused:
+        raise RefusedByMiddleware(f"refused by middleware '{name}': {refused}") from refused
+
+
+class RefusedByMiddleware(Refused):
+    """A refusal by a middleware; the others are the core's."""
 
 
 class TimedOut(Exception):

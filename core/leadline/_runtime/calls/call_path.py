@@ -27,13 +27,13 @@ from typing import Any, TypeVar
 from pydantic import JsonValue
 
 from leadline._hosting.faults import is_cancellation
-from leadline._runtime.calls.attempt import AttemptLog, Attempts
+from leadline._runtime.calls.attempt import AttemptLog, Attempts, RefusedByMiddleware
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.call_events import CallEvents
 from leadline._runtime.calls.context import current_call, current_stage, within_context
 from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity
 from leadline._runtime.calls.keys import call_text, outline, plain
-from leadline._runtime.calls.outcomes import SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
+from leadline._runtime.calls.outcomes import MIDDLEWARE, SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
 from leadline._runtime.calls.shutdown import Shutdown
 from leadline._runtime.calls.single_flight import InFlight, SingleFlight
@@ -111,7 +111,9 @@ class CallPath:
         self._attempts = Attempts(
             run, journal, budget, bus, self._events, self._secrets, dict(middleware or {}), monotonic
         )
-        budget.restore(journal.ledger.spent())
+        # True once the session is cancelled: its calls in flight are made again by the next one.
+        self._interrupted = False
+        budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
             self._events.notice(f"the journal is damaged at {places}: the calls of missing rows are made again")
@@ -154,7 +156,12 @@ class CallPath:
         if result is None:
             self._store.mark_made(job)
             log, began = AttemptLog(), self._monotonic()
-            outcome = await self._make(job, log)
+            try:
+                outcome = await self._make(job, log)
+            except BaseException:
+                if job.kind.keep and not self._interrupted and self._in_flight.is_current(in_flight):
+                    self._journal.abandon(job.key)
+                raise
             seconds, current = self._monotonic() - began, self._in_flight.is_current(in_flight)
             result = await self._store.commit(job, outcome, log, seconds, current=current)
         await self._events.finished(job, result.row, result.body, result.origin)
@@ -204,7 +211,8 @@ class CallPath:
             except JournalError:
                 raise
             except Refused as error:
-                return build.refused(str(error), log.attempts)
+                by = MIDDLEWARE if isinstance(error, RefusedByMiddleware) else "Refused"
+                return build.refused(str(error), log.attempts, by=by)
             except BaseException as error:
                 if is_cancellation(error):
                     raise
@@ -287,6 +295,10 @@ class CallPath:
         With `writing` closing stages start no chats either; those in flight are awaited.
         """
         self._shutdown.begin(reason, writing=writing)
+
+    def interrupt(self) -> None:
+        """Have the calls in flight counted as interrupted, before the session is cancelled."""
+        self._interrupted = True
 
     def awaited_replies(self) -> int:
         """Return the number of model replies that a run in shutdown still waits for."""

@@ -43,6 +43,8 @@ class ProviderIdentity:
     # Seconds for one attempt.
     timeout: float = 30.0
     priced: bool = False
+    # True if it contacts nobody outside: middleware does not see its calls.
+    local: bool = False
     # Separates accounts at the same provider in the cache across runs.
     account: str = ""
     # Its answers depend on the principal: without one, no other run reuses them.

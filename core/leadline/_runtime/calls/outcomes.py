@@ -12,8 +12,8 @@ from leadline.encoding import without_surrogates
 from leadline.errors import CallFailed, CallRefused, Denied, JournalError, LeadlineError, PluginError
 from leadline.records import Category, Failure, Record
 
-# The type of refusals by a shutdown. Journals hold this name.
-SHUTDOWN = "WindDown"
+# The types of refusals by a shutdown and by a middleware. Journals hold these names.
+SHUTDOWN, MIDDLEWARE = "WindDown", "Middleware"
 # Several failures have the category of the one that another attempt may cure.
 _CURABLE_FIRST: tuple[Category, ...] = ("NETWORK", "LLM", "RESOURCE_LIMIT", "BUSINESS")
 

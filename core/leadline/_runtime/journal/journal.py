@@ -1,4 +1,4 @@
-"""The journal of a run: the result of every call, so that nothing is paid for twice.
+"""The journal of a run: the result of every call, so that nothing that returned is paid for twice.
 
 Resume and replay are one mechanism: the pipeline runs again, and each call finds its row by its key. Failures and
 refusals are therefore rows, too. Rows and blobs are checked when they are read: a damaged reply is requested again,
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +18,16 @@ from typing import Any
 from pydantic import JsonValue
 
 from leadline._runtime.journal.lineage import ancestors, failures, unusable_replies, with_causes
-from leadline._runtime.journal.rows import Need, Row, Session, is_intact, put_blob, put_entry, read_blob
+from leadline._runtime.journal.rows import (
+    Need,
+    Row,
+    Session,
+    delete_entry,
+    is_intact,
+    put_blob,
+    put_entry,
+    read_blob,
+)
 from leadline._runtime.journal.storage import Mode, Storage
 from leadline.errors import JournalError
 from leadline.events import utc_now
@@ -33,6 +43,8 @@ class Journal:
         self._meta: dict[str, str] = {}
         self._sessions: dict[int, Session] = {}
         self._requested: set[str] = set()
+        # Calls that earlier sessions began and did not end, by session.
+        self._begun: Counter[int] = Counter()
         # Descriptions of the entries that cannot be read.
         self.damaged: list[str] = []
         self.ledger = Ledger(storage)
@@ -126,6 +138,7 @@ class Journal:
             blobs = {"body": put_blob(db, body), "request": put_blob(db, request)}
             written = row.model_copy(update={**blobs, "session": self.session})
             put_entry(db, "call", row.key, written.model_dump_json(exclude_defaults=True))
+            delete_entry(db, "begun", row.key)
             return written
 
         def add(written: Row) -> None:
@@ -134,9 +147,25 @@ class Journal:
 
         return await self._storage.write(write, durable=durable, then=add)
 
+    def begin(self, key: str) -> None:
+        """Queue the record that a request starts, in case the process dies before it calls `keep`."""
+        self._storage.write_soon(lambda db: put_entry(db, "begun", key, str(self.session)))
+
     async def begin_effect(self, key: str) -> None:
-        """Record that an effect starts, in case the process dies in the middle of it."""
-        await self._storage.write(lambda db: put_entry(db, "effect", key, str(self.session)), durable=True)
+        """Record that an effect starts, before it does."""
+        await self._storage.write(lambda db: put_entry(db, "begun", key, str(self.session)), durable=True)
+
+    def abandon(self, key: str) -> None:
+        """Forget that a request started: the session goes on without it."""
+        self._storage.write_soon(lambda db: delete_entry(db, "begun", key))
+
+    def spent(self) -> Need:
+        """Return what the run spent: tokens and money of all calls, calls and queries of those with an outcome.
+
+        A call in flight when the process died is made again, so it is counted once; it may have cost tokens and money.
+        """
+        counts = (Need.load(row.leased).counts() for row in self._rows.values() if row.leased)
+        return sum(counts, self.ledger.spent())
 
     def unrequested(self, kind: str) -> list[Row]:
         """Return the rows of this kind that the session has not requested."""
@@ -213,16 +242,25 @@ class Journal:
                 self._rows[name] = Row.model_validate_json(value)
             case "meta":
                 self._meta[name] = value
+            case "begun":
+                self._begun[int(value)] += 1
             case "session":
                 self._sessions[int(name)] = Session.model_validate_json(value)
             case "lease":
                 self.ledger.load(name, value)
 
     async def _begin_session(self) -> None:
-        session = Session(id=self.session + 1, began=self._now())
-        self._sessions[session.id] = session
-        self.ledger.session = session.id
-        await self._put_session(session)
+        new = Session(id=self.session + 1, began=self._now())
+        cut = [self._sessions[number].model_copy(update={"interrupted": n}) for number, n in self._begun.items()]
+        self._sessions.update((session.id, session) for session in (*cut, new))
+        self.ledger.session = new.id
+
+        def write(db: sqlite3.Connection) -> None:
+            db.execute("delete from entries where space = 'begun'")
+            for session in (*cut, new):
+                put_entry(db, "session", str(session.id), session.model_dump_json())
+
+        await self._storage.write(write)
         await self.forget([row.key for row in self._rows.values() if row.escaped])
 
     async def _put_session(self, session: Session) -> None:
@@ -230,9 +268,9 @@ class Journal:
 
 
 class Ledger:
-    """The reservations of calls and their actual usage, over all sessions of a run.
+    """The tokens and money that calls reserved and used, over all sessions of a run.
 
-    Entries are queued before their calls, so that a call of a process that died counts with its reservation.
+    Entries are queued before their calls, so that a call of a process that died costs its reservation.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -257,8 +295,9 @@ class Ledger:
         self._write(name, need, used)
 
     def spent(self) -> Need:
-        """Return the usage of the run; a call that never settled counts with its reservation."""
-        return sum((need if used is None else used for need, used in self._entries.values()), Need())
+        """Return the tokens and money of the run; a call that never settled costs its reservation."""
+        spent = sum((need if used is None else used for need, used in self._entries.values()), Need())
+        return spent - spent.counts()
 
     def _write(self, name: str, need: Need, used: Need | None) -> None:
         self._entries[name] = (need, used)

@@ -44,7 +44,7 @@ class Row(Record):
     cached: bool = False
     seconds: float = 0.0
     usage: Usage = Usage()
-    # Amounts that its attempts reserved of the budget: `Need.dump`.
+    # Amounts that its attempts reserved of the budget: `Need.dump`. The budget counts calls and queries by them.
     leased: Json = {}
     # Keys of the failed calls that caused the failure of a composite call.
     causes: tuple[str, ...] = ()
@@ -61,6 +61,8 @@ class Session(Record):
     began: datetime
     ended: datetime | None = None
     status: str = ""
+    # Calls that were in flight when it was killed or cancelled.
+    interrupted: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,10 @@ class Need:
 
     def __bool__(self) -> bool:
         return bool(self.model_calls or self.tokens or self.queries or self.money)
+
+    def counts(self) -> Need:
+        """Return the amounts that are counted: model calls and queries."""
+        return Need(model_calls=self.model_calls, queries=self.queries)
 
     def dump(self) -> dict[str, Any]:
         """Return the amounts that are not zero, as JSON."""
@@ -112,6 +118,11 @@ def put_entry(db: sqlite3.Connection, space: str, name: str, value: str) -> None
         "insert or replace into entries values (?, ?, ?, ?)",
         (space, name, value, _checksum(space, name, value)),
     )
+
+
+def delete_entry(db: sqlite3.Connection, space: str, name: str) -> None:
+    """Delete an entry, if it exists."""
+    db.execute("delete from entries where space = ? and name = ?", (space, name))
 
 
 def is_intact(space: Any, name: Any, value: Any, mark: Any) -> bool:

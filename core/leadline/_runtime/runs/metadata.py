@@ -54,6 +54,7 @@ def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_cod
         ended=None if exit_code is None else now,
         seconds=round(seconds, 3),
         sessions=max(1, journal.session),
+        interrupted_calls=sum(session.interrupted for session in journal.sessions()),
         steps=state.steps,
         current_step=state.current_step if exit_code is None else "",
         iterations=engine.rounds if engine else 0,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from leadline._runtime.calls.job import CHAT, TASK
+from leadline._runtime.calls.outcomes import MIDDLEWARE
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.models.chains import chain_of
@@ -72,6 +73,22 @@ def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason
     return f"{'; '.join(reasons)}; until then {error}" if reasons else str(error)
 
 
+async def middleware_refusal(journal: Journal, rows: Iterable[Row]) -> str:
+    """Return the message of a middleware that refused a call of a run; empty if none did."""
+    failures = [await _failure(journal, row) for row in rows if row.outcome == "refusal"]
+    messages = [failure.message for failure in failures if failure and failure.type == MIDDLEWARE]
+    # Composite calls repeat the message with the names of their calls, so the shortest is the middleware's own.
+    return min(messages, key=lambda message: (len(message), message), default="")
+
+
+async def _failure(journal: Journal, row: Row) -> Failure | None:
+    try:
+        body = await journal.body(row)
+    except JournalError:  # a damaged journal has its own notice
+        return None
+    return Failure.model_validate_json(body) if body else None
+
+
 def _lost_stages(lost: Mapping[str, str], shutdown_reason: str | None) -> list[str]:
     """Return the reasons of lost stages; the reason of the whole run appears once, for all stages it refused."""
     refused_stages = [name for name, reason in lost.items() if shutdown_reason and shutdown_reason in reason]
@@ -104,7 +121,8 @@ async def _missing_parts(
     """
     reasons = []
     if not explained and (stages := refused_stages(rows)):
-        reasons.append(f"calls were refused to {', '.join(stages)}: see the notices")
+        why = await middleware_refusal(journal, rows) or "see the notices"
+        reasons.append(f"calls were refused to {', '.join(stages)}: {why}")
     # A writer is the first provider of a task that writes the report.
     answering, tasks = answering_models(rows), undone_tasks(rows, pipeline, plugins)
     providers = plugins.chosen["ai.providers"]
@@ -131,11 +149,8 @@ async def _most_frequent_failure(journal: Journal, rows: Iterable[Row], provider
     """Return the message of most failed chats of a provider; empty if the journal has none."""
     failed = Counter(row.body for row in rows if (row.kind, row.provider, row.outcome) == (CHAT, provider, "failure"))
     by_body = {row.body: row for row in rows if row.body in failed}
-    try:
-        bodies = [await journal.body(by_body[body]) for body, _ in failed.most_common(1)]
-    except JournalError:  # a damaged journal has its own notice
-        return ""
-    return "".join(shortened(Failure.model_validate_json(body).message, _MAX_QUOTE) for body in bodies if body)
+    failures = [await _failure(journal, by_body[body]) for body, _ in failed.most_common(1)]
+    return "".join(shortened(failure.message, _MAX_QUOTE) for failure in failures if failure)
 
 
 def undone_tasks(rows: Iterable[Row], pipeline: Pipeline, plugins: PluginRuntime) -> tuple[str, ...]:

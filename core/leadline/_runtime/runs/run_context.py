@@ -86,7 +86,7 @@ R = TypeVar("R", bound=Record)
 
 _ASK = Kind(name="ask", reply=Answer)
 # Without a time limit: `Questions` has it, because a question is not asked again when the time is over.
-_PERSON = ProviderIdentity(name="person", timeout=math.inf)
+_PERSON = ProviderIdentity(name="person", timeout=math.inf, local=True)
 
 
 class RunContext:
@@ -133,12 +133,13 @@ class RunContext:
             principal=request.principal.id if request.principal else "",
         )
         self.questions = Questions(self._questions_changed, self._asked, asker)
-        # Writes the status; set by the session.
+        # Write the summary, now and soon; set by the session.
         self.status_changed: Callable[[], Awaitable[None]] = _nothing
+        self.step_changed: Callable[[], object] = lambda: None
         self._prefetch = Prefetch()
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self._search = EngineSearch(plugins, self.calls, self._notice)
-        self._reader = DocumentReader(plugins, self.calls)
+        self._reader = DocumentReader(plugins, self.calls, self._notice)
 
     # --- models, engines, documents ----------------------------------------------------------------------------------
 
@@ -431,6 +432,7 @@ class RunContext:
     async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
         """Record and emit the progress of a stage."""
         self.state.set_step(step, status, str(data.get("reason", "")))
+        self.step_changed()
         await self.bus.emit("progress", {"step": step, "status": status, "data": data})
 
     async def save_finding(self, key: Key[Any], value: Any) -> None:

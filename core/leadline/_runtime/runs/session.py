@@ -24,7 +24,7 @@ from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
-from leadline._runtime.runs.outcome import is_rejected, no_evidence_reason, outcome
+from leadline._runtime.runs.outcome import is_rejected, middleware_refusal, no_evidence_reason, outcome
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
@@ -45,6 +45,9 @@ REJECTED = 3
 # The exit code of a run that was stopped, even if it wrote a report.
 INTERRUPTED = 130
 
+# Seconds from a change of a stage until it is in the metadata.
+STATUS_INTERVAL = 0.2
+
 T = TypeVar("T")
 
 
@@ -64,7 +67,9 @@ class Session:
         self._exit_code: int | None = None
         # One writer at a time, so that the newest summary is written last.
         self._writing = asyncio.Lock()
-        run.status_changed = self._write_status
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._status_writer: asyncio.Task[None] | None = None
+        run.status_changed, run.step_changed = self._write_status, self._write_status_soon
 
     @classmethod
     async def start(
@@ -168,7 +173,7 @@ class Session:
             await self._walk_pipeline()
             await self._decide_outcome()
         except NoEvidence as error:
-            self._end("no_evidence", no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
+            await self._end_without_evidence(no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
         except NeedsClarification as error:
             self._end("waiting", str(error), NeedsClarification.exit_code)
         except asyncio.CancelledError:
@@ -199,7 +204,7 @@ class Session:
                 "principal": run.principal.id if run.principal else None,
             },
         )
-        for notice in loaded.notices:
+        for notice in (*loaded.notices, *interrupted_notice(self.journal)):
             await run.bus.emit("notice", {"message": notice})
 
     async def _walk_pipeline(self) -> None:
@@ -221,7 +226,9 @@ class Session:
                 may_retry = temporary and self.pipeline.level == "agent" and attempt < RUN_REPEATS
                 if not replayed and not may_retry:
                     raise
+                before = self.journal.spent()
                 await self.journal.forget(keys)
+                run.budget.restore(self.journal.spent() - before)  # the repetition takes their place
                 if not replayed:
                     run.state.add_error(failed)
                     attempt += 1
@@ -235,9 +242,21 @@ class Session:
         for failed in run.state.format_failures.values():
             run.state.add_error(failed)
         formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
-        self._end(*await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats))
+        status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats)
+        if status == "no_evidence":
+            await self._end_without_evidence(reason)
+        else:
+            self._end(status, reason)
         if run.state.status == "complete" and is_rejected(engine.board):
             self._exit_code = REJECTED
+
+    async def _end_without_evidence(self, reason: str) -> None:
+        """End a run that found nothing; if a middleware refused calls, it could not look."""
+        refusal = await middleware_refusal(self.journal, self.journal.rows())
+        if refusal:
+            self._end("failed", reason if refusal in reason else f"{refusal}; {reason}")
+        else:
+            self._end("no_evidence", reason)
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
         self.run.state.end(status, reason)
@@ -251,6 +270,7 @@ class Session:
     async def _finish(self) -> Result:
         """Close everything and write the final metadata."""
         run, state = self.run, self.run.state
+        await self._end_status_writes()
         # Calls in flight may still add notices and usage, so they end before the metadata is written.
         await run.close()
         if self._previous and state.status != "complete" and state.add_notice(KEPT_NOTICE):
@@ -289,10 +309,30 @@ class Session:
                 await asyncio.to_thread(write_metadata, self.run.folder, metadata)
             return metadata
 
+    def snapshot(self) -> Metadata:
+        """Return the summary of the run as of now."""
+        return self.result.metadata if self.result else summarize(self.run, self.engine, self.journal)
+
     async def _write_status(self) -> None:
-        """Write that the run waits for an answer, or no longer; a full disk is reported by the journal."""
+        """Write the summary of a run that continues; a full disk is reported by the journal."""
         with suppress(LeadlineError, OSError):
             await self._write_metadata()
+
+    def _write_status_soon(self) -> None:
+        """Write the summary in a moment: stages often start and finish in groups."""
+
+        def write() -> None:
+            self._write_timer = None
+            self._status_writer = asyncio.create_task(self._write_status(), name="metadata")
+
+        if self._write_timer is None:
+            self._write_timer = asyncio.get_running_loop().call_later(STATUS_INTERVAL, write)
+
+    async def _end_status_writes(self) -> None:
+        if self._write_timer:
+            self._write_timer.cancel()
+        if self._status_writer:
+            await asyncio.wait({self._status_writer})
 
 
 @asynccontextmanager
@@ -325,6 +365,17 @@ async def load_request(folder: Path) -> RunRequest:
         await journal.close()
 
 
+async def has_request(folder: Path) -> bool:
+    """Return whether the run in a folder can be resumed; a crash may come before its request was stored."""
+    if not (folder / JOURNAL).is_file():
+        return False
+    journal = await Journal.open(folder / JOURNAL, mode="read")
+    try:
+        return await RunRequest.is_stored(journal)
+    finally:
+        await journal.close()
+
+
 async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: bool = False) -> None:
     """Remove failed calls from the journal, so that the next session repeats them.
 
@@ -343,6 +394,16 @@ async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: b
         await journal.forget(escaped)
     if refused := await _refused_by_shutdown(journal):
         await journal.forget(refused, repeated_stages=closing)
+
+
+def interrupted_notice(journal: Journal) -> tuple[str, ...]:
+    """Return the notice about calls in flight at the end of the last session. It is no part of the report."""
+    count = 0 if journal.readonly else sum(session.interrupted for session in journal.sessions()[-2:-1])
+    if not count:
+        return ()
+    calls = "1 call was" if count == 1 else f"{count} calls were"
+    again = "it is" if count == 1 else "they are"
+    return (f"{calls} in flight when the last session was interrupted: {again} made again, and may be paid for again",)
 
 
 async def _refused_by_shutdown(journal: Journal) -> set[str]:

@@ -105,11 +105,24 @@ class Endpoint:
         return type(error)(self.mask(str(error)), retry_after=error.retry_after)
 
     async def models(self) -> tuple[str, ...]:
-        """Return the names of the models; empty if the endpoint does not list them."""
+        """Return the names of the models; empty if the endpoint does not list them.
+
+        Raises `ProviderError` if the endpoint cannot be reached, is not available or does not accept the key.
+        """
+        import httpx
+
         try:
             answer = await self._client().get(self.url("models", ""), timeout=self.settings.connect_timeout)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            kind, message = self._transport_error(error)
+            raise kind(self.mask(f"{self.host}: {message}")) from error
+        if not answer.is_success:
+            refused = self.error(read_refusal(answer.status_code, answer.content, answer.headers), "")
+            if not isinstance(refused, Unsupported):  # an endpoint without a list of models is of use
+                raise refused
+        try:
             return tuple(sorted(str(model["id"]) for model in answer.json()["data"]))
-        except Exception:  # noqa: BLE001 - the list only improves an error that is reported anyway
+        except (ValueError, TypeError, KeyError):
             return ()
 
     def mask(self, text: str) -> str:

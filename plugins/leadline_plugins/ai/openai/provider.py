@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from array import array
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import isfinite
 from typing import Any
@@ -101,8 +102,10 @@ class OpenAI:
 
     async def _error(self, refusal: Refusal, model: str) -> ProviderError:
         error = self._endpoint.error(refusal, model)
-        if isinstance(error, Unsupported) and "has no model" in str(error) and (names := await self._endpoint.models()):
-            return Unsupported(self._endpoint.mask(f"{error}; {choose_from(model, names[:20])}"))
+        if isinstance(error, Unsupported) and "has no model" in str(error):
+            with suppress(ProviderError):  # the list only improves the error
+                if names := await self._endpoint.models():
+                    return Unsupported(self._endpoint.mask(f"{error}; {choose_from(model, names[:20])}"))
         return error
 
     async def _send(self, body: dict[str, Any], model: str, quirks: Quirks, call: Call) -> ChatReply:

@@ -33,10 +33,11 @@ def _fetcher(settings: LocalSettings, context: Context) -> Fetcher:
 @hookimpl
 def leadline_search_providers() -> Iterable[Offer[LocalSettings, SearchProvider]]:
     """Offer the search engine; no other run reuses its hits, because documents change."""
-    yield Offer(_search, LocalSettings, "Your own documents in folders", keep=False, ready=ready, timeout=_FIRST_INDEX)
+    summary = "Your own documents in folders"
+    yield Offer(_search, LocalSettings, summary, keep=False, free=True, ready=ready, timeout=_FIRST_INDEX)
 
 
 @hookimpl
 def leadline_fetchers() -> Iterable[Offer[LocalSettings, Fetcher]]:
     """Offer the fetcher."""
-    yield Offer(_fetcher, LocalSettings, "Files in the folders of `local`", ready=ready)
+    yield Offer(_fetcher, LocalSettings, "Files in the folders of `local`", ready=ready, free=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -499,6 +500,33 @@ async def test_failed_attempts_count(tmp_path: Path) -> None:
         await opened.calls.call(kind, SearchRequest(query="a"), do, provider=FAKE)
         assert opened.budget.spent()["tokens"] == 22
         assert opened.calls.replayed == {row.key}
+
+
+async def test_calls_in_flight_at_a_kill_are_told_and_counted_once_but_cost_what_they_reserved(tmp_path: Path) -> None:
+    killed, engine = tmp_path / "killed", FakeSearch()
+    kind = Kind("chat", SearchPage, need=lambda _: Need(model_calls=1, queries=1, tokens=100))
+    limits = Limits(model_calls=3, queries=3)
+    async with open_call_path(tmp_path / "run", limits=limits) as opened:
+        await ask(opened, engine, "a", kind=kind)
+        engine.gate.clear()
+        calls = [asyncio.create_task(ask(opened, engine, query, kind=kind)) for query in "bc"]
+        while len(engine.asked) < 3:
+            await asyncio.sleep(0)
+        await opened.journal.set_meta("order", {})  # written after everything before it
+        shutil.copytree(tmp_path / "run", killed)
+        for call in calls:
+            call.cancel()
+        await asyncio.wait(calls)
+    engine.gate.set()
+    async with open_call_path(killed, limits=limits) as opened:
+        assert [session.interrupted for session in opened.journal.sessions()] == [2, 0]
+        assert opened.journal.spent() == Need(model_calls=1, queries=1, tokens=300)
+        for query in "abc":
+            await ask(opened, engine, query, kind=kind)
+        with pytest.raises(CallRefused, match="model calls is spent: 3 of 3"):
+            await ask(opened, engine, "d", kind=kind)
+    async with open_call_path(tmp_path / "run") as opened:
+        assert [session.interrupted for session in opened.journal.sessions()] == [0, 0], "nobody waited for them"
 
 
 async def test_an_error_of_a_listener_does_not_fail_the_call(tmp_path: Path) -> None:

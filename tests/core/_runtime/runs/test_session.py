@@ -22,6 +22,8 @@ from leadline.research_findings import QUESTION, REPORT
 from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
+from leadline_plugins.ai.embedded.provider import Embedded
+from leadline_plugins.verification.judges.exact import ExactJudge
 
 QUESTION_TEXT = "How deep was the harbour measured at each sounding, in fathoms?"
 WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
@@ -42,6 +44,16 @@ class Around:
 
 def around(do: Callable[[Any, Call], Awaitable[None]]) -> Any:
     return plugin("around", middleware=Offer(lambda settings, _: Around(do), PluginSettings, "For a test"))
+
+
+def around_local(monkeypatch: pytest.MonkeyPatch, owner: type[Any], method: str, around: Any) -> None:
+    """Wrap a method of a plugin that contacts nobody, whose calls middleware does not see."""
+    original = getattr(owner, method)
+
+    async def wrapped(self: Any, request: Any, call: Call, /) -> Any:
+        return await around(request, call, lambda request: original(self, request, call))
+
+    monkeypatch.setattr(owner, method, wrapped)
 
 
 def client(folder: Path, *plugins: Any, **settings: Any) -> leadline.Client:
@@ -130,14 +142,16 @@ async def test_a_run_whose_engines_all_fail_reports_it_and_has_no_report(tmp_pat
     assert "HTTP 401" in result.reason
 
 
-async def test_a_stopped_run_writes_up_its_findings_as_partial(tmp_path: Path) -> None:
+async def test_a_stopped_run_writes_up_its_findings_as_partial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     handle: leadline.RunHandle | None = None
 
-    async def stop_at_the_second_round(request: Any, call: Call) -> None:
-        if call.task == "query" and handle and request.inputs["round"] == 2:
+    async def stop_at_the_second_round(task: Any, call: Call, proceed: Any) -> Any:
+        if call.task == "query" and handle and task.inputs.round == 2:
             handle.stop("stopped by the test")
+        return await proceed(task)
 
-    async with client(tmp_path, around(stop_at_the_second_round), middleware=["around"]) as runs:
+    around_local(monkeypatch, Embedded, "perform", stop_at_the_second_round)
+    async with client(tmp_path) as runs:
         handle = await runs.start(QUESTION_TEXT)
         result = await handle.result()
     assert (result.status, result.exit_code) == ("partial", 130)
@@ -147,13 +161,20 @@ async def test_a_stopped_run_writes_up_its_findings_as_partial(tmp_path: Path) -
     assert (result.folder / "report.md").is_file()
 
 
-async def test_a_run_that_exceeds_its_time_while_writing_has_its_files(tmp_path: Path) -> None:
-    async def spend(request: Any, call: Call) -> None:
-        if call.task == "judge":
-            await asyncio.sleep(2.1)
+async def test_a_run_that_exceeds_its_time_while_writing_has_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent: list[str] = []
 
-    async with client(tmp_path, around(spend), middleware=["around"], budget__seconds=2) as runs:
+    async def spend(request: Any, call: Call, proceed: Any) -> Any:
+        spent.append(call.task)
+        await asyncio.sleep(2.1)
+        return await proceed(request)
+
+    around_local(monkeypatch, ExactJudge, "judge", spend)
+    async with client(tmp_path, budget__seconds=2) as runs:
         result = await runs.research(QUESTION_TEXT)
+    assert spent
     assert result.report is not None
     assert "export" not in result.reason
     assert (result.folder / "report.md").is_file()
@@ -197,14 +218,20 @@ class Stops:
         await asyncio.sleep(0.05)  # until that reply has landed
         self.stopped = True
         self.handle.stop()
+        if self.task == "query":  # a stop does not interrupt an algorithm
+            raise Refused("the run was stopped")
         return await asyncio.Future()
 
 
 @pytest.mark.parametrize("task", ["fetch", "query"])
-async def test_the_replay_of_a_stopped_run_has_the_same_findings(task: str, tmp_path: Path) -> None:
+async def test_the_replay_of_a_stopped_run_has_the_same_findings(
+    task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An algorithm that was refused then is refused again, though now there is time."""
     stops = Stops(task)
     middleware = plugin("stops", middleware=Offer(lambda settings, _: stops, PluginSettings, "For a test"))
+    if task == "query":
+        around_local(monkeypatch, Embedded, "perform", stops.around)
     async with client(tmp_path, middleware, middleware=["stops"]) as runs:
         stops.handle = await runs.start(QUESTION_TEXT)
         result = await stops.handle.result()

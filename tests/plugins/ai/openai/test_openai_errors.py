@@ -286,3 +286,44 @@ async def test_a_model_that_is_being_loaded_tells_when_it_will_be_there(
     with pytest.raises(Unavailable, match="loading") as caught:
         await provider().chat(request_of(), call)
     assert caught.value.retry_after == 20.0
+
+
+async def test_a_dead_server_without_a_model_in_the_settings_is_called_unreachable(
+    provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{free.getsockname()[1]}"
+        with pytest.raises(Unavailable, match=f"{host}: no connection"):
+            await provider(base_url=f"http://{host}/v1", model="").chat(request_of(), call)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "told"),
+    [
+        (401, Denied, "does not accept the key"),
+        (429, RateLimited, "rate limit reached"),
+        (503, Unavailable, "is not available"),
+        (404, Unsupported, "no model is set; set model in the section .the endpoint lists none"),
+    ],
+)
+async def test_a_list_of_models_that_is_refused_says_why(
+    server: ScriptedServer,
+    provider: Callable[..., OpenAI],
+    request_of: Callable[..., ChatRequest],
+    call: FakeCall,
+    status: int,
+    kind: type[ProviderError],
+    told: str,
+) -> None:
+    server.answers = [error("no", status)]
+    with pytest.raises(kind, match=told):
+        await provider(model="").chat(request_of(), call)
+
+
+async def test_an_unknown_model_is_reported_though_the_list_cannot_be_read(
+    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+) -> None:
+    server.answers = [error("model not found", 404), error("overloaded", 503)]
+    with pytest.raises(Unsupported, match="has no model 'm'"):
+        await provider().chat(request_of(), call)
