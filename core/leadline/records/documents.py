@@ -127,6 +127,8 @@ class Document(Record):
     """ISO 8601 date from the document itself."""
     images: tuple[Image, ...] = ()
     """Illustrations, best first."""
+    incomplete: Text = ""
+    """What was left out of a file that is too long, for a notice; empty if nothing was."""
     labels: Labels = frozenset()
     """The core adds those of the file that was parsed."""
 

@@ -139,7 +139,7 @@ class RunContext:
         self._prefetch = Prefetch()
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self._search = EngineSearch(plugins, self.calls, self._notice)
-        self._reader = DocumentReader(plugins, self.calls)
+        self._reader = DocumentReader(plugins, self.calls, self._notice)
 
     # --- models, engines, documents ----------------------------------------------------------------------------------
 
